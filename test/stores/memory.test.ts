@@ -1,0 +1,7 @@
+import { describe, test } from "vitest";
+import { storeContract } from "../../lib/contract/index.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+
+describe("the memory store keeps every promise of a store", () => {
+  for (const { promise, check } of storeContract) test(promise, () => check(createMemoryStore()));
+});

@@ -10,12 +10,13 @@ import { installPeers } from "./install-peers.ts";
 import type { Bench, Job } from "./job.ts";
 import { cancel } from "./jobs/cancel.ts";
 import { list } from "./jobs/list.ts";
+import { longList } from "./jobs/long-list.ts";
 import { refused } from "./jobs/refused.ts";
 import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused];
+const JOBS: readonly Job[] = [list, cancel, refused, longList];
 
 const { values } = parseArgs({
   options: {

@@ -3,10 +3,16 @@ import { InvalidInputError } from "../errors.ts";
 import { createHandler } from "../http/handler.ts";
 import { BASE_PATH } from "../http/operations.ts";
 import { accessLine } from "../runtimes/access-log.ts";
-import { type NodeServer, type NodeServerOptions, startNodeServer } from "../runtimes/node-server.ts";
+import {
+  NodeResponse,
+  type NodeServer,
+  type NodeServerOptions,
+  startNodeServer,
+} from "../runtimes/node-server.ts";
 import { port } from "./arguments.ts";
 import { type CommandContext, globalFlags, withStore } from "./command-context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "./demo.ts";
+import { watchedHosts } from "./domains-file.ts";
 import { EXIT } from "./exit-status.ts";
 import { printResult } from "./results.ts";
 import { environmentOf, listenOn } from "./settings.ts";
@@ -14,6 +20,7 @@ import { environmentOf, listenOn } from "./settings.ts";
 interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
+  readonly domains?: string;
   readonly trustProxy?: boolean;
   readonly demo?: boolean;
 }
@@ -25,6 +32,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .description("Serve the API. SIGTERM lets requests finish (10 s), then ends with 0.")
     .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for any (PORT; default 8787)", port)
+    .option("--domains <file>", "custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
     .option("--trust-proxy", "take callers' addresses from the last entry of X-Forwarded-For")
     .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
     .addHelpText("after", HELP)
@@ -34,13 +42,17 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const { trustProxy = false, demo = false } = flags;
         const environment = environmentOf(variables);
         const stopped = context.stopped();
+        const address = listenOn(flags, variables);
+        const domains = flags.domains ?? variables["STORE_ORDERS_DOMAINS"];
         const handler = createHandler({
           store,
           clock,
+          Response: NodeResponse,
+          ...(domains ? { hosts: watchedHosts(domains, ownHosts(address.host), terminal.tell) } : {}),
           onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
         });
         // A key is shown once, so nothing is made before it is certain that it will be.
-        const server = await listening({ handler, ...listenOn(flags, variables), trustProxy });
+        const server = await listening({ handler, ...address, trustProxy });
         try {
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const api = `${server.url}${BASE_PATH}`;
@@ -62,12 +74,18 @@ Examples:
   $ store-orders serve
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
+  $ store-orders serve --domains domains.yaml
 
 Every request is a line of JSON on standard error.`;
 
 const NOT_EMPTY =
   "The database is in use already, so nothing was added to it. A key is shown only when it is issued; " +
   `'keys issue --account ${DEMO_ACCOUNT}' makes another.`;
+
+/** The names that this server has without any configuration: they serve beside the custom domains (decision 22). */
+function ownHosts(host: string): readonly string[] {
+  return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
+}
 
 function block(shown: { url: string; docs: string; database: string; key: string | null }): string {
   const { url, docs, database, key } = shown;

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { InvalidInputError } from "../errors.ts";
-import { createHandler } from "../http/handler.ts";
 import { BASE_PATH } from "../http/operations.ts";
 import { accessLine } from "../runtimes/access-log.ts";
-import { type NodeServer, type NodeServerOptions, startNodeServer } from "../runtimes/node-server.ts";
+import type { NodeServer, NodeServerOptions } from "../runtimes/node-server.ts";
 import { port } from "./arguments.ts";
 import { type CommandContext, globalFlags, withStore } from "./command-context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "./demo.ts";
@@ -28,19 +27,24 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .option("--trust-proxy", "take callers' addresses from the last entry of X-Forwarded-For")
     .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
     .addHelpText("after", HELP)
-    .action((flags: ServeFlags, command: Command) =>
-      withStore(context, command, async ({ store, name }) => {
-        const { variables, terminal, clock } = context;
-        const { trustProxy = false, demo = false } = flags;
-        const environment = environmentOf(variables);
+    .action(async (flags: ServeFlags, command: Command) => {
+      const { variables, terminal, clock } = context;
+      const { trustProxy = false, demo = false } = flags;
+      const address = listenOn(flags, variables);
+      const environment = environmentOf(variables);
+      // Loaded here, so that no other command waits for a server that it does not need.
+      const { createHandler } = await import("../http/handler.ts");
+      const { NodeResponse, startNodeServer } = await import("../runtimes/node-server.ts");
+      await withStore(context, command, async ({ store, name }) => {
         const stopped = context.stopped();
         const handler = createHandler({
           store,
           clock,
+          Response: NodeResponse,
           onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
         });
         // A key is shown once, so nothing is made before it is certain that it will be.
-        const server = await listening({ handler, ...listenOn(flags, variables), trustProxy });
+        const server = await listening(startNodeServer, { handler, ...address, trustProxy });
         try {
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const api = `${server.url}${BASE_PATH}`;
@@ -53,8 +57,8 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           await server.close();
         }
         return EXIT.done;
-      }),
-    );
+      });
+    });
 }
 
 const HELP = `
@@ -87,9 +91,12 @@ const ADDRESS_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "is not a known host. Give another with --host.",
 };
 
-async function listening(options: NodeServerOptions): Promise<NodeServer> {
+async function listening(
+  start: (options: NodeServerOptions) => Promise<NodeServer>,
+  options: NodeServerOptions,
+): Promise<NodeServer> {
   try {
-    return await startNodeServer(options);
+    return await start(options);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? `${error.code}` : "";
     const mend =

@@ -33,3 +33,13 @@ function exactInteger(_key: string, value: unknown, context: { readonly source?:
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
   return context.source !== undefined && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
 }
+
+/** `JSON.stringify` that writes a `bigint` as a JSON number with all its digits. */
+export function toInt64Json(value: object): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === "bigint" ? rawJson(`${part}`) : part,
+  );
+}
+
+// ES2026, in Node 24, not in the type library yet.
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object };

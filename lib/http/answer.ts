@@ -1,0 +1,40 @@
+import type { CallerIdentity } from "../accounts/admission.ts";
+import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
+import type { Quota } from "../plans/windows.ts";
+import type { Ending } from "./order-stream.ts";
+
+/** Header names and values, to be added to a response. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/** What an operation answers, before the headers that every response shares are put on. */
+export type Answer =
+  | { readonly error: ErrorCode; readonly headers?: HeaderFields }
+  | {
+      readonly status: 200 | 204 | 301;
+      /** JSON unless the headers say otherwise; absent where there is nothing to send. */
+      readonly body?: string | ReadableStream<Uint8Array>;
+      readonly headers?: HeaderFields;
+      /** Resolves when a streamed body has ended. */
+      readonly ended?: Promise<Ending>;
+    };
+
+/** What is left to the caller, and who it is as far as that is known. */
+export interface Standing {
+  readonly quota: Quota;
+  readonly caller?: CallerIdentity;
+}
+
+/** The three headers of every response (specification, "Limits", rule 1; decision 11). */
+export function quotaFields({ limit, remaining, resetsAt }: Quota): HeaderFields {
+  return {
+    "x-ratelimit-limit": `${limit}`,
+    "x-ratelimit-remaining": `${remaining}`,
+    "x-ratelimit-reset": `${Math.ceil(resetsAt / 1000)}`,
+  };
+}
+
+/** The Error body of a code (specification, "Error"), as JSON. */
+export function errorJson(code: ErrorCode): string {
+  const { status, message } = ERRORS[code];
+  return JSON.stringify({ code, message, status } satisfies ErrorBody);
+}

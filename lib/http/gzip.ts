@@ -1,0 +1,17 @@
+/** The body as gzip (RFC 1952), compressed by the runtime as it is read. */
+export function gzipped(body: string | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const stream = typeof body === "string" ? new Blob([body]).stream() : body;
+  return stream.pipeThrough(new CompressionStream("gzip"));
+}
+
+/** True where `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
+export function acceptsGzip(header: string | null): boolean {
+  if (header === null) return false;
+  const weights = new Map<string, number>();
+  for (const entry of header.toLowerCase().split(",")) {
+    const [coding = "", ...parameters] = entry.split(";").map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+    weights.set(coding, weight === undefined ? 1 : Number(weight));
+  }
+  return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
+}

@@ -1,0 +1,67 @@
+import type { OrderPage } from "../orders/order-store.ts";
+
+/** How a streamed body ended: sent whole, left by its reader, or broken by the store. */
+export type Ending =
+  | { readonly as: "complete" | "cancelled" }
+  | { readonly as: "failed"; readonly error: unknown };
+
+/** The list of all orders as a body: one text where a page holds them all, otherwise a stream. */
+export interface OrderList {
+  readonly body: string | ReadableStream<Uint8Array>;
+  /** Resolves when nothing more will be sent. */
+  readonly ended: Promise<Ending>;
+}
+
+/**
+ * Writes pages of records as one JSON array. Resolves when the first page is in hand, so that a store that is
+ * down rejects here and not in the middle of an answer; one that fails later leaves the array unclosed. A page is
+ * read when the consumer asks for it, and a consumer that leaves ends the reading.
+ */
+export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderList> {
+  const pages = list[Symbol.asyncIterator]();
+  const first = await next(pages);
+  const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
+  if (first.last) {
+    await pages.return?.();
+    end({ as: "complete" });
+    return { body: `[${first.rows}]`, ended };
+  }
+
+  const encoder = new TextEncoder();
+  let opening: OrderPage | undefined = first;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const head = opening === undefined ? "," : "[";
+          const { rows, last } = opening ?? (await next(pages));
+          opening = undefined;
+          const text = rows === "" ? "" : head + rows;
+          controller.enqueue(encoder.encode(last ? `${text}]` : text));
+          if (!last) return await turn();
+          controller.close();
+          end({ as: "complete" });
+        } catch (error) {
+          end({ as: "failed", error });
+          throw error;
+        }
+      },
+      async cancel() {
+        end({ as: "cancelled" });
+        await pages.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, ended };
+}
+
+async function next(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
+  const { done, value } = await pages.next();
+  return done === true ? { rows: "", last: true } : value;
+}
+
+/** Lets the event loop turn. A fast reader on a fast store would otherwise starve every other request. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,175 @@
+import type { AccountSettings, ApiKey, Penalty } from "../accounts/account.ts";
+import type { AccountStore } from "../accounts/account-store.ts";
+import { type Admission, admission, type BanPolicy } from "../accounts/admission.ts";
+import type { ParsedKey } from "../accounts/api-key.ts";
+import type { Instant } from "../clock.ts";
+import type { Plan, PlanTerms } from "../plans/plan-limits.ts";
+import type { Usage } from "../plans/windows.ts";
+import type { Connection } from "./sqlite-connection.ts";
+
+/** Accounts in the tables `accounts` and `api_keys`. */
+export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
+  const insertAccount = db.prepare("INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING");
+  const updateTerms = db.prepare("UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?");
+  const selectAccount = db.prepare("SELECT * FROM accounts WHERE id = ?");
+  const selectIds = db.prepare("SELECT id FROM accounts ORDER BY id");
+  const selectKeys = db.prepare("SELECT * FROM api_keys WHERE account = ? ORDER BY position");
+  const deleteKey = db.prepare("DELETE FROM api_keys WHERE hash = ?");
+  const upsertKey = db.prepare(
+    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
+       revoked_at = excluded.revoked_at`,
+  );
+  const selectCaller = db.prepare(
+    "SELECT a.*, k.* FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?",
+  );
+  const updateUsage = db.prepare(
+    "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
+  );
+  const updatePenalty = db.prepare(
+    "UPDATE api_keys SET refused_start = ?, refused_count = ?, banned_until = ? WHERE account = ? AND id = ?",
+  );
+
+  const keysOf = (id: string) => selectKeys.all(id) as unknown as KeyRow[];
+
+  function find(id: string) {
+    const row = selectAccount.get(id) as unknown as AccountRow | undefined;
+    if (row === undefined) return undefined;
+    const keys = keysOf(id);
+    const penalties = keys.flatMap((key) => {
+      const penalty = toPenalty(key);
+      return penalty === undefined ? [] : [[key.id, penalty] as const];
+    });
+    return {
+      id,
+      terms: toTerms(row),
+      keys: keys.map(toKey),
+      usage: toUsage(row),
+      penalties: Object.fromEntries(penalties),
+    };
+  }
+
+  function save({ id, terms, keys }: AccountSettings): void {
+    updateTerms.run(terms.plan, terms.custom?.perMinute ?? null, terms.custom?.perDay ?? null, id);
+    const kept = new Set(keys.map(({ hash }) => hash));
+    for (const { hash } of keysOf(id)) if (!kept.has(hash)) deleteKey.run(hash);
+    for (const [position, key] of keys.entries()) {
+      upsertKey.run(
+        key.hash,
+        key.id,
+        id,
+        position,
+        key.createdAt,
+        key.expiresAt ?? null,
+        key.revokedAt ?? null,
+      );
+    }
+  }
+
+  function admit({ accountId, hash }: ParsedKey, at: Instant, policy?: BanPolicy): Admission {
+    const row = selectCaller.get(hash, accountId) as unknown as (AccountRow & KeyRow) | undefined;
+    if (row === undefined) return admission(undefined, at, policy);
+    const caller = {
+      accountId,
+      terms: toTerms(row),
+      usage: toUsage(row),
+      key: toKey(row),
+      penalty: toPenalty(row),
+    };
+    const decided = admission(caller, at, policy);
+    if (decided.outcome === "admitted") {
+      const { minute, day } = decided.write;
+      updateUsage.run(minute.start, minute.count, day.start, day.count, accountId);
+    }
+    if (decided.outcome === "refused" && decided.write !== undefined) {
+      const { start, refused, bannedUntil } = decided.write;
+      updatePenalty.run(start, refused, bannedUntil ?? null, accountId, row.id);
+    }
+    return decided;
+  }
+
+  return {
+    create: (settings) =>
+      write("flushed", () => {
+        if (insertAccount.run(settings.id, settings.terms.plan).changes === 0) return false;
+        save(settings);
+        return true;
+      }),
+
+    find: (id) => read(() => find(id)),
+
+    async *list() {
+      const rows = await read(() => selectIds.all() as unknown as { id: string }[]);
+      for (const { id } of rows) {
+        const account = await read(() => find(id));
+        if (account !== undefined) yield account;
+      }
+    },
+
+    change: (id, decide) =>
+      write("flushed", () => {
+        const account = find(id);
+        if (account === undefined) return { refused: "account_not_found" };
+        const decided = decide(account);
+        if (!("refused" in decided)) save(decided);
+        return decided;
+      }),
+
+    async pardon(accountId, keyId) {
+      await write("flushed", () => updatePenalty.run(null, null, null, accountId, keyId));
+    },
+
+    // Counters and bans outlive the process; only a loss of power may take back the last of them.
+    admit: (key, at, policy) => write("cached", () => admit(key, at, policy)),
+  };
+}
+
+interface AccountRow {
+  readonly plan: Plan;
+  readonly per_minute: number | null;
+  readonly per_day: number | null;
+  readonly minute_start: Instant;
+  readonly minute_count: number;
+  readonly day_start: Instant;
+  readonly day_count: number;
+}
+
+interface KeyRow {
+  readonly hash: string;
+  readonly id: string;
+  readonly created_at: Instant;
+  readonly expires_at: Instant | null;
+  readonly revoked_at: Instant | null;
+  readonly refused_start: Instant | null;
+  readonly refused_count: number | null;
+  readonly banned_until: Instant | null;
+}
+
+function toTerms({ plan, per_minute, per_day }: AccountRow): PlanTerms {
+  return per_minute === null || per_day === null
+    ? { plan }
+    : { plan, custom: { perMinute: per_minute, perDay: per_day } };
+}
+
+function toUsage(row: AccountRow): Usage {
+  return {
+    minute: { start: row.minute_start, count: row.minute_count },
+    day: { start: row.day_start, count: row.day_count },
+  };
+}
+
+function toKey({ id, hash, created_at, expires_at, revoked_at }: KeyRow): ApiKey {
+  return {
+    id,
+    hash,
+    createdAt: created_at,
+    ...(expires_at === null ? {} : { expiresAt: expires_at }),
+    ...(revoked_at === null ? {} : { revokedAt: revoked_at }),
+  };
+}
+
+function toPenalty({ refused_start, refused_count, banned_until }: KeyRow): Penalty | undefined {
+  if (refused_start === null || refused_count === null) return undefined;
+  const ban = banned_until === null ? {} : { bannedUntil: banned_until };
+  return { start: refused_start, refused: refused_count, ...ban };
+}

@@ -1,0 +1,123 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { StoreUnavailableError } from "../errors.ts";
+import { isSqliteError, PATIENCE, translated, whenFree } from "./sqlite-errors.ts";
+import { migrate } from "./sqlite-schema.ts";
+
+/** `flushed` survives a loss of power; `cached` survives the end of the process, and costs no wait for the disk. */
+export type Durability = "flushed" | "cached";
+
+/** One database connection that several callers share. */
+export interface Connection {
+  readonly db: DatabaseSync;
+  /** Runs a piece of reading, again while another process holds the database. */
+  read<T>(work: () => T): Promise<T>;
+  /**
+   * Runs a piece of writing in a transaction; resolves when it is committed. All that arrives in one turn of the
+   * event loop is committed together, with one wait for the disk. Work decides first and writes last, so what
+   * it throws of its own leaves nothing behind.
+   */
+  write<T>(durability: Durability, work: () => T): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Opens a database file, made if absent and readable by its owner alone, and brings its schema up to date. */
+export function openConnection(path: string): Connection {
+  let db: DatabaseSync;
+  try {
+    if (path !== ":memory:") {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      closeSync(openSync(path, "a", 0o600));
+    }
+    db = new DatabaseSync(path, { timeout: PATIENCE });
+  } catch (cause) {
+    throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
+  }
+  try {
+    migrate(db);
+    // Waiting for other processes is done by `whenFree`, where it does not stop the event loop.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
+  } catch (error) {
+    db.close();
+    throw translated(error);
+  }
+  return { db, ...groupCommit(db) };
+}
+
+/** Run anew at each change: a prepared PRAGMA takes effect when it is prepared. */
+const SYNCHRONOUS = { flushed: "PRAGMA synchronous = FULL", cached: "PRAGMA synchronous = NORMAL" };
+
+interface Job {
+  readonly durability: Durability;
+  readonly work: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
+  const [begin, commit, rollback] = [
+    db.prepare("BEGIN IMMEDIATE"),
+    db.prepare("COMMIT"),
+    db.prepare("ROLLBACK"),
+  ];
+  let mode: Durability | undefined;
+  let queue: Job[] = [];
+  let running: Promise<void> | undefined;
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      await new Promise(setImmediate);
+      const jobs = queue;
+      queue = [];
+      try {
+        await whenFree(() => commitTogether(jobs));
+      } catch (error) {
+        for (const { reject } of jobs) reject(translated(error));
+      }
+    }
+    running = undefined;
+  }
+
+  function commitTogether(jobs: readonly Job[]): void {
+    const wanted = jobs.some(({ durability }) => durability === "flushed") ? "flushed" : "cached";
+    if (wanted !== mode) db.exec(SYNCHRONOUS[wanted]);
+    mode = wanted;
+    begin.run();
+    const answers: (() => void)[] = [];
+    try {
+      for (const { work, resolve, reject } of jobs) {
+        try {
+          const value = work() as never;
+          answers.push(() => resolve(value));
+        } catch (error) {
+          if (isSqliteError(error)) throw error;
+          answers.push(() => reject(error));
+        }
+      }
+      commit.run();
+    } catch (error) {
+      if (db.isTransaction) rollback.run();
+      throw error;
+    }
+    for (const answer of answers) answer();
+  }
+
+  return {
+    read: (work) =>
+      whenFree(work).catch((error: unknown) => {
+        throw translated(error);
+      }),
+
+    write: (durability, work) =>
+      new Promise((resolve, reject) => {
+        queue.push({ durability, work, resolve, reject });
+        running ??= drain();
+      }),
+
+    async close() {
+      await running;
+      db.close();
+    },
+  };
+}

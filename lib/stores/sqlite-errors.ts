@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailableError } from "../errors.ts";
+
+/** How long a call waits for other processes before it gives up, in milliseconds. */
+export const PATIENCE = 5_000;
+
+/** Runs work now, or again until its time is up while another process holds the database. */
+export async function whenFree<T>(work: () => T): Promise<T> {
+  const deadline = performance.now() + PATIENCE;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await sleep(1 + Math.random() * 4);
+    }
+  }
+}
+
+const BUSY = [5, 6];
+/** Read-only, I/O, corrupt, full, cannot open, protocol, not a database: nothing that a caller has done. */
+const OUT_OF_ORDER = [8, 10, 11, 13, 14, 15, 26];
+
+/** True for an error that SQLite itself gave. */
+export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+function primaryCode(error: unknown): number {
+  return isSqliteError(error) ? error.errcode & 0xff : 0;
+}
+
+function isBusy(error: unknown): boolean {
+  return BUSY.includes(primaryCode(error));
+}
+
+/** A database that cannot serve is `StoreUnavailableError`; anything else stays what it is. */
+export function translated(error: unknown): unknown {
+  const unavailable = [...BUSY, ...OUT_OF_ORDER].includes(primaryCode(error));
+  return unavailable ? new StoreUnavailableError("The database cannot be used.", { cause: error }) : error;
+}

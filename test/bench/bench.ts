@@ -9,6 +9,7 @@ import type { JobReport } from "./figures.ts";
 import { installPeers } from "./install-peers.ts";
 import type { Bench, Job } from "./job.ts";
 import { cancel } from "./jobs/cancel.ts";
+import { dynamodbList } from "./jobs/dynamodb-list.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
 import { refused } from "./jobs/refused.ts";
@@ -16,7 +17,7 @@ import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused, longList];
+const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList];
 
 const { values } = parseArgs({
   options: {

@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import type { JobReport } from "./figures.ts";
 import { installPeers } from "./install-peers.ts";
 import type { Bench, Job } from "./job.ts";
+import { admission } from "./jobs/admission.ts";
 import { cancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
 import { list } from "./jobs/list.ts";
@@ -17,7 +18,7 @@ import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList];
+const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList, admission];
 
 const { values } = parseArgs({
   options: {

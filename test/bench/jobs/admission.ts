@@ -30,17 +30,14 @@ export const admission: Job = {
         unit: "µs",
         better: "less",
         ours: spreadIn(samples, store, name),
+        ...(store === "dynamodb" ? { peers: { [PEER]: spreadIn(samples, PEER, name) } } : {}),
       });
       return {
         title: "Admission alone",
         figures: [
           ...STORES.flatMap((store) => [
-            store === "dynamodb"
-              ? {
-                  ...cost(store, "one at a time", "single"),
-                  peers: { [PEER]: spreadIn(samples, PEER, "single") },
-                }
-              : cost(store, "one at a time", "single"),
+            cost(store, "one at a time", "single"),
+            cost(store, "processor time", "processor"),
             cost(store, "32 at a time", "many"),
             cost(store, "refused, 32 at a time", "refused"),
           ]),
@@ -99,7 +96,7 @@ async function limited(
   const child = startChild(join(PEERS_HOME, "dynamodb-limiter.mjs"), [endpoint, `${checks}`]);
   await child.told();
   child.send("go");
-  const { microseconds } = await child.told<{ readonly microseconds: number }>();
+  const cost = await child.told<Pick<AdmissionCost, "single" | "processor">>();
   await child.end();
-  return { single: microseconds, many: NaN, refused: NaN };
+  return { ...cost, many: NaN, refused: NaN };
 }

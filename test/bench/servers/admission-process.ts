@@ -20,6 +20,8 @@ export interface AdmissionTask {
 export interface AdmissionCost {
   /** One after the other. */
   readonly single: number;
+  /** Of that, on a processor in this process. */
+  readonly processor: number;
   /** 32 at a time. */
   readonly many: number;
   /** Over the limit, 32 at a time, bans out of reach. */
@@ -40,8 +42,12 @@ const admitted = admitting(key, () => {
 const fixed = Date.now();
 const refused = admitting(freeKey, () => fixed);
 for (let warm = 0; warm < 100; warm++) await Promise.all([admitted(), refused()]);
+const before = process.cpuUsage();
+const single = await timed(admitted, 1);
+const { user, system } = process.cpuUsage(before);
 const cost: AdmissionCost = {
-  single: await timed(admitted, 1),
+  single,
+  processor: (user + system) / task.checks,
   many: await timed(admitted, 32),
   refused: await timed(refused, 32),
 };

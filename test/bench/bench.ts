@@ -12,6 +12,7 @@ import { admission } from "./jobs/admission.ts";
 import { bundle } from "./jobs/bundle.ts";
 import { cancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
+import { growth } from "./jobs/growth.ts";
 import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
@@ -20,7 +21,17 @@ import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList, admission, bundle, importOrders];
+const JOBS: readonly Job[] = [
+  list,
+  cancel,
+  refused,
+  longList,
+  dynamodbList,
+  admission,
+  bundle,
+  importOrders,
+  growth,
+];
 
 const { values } = parseArgs({
   options: {

@@ -6,5 +6,6 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/system/**", "node_modules/**"],
     testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 });

@@ -138,8 +138,7 @@ export const admissionCases: readonly ContractCase[] = [
     async check({ accounts }) {
       const shop = await openShop(accounts);
       await shop.burst(60, AT);
-      const refusals = await shop.burst(20, AT + 1);
-      assert.ok(refusals.every((result) => tell(result) === "rate_limit_exceeded"));
+      for (const result of await shop.burst(20, AT + 1)) assert.equal(tell(result), "rate_limit_exceeded");
       const ban = await shop.admit(AT + 2);
       assert.ok(ban.outcome === "refused" && ban.code === "api_key_banned");
       assert.deepEqual([ban.retryAfter, ban.quota.remaining], [BAN_POLICY.duration / 1000, 0]);

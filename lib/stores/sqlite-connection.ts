@@ -45,6 +45,9 @@ export function openConnection(path: string): Connection {
   return { db, ...groupCommit(db) };
 }
 
+/** Run anew at each change: a prepared PRAGMA takes effect when it is prepared. */
+const SYNCHRONOUS = { flushed: "PRAGMA synchronous = FULL", cached: "PRAGMA synchronous = NORMAL" };
+
 interface Job {
   readonly durability: Durability;
   readonly work: () => unknown;
@@ -53,10 +56,6 @@ interface Job {
 }
 
 function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
-  const synchronous = {
-    flushed: db.prepare("PRAGMA synchronous = FULL"),
-    cached: db.prepare("PRAGMA synchronous = NORMAL"),
-  };
   const [begin, commit, rollback] = [
     db.prepare("BEGIN IMMEDIATE"),
     db.prepare("COMMIT"),
@@ -82,7 +81,7 @@ function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
 
   function commitTogether(jobs: readonly Job[]): void {
     const wanted = jobs.some(({ durability }) => durability === "flushed") ? "flushed" : "cached";
-    if (wanted !== mode) synchronous[wanted].run();
+    if (wanted !== mode) db.exec(SYNCHRONOUS[wanted]);
     mode = wanted;
     begin.run();
     const answers: (() => void)[] = [];

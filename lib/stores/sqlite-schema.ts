@@ -60,10 +60,13 @@ export function migrate(db: DatabaseSync): void {
 }
 
 function versionOf(db: DatabaseSync): number {
-  const read = (sql: string) => Number(Object.values(db.prepare(sql).get() ?? {})[0]);
-  const version = read("PRAGMA user_version");
-  const owner = read("PRAGMA application_id");
-  const empty = version === 0 && owner === 0 && read("SELECT count(*) FROM sqlite_schema") === 0;
+  // One statement, so that another process that is just migrating is seen before or after, and never halfway.
+  const seen = db.prepare(
+    `SELECT (SELECT count(*) FROM sqlite_schema) AS tables, (SELECT user_version FROM pragma_user_version) AS version,
+            (SELECT application_id FROM pragma_application_id) AS owner`,
+  );
+  const { tables, version, owner } = seen.get() as { tables: number; version: number; owner: number };
+  const empty = version === 0 && owner === 0 && tables === 0;
   if (!empty && owner !== APPLICATION_ID) {
     throw new StoreUnavailableError("The file is a database of another program. Give another path.");
   }

@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Admission, admission, BAN_POLICY, type Caller } from "../../lib/accounts/admission.ts";
+import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
+import { DAY, MINUTE, NO_USAGE } from "../../lib/plans/windows.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const terms: PlanTerms = { plan: "enterprise", custom: { perMinute: 4, perDay: 9 } };
+const newcomer: Caller = {
+  accountId: "shop",
+  terms,
+  usage: NO_USAGE,
+  key: { id: "shop.1", hash: "0", createdAt: 0 },
+};
+
+/** What a store does with a decision, and nothing else. */
+function applied(caller: Caller, decided: Admission): Caller {
+  if (decided.outcome === "admitted") return { ...caller, usage: decided.write };
+  if (decided.outcome === "refused" && decided.write !== undefined)
+    return { ...caller, penalty: decided.write };
+  return caller;
+}
+
+/** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart, or back. */
+const instants = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: 0, max: 3 * MINUTE }) },
+    { weight: 1, arbitrary: fc.integer({ min: -DAY, max: 2 * DAY }) },
+  ),
+  { minLength: 1, maxLength: 120 },
+);
+
+describe("for any interleaving of calls and instants", () => {
+  test("no aligned window ever admits more than its limit, and refused calls count in none (decision 10)", () => {
+    fc.assert(
+      fc.property(instants, (offsets) => {
+        let caller = newcomer;
+        const admittedIn = new Map<string, number>();
+        for (const offset of offsets) {
+          const before = caller;
+          const decided = admission(caller, AT + offset);
+          caller = applied(caller, decided);
+          if (decided.outcome !== "admitted") {
+            expect(caller.usage).toBe(before.usage);
+            continue;
+          }
+          for (const [name, { start }] of Object.entries(decided.write)) {
+            const count = (admittedIn.get(`${name}${start}`) ?? 0) + 1;
+            admittedIn.set(`${name}${start}`, count);
+            expect(count).toBeLessThanOrEqual(name === "minute" ? 4 : 9);
+          }
+        }
+      }),
+    );
+  });
+
+  test("who waits for Retry-After and is alone is admitted; who is admitted is told the truth about what is left", () => {
+    fc.assert(
+      fc.property(instants, (offsets) => {
+        let caller = newcomer;
+        for (const offset of offsets) {
+          const at = AT + offset;
+          const decided = admission(caller, at);
+          caller = applied(caller, decided);
+          if (decided.outcome === "refused") {
+            expect(decided.quota.remaining).toBe(0);
+            expect(decided.retryAfter).toBeGreaterThanOrEqual(1);
+            expect(at + decided.retryAfter * 1000).toBeGreaterThanOrEqual(decided.quota.resetsAt);
+            expect(admission(caller, at + decided.retryAfter * 1000).outcome).toBe("admitted");
+            expect(admission(caller, at).outcome, "not a moment earlier").toBe("refused");
+          }
+          if (decided.outcome === "admitted") {
+            let more: Caller = caller;
+            for (let left = decided.quota.remaining; left > 0; left--) {
+              const next = admission(more, at);
+              expect(next.outcome).toBe("admitted");
+              more = applied(more, next);
+            }
+            expect(admission(more, at).outcome).toBe("refused");
+          }
+        }
+      }),
+    );
+  });
+});
+
+test("more than 20 refused requests in one minute ban the key for 15 minutes, in the write that counts the last (decision 14)", () => {
+  expect(BAN_POLICY).toEqual({ refusals: 20, duration: 15 * MINUTE });
+  let caller: Caller = {
+    ...newcomer,
+    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 4 } },
+  };
+  for (let refusal = 1; refusal <= 20; refusal++) {
+    const decided = admission(caller, AT + refusal);
+    expect(decided).toMatchObject({ code: "rate_limit_exceeded", write: { start: AT, refused: refusal } });
+    caller = applied(caller, decided);
+  }
+  const ban = admission(caller, AT + 500);
+  const until = AT + 500 + 15 * MINUTE;
+  expect(ban).toMatchObject({
+    code: "api_key_banned",
+    retryAfter: 900,
+    quota: { limit: 4, remaining: 0, resetsAt: until },
+    write: { refused: 21, bannedUntil: until },
+  });
+  caller = applied(caller, ban);
+  expect(admission(caller, until - 1)).toMatchObject({ code: "api_key_banned", retryAfter: 1 });
+  expect(admission(caller, until - 1)).not.toHaveProperty("write");
+  expect(admission(caller, until).outcome).toBe("admitted");
+});
+
+test("a ban that ends before the day's window does still tells the whole wait", () => {
+  const usage = { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 9 } };
+  const banned = { ...newcomer, usage, penalty: { start: AT, refused: 21, bannedUntil: AT + 15 * MINUTE } };
+  expect(admission(banned, AT)).toMatchObject({
+    code: "api_key_banned",
+    retryAfter: (DAY - (AT % DAY)) / 1000,
+  });
+});
+
+test("a plan that changes in mid-window keeps the count and takes the new limit", () => {
+  const used = {
+    ...newcomer,
+    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 4 } },
+  };
+  expect(admission(used, AT)).toMatchObject({ outcome: "refused" });
+  expect(admission({ ...used, terms: { plan: "pro" } }, AT)).toMatchObject({
+    quota: { limit: 300, remaining: 295 },
+  });
+  expect(admission({ ...used, terms: { ...terms, custom: { perMinute: 2, perDay: 9 } } }, AT)).toMatchObject({
+    quota: { limit: 2, remaining: 0 },
+  });
+});
+
+test.each([
+  ["nobody", undefined, "no_such_key"],
+  ["a revoked key", { ...newcomer, key: { ...newcomer.key, revokedAt: AT } }, "revoked"],
+  ["an expired key", { ...newcomer, key: { ...newcomer.key, expiresAt: AT } }, "expired"],
+  [
+    "a plan that is not known (decision 13)",
+    { ...newcomer, terms: { plan: "gold" as never } },
+    "plan_without_limits",
+  ],
+  [
+    "enterprise without limits (decision 13)",
+    { ...newcomer, terms: { plan: "enterprise" as const } },
+    "plan_without_limits",
+  ],
+])("%s is never let through", (_name, caller, reason) => {
+  expect(admission(caller, AT)).toEqual({ outcome: "unknown", reason });
+});

@@ -1,0 +1,101 @@
+import dns2, { type Packet as DnsPacket } from "dns2";
+
+const { Packet } = dns2;
+
+/** What a name and everything below it are answered with instead of records; of several the nearest counts. */
+export type Failure = "SERVFAIL" | "REFUSED" | "NOTIMP" | "timeout" | "none";
+
+/** A DNS server of a test: where it is, and what it was asked. Ends with its scope. */
+export interface DnsServer extends AsyncDisposable {
+  readonly address: string;
+  /** Every question in turn, as `TYPE name`. */
+  readonly asked: readonly string[];
+}
+
+/**
+ * Serves records over UDP as a recursive resolver would: it follows CNAME records, and tells a name that does
+ * not exist from one without such records. A line of the zone is `name TYPE data`.
+ */
+export async function startDnsServer(
+  zone: string,
+  failures: Readonly<Record<string, Failure>> = {},
+): Promise<DnsServer> {
+  const records = zone
+    .split("\n")
+    .map((line) => /^\s*(\S+)\s+(\S+)\s+(.+?)\s*$/.exec(line))
+    .flatMap((match) => (match === null ? [] : [toRecord(match)]));
+  const exists = (name: string) =>
+    records.some((record) => record.name === name || record.name.endsWith(`.${name}`));
+
+  const failureOf = (name: string) => {
+    const [nearest] = Object.keys(failures)
+      .filter((failing) => name === failing || name.endsWith(`.${failing}`))
+      .sort((one, other) => other.length - one.length);
+    return failures[nearest ?? ""] ?? "none";
+  };
+
+  const asked: string[] = [];
+  const server = dns2.createServer({
+    udp: true,
+    handle: (request, send) => {
+      const [question] = request.questions;
+      if (question === undefined) return;
+      const type = Packet.typeName(question.type);
+      asked.push(`${type} ${question.name}`);
+      const failure = failureOf(question.name);
+      if (failure === "timeout") return;
+      const response = Packet.createResponseFromRequest(request);
+      response.header.ra = 1;
+      if (failure !== "none") response.header.rcode = Packet.RCODE[failure];
+      else answer(response, question.name.toLowerCase(), type);
+      void send(response);
+    },
+  });
+
+  function answer(response: DnsPacket, asked: string, type: string) {
+    const seen = new Set<string>();
+    for (let name = asked; !seen.has(name); ) {
+      seen.add(name);
+      const own = records.filter((record) => record.name === name);
+      const matching = own.filter((record) => record.type === type);
+      response.answers.push(...matching.map(({ resource }) => resource));
+      const alias = own.find((record) => record.type === "CNAME");
+      if (matching.length > 0) return;
+      if (alias === undefined) {
+        if (!exists(name)) response.header.rcode = Packet.RCODE.NXDOMAIN;
+        return;
+      }
+      response.answers.push(alias.resource);
+      name = alias.data.toLowerCase().replace(/\.$/, "");
+    }
+    response.header.rcode = Packet.RCODE.SERVFAIL;
+  }
+
+  const { udp } = await server.listen({ udp: { port: 0, address: "127.0.0.1" } });
+  if (udp === undefined) throw new Error("The DNS server of the test does not listen.");
+  return {
+    address: `127.0.0.1:${udp.port}`,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+    },
+  };
+}
+
+function toRecord([, name = "", type = "", data = ""]: RegExpExecArray) {
+  const resource = new Packet.Resource({
+    name,
+    type: Packet.TYPE[type as keyof typeof Packet.TYPE],
+    class: Packet.CLASS.IN,
+    ttl: 60,
+  });
+  return { name, type, data, resource: Object.assign(resource, rdata(type, data)) };
+}
+
+function rdata(type: string, data: string) {
+  if (type === "CNAME") return { domain: data };
+  if (type === "NS") return { ns: data };
+  if (type !== "CAA") return { address: data };
+  const [, flags, tag, value] = /^(\d+) (\S+) "(.*)"$/.exec(data) ?? [];
+  return { flags: Number(flags), tag, value };
+}

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { OPERATIONS, type Operation } from "../../lib/http/operations.ts";
+import { codeOf, openShop } from "./shop.ts";
+
+const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
+const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);
+
+test("getPet answers through the embedder's port, digits and all, and says that it is leaving (decision 17)", async () => {
+  const { send } = await openShop({ pets });
+  const { status, text, headers } = await send("GET", "/v1/pets/9007199254740993");
+  expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);
+  expect(headers.get("deprecation")).toBe(`@${Date.parse("2026-06-01T00:00:00Z") / 1000}`);
+  expect(headers.get("sunset")).toBe("Tue, 01 Jun 2027 00:00:00 GMT");
+  expect(headers.get("link")).toMatch(/^<\/docs>; rel="deprecation"/);
+});
+
+test("without a port there are no pets: 404, with the same headers (decision 17)", async () => {
+  const { send } = await openShop();
+  const answer = await send("GET", "/v1/pets/1");
+  expect([answer.status, codeOf(answer)]).toEqual([404, "pet_not_found"]);
+  expect(answer.headers.has("sunset")).toBe(true);
+});
+
+test("every response of a deprecated operation carries the headers, refusals too", async () => {
+  const { send } = await openShop({ pets });
+  const answer = await send("GET", "/v1/pets/1", { authorization: "" });
+  expect([answer.status, answer.headers.has("deprecation"), answer.headers.has("link")]).toEqual([
+    401,
+    true,
+    true,
+  ]);
+});
+
+test("from the sunset date on it is gone: 410 operation_sunset (decision 17)", async () => {
+  const { send, time } = await openShop({ pets });
+  time.now = DAY_OF_SUNSET - 1;
+  expect((await send("GET", "/v1/pets/9007199254740993")).status).toBe(200);
+  time.now = DAY_OF_SUNSET;
+  const answer = await send("GET", "/v1/pets/9007199254740993");
+  expect([answer.status, codeOf(answer), answer.headers.has("sunset")]).toEqual([
+    410,
+    "operation_sunset",
+    true,
+  ]);
+  expect((await send("GET", "/v1/pets/9007199254740993", { authorization: "" })).status).toBe(401);
+});
+
+test("any operation is put on that path by data alone (decision 17)", async () => {
+  const deprecation = {
+    since: "2026-01-01T00:00:00Z",
+    sunset: "2026-12-01T00:00:00Z",
+    link: "https://example.com/v2",
+  };
+  const operations: Operation[] = OPERATIONS.map((operation) =>
+    operation.id === "listOrders" ? { ...operation, deprecation } : operation,
+  );
+  const { send, time } = await openShop({ operations });
+  const { status, headers } = await send("GET", "/v1/store/orders");
+  expect([status, headers.get("sunset")]).toEqual([200, "Tue, 01 Dec 2026 00:00:00 GMT"]);
+  expect((await send("DELETE", "/v1/store/orders/1")).headers.has("sunset")).toBe(false);
+  time.now = Date.parse(deprecation.sunset);
+  expect((await send("GET", "/v1/store/orders")).status).toBe(410);
+});
+
+test("no operation of ours has a sunset before its deprecation (RFC 9745, section 5)", () => {
+  for (const { deprecation } of OPERATIONS as readonly Operation[]) {
+    if (deprecation !== undefined)
+      expect(Date.parse(deprecation.sunset)).toBeGreaterThan(Date.parse(deprecation.since));
+  }
+});

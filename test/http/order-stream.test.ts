@@ -1,0 +1,146 @@
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { StoreUnavailableError } from "../../lib/errors.ts";
+import { acceptsGzip } from "../../lib/http/gzip.ts";
+import { type OrderList, orderList } from "../../lib/http/order-stream.ts";
+import type { OrderPage } from "../../lib/orders/order-store.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { openShop } from "./shop.ts";
+
+/** Pages of one record each, told apart by number; remembers how many were read and whether it was left. */
+function pagesOf(count: number, failAt = Infinity) {
+  const seen = { read: 0, left: false };
+  async function* pages(): AsyncGenerator<OrderPage> {
+    try {
+      for (let number = 1; number <= count; number++) {
+        if (number > failAt) throw new StoreUnavailableError("gone");
+        seen.read = number;
+        yield { rows: `{"id":${number}}`, last: number === count };
+      }
+    } finally {
+      seen.left = true;
+    }
+  }
+  return { seen, pages: pages() };
+}
+
+const read = (list: OrderList) => new Response(list.body).text();
+
+test("pages are written as one JSON array, also where the last one is empty", async () => {
+  expect(await read(await orderList(pagesOf(1).pages))).toBe('[{"id":1}]');
+  expect(await read(await orderList(pagesOf(3).pages))).toBe('[{"id":1},{"id":2},{"id":3}]');
+  const exact: OrderPage[] = [
+    { rows: "1", last: false },
+    { rows: "", last: true },
+  ];
+  expect(await read(await orderList(ReadableStream.from(exact)))).toBe("[1]");
+  expect(await read(await orderList(ReadableStream.from([{ rows: "", last: true }])))).toBe("[]");
+});
+
+test("a page is read when it is asked for and not before (decision 4)", async () => {
+  const { pages, seen } = pagesOf(100);
+  const list = await orderList(pages);
+  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  expect(seen.read).toBe(1);
+  await reader.read();
+  expect(seen.read).toBe(1);
+  await reader.read();
+  await reader.read();
+  expect(seen.read).toBe(3);
+});
+
+test("a consumer that leaves ends the reading", async () => {
+  const { pages, seen } = pagesOf(100);
+  const list = await orderList(pages);
+  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  await reader.cancel();
+  expect([seen.left, seen.read]).toEqual([true, 1]);
+  expect(await list.ended).toEqual({ as: "cancelled" });
+});
+
+test("a store that is down rejects before anything is sent; one that fails later leaves the array unclosed", async () => {
+  await expect(orderList(pagesOf(3, 0).pages)).rejects.toThrow(StoreUnavailableError);
+  const list = await orderList(pagesOf(3, 1).pages);
+  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('[{"id":1}');
+  await expect(reader.read()).rejects.toThrow("gone");
+  expect(await list.ended).toMatchObject({ as: "failed", error: expect.any(StoreUnavailableError) });
+});
+
+test("other requests get their turn while a list is written", async () => {
+  const { pages } = pagesOf(1_000);
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const immediate = () => {
+    turns++;
+    handle = setImmediate(immediate);
+  };
+  let handle = setImmediate(immediate);
+  await read(await orderList(pages));
+  clearInterval(timer);
+  clearImmediate(handle);
+  expect(turns).toBeGreaterThanOrEqual(900);
+});
+
+test("a list in gzip is the same list, and says that it depends on what was accepted", async () => {
+  const store = createMemoryStore();
+  const { handler, key } = await openShop({ store });
+  await store.orders.place(
+    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
+  );
+  const get = async (headers: Record<string, string>) => {
+    const request = new Request("http://localhost/v1/store/orders", {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    });
+    const response = await handler(request);
+    return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+  const plain = await get({});
+  const gzip = await get({ "accept-encoding": "br, gzip" });
+  expect([plain.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual([
+    null,
+    "gzip",
+  ]);
+  expect([plain.headers.get("vary"), gzip.headers.get("vary")]).toEqual([
+    "accept-encoding",
+    "accept-encoding",
+  ]);
+  expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+  expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
+  expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);
+});
+
+test("the event of a streamed list comes when the list has ended, and says how", async () => {
+  const store = createMemoryStore();
+  const { events, handler, key } = await openShop({ store });
+  await store.orders.place(
+    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
+  );
+  const request = () =>
+    new Request("http://localhost/v1/store/orders", { headers: { authorization: `Bearer ${key}` } });
+  const whole = await handler(request());
+  expect(events).toHaveLength(0);
+  await whole.text();
+  expect(events).toMatchObject([{ status: 200, ended: "complete" }]);
+  await (await handler(request())).body?.cancel();
+  await new Promise(setImmediate);
+  expect(events[1]).toMatchObject({ status: 200, ended: "cancelled" });
+});
+
+test.each([
+  [null, false],
+  ["", false],
+  ["gzip", true],
+  ["GZIP", true],
+  ["deflate, gzip;q=0.5", true],
+  ["gzip;q=0", false],
+  ["gzip; q=0.0", false],
+  ["*", true],
+  ["*;q=0", false],
+  ["gzip;q=0, *", false],
+  ["identity", false],
+  ["gzipped", false],
+])("Accept-Encoding %j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
+  expect(acceptsGzip(header)).toBe(accepted);
+});

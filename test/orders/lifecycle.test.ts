@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import {
+  explainRefusal,
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type OrderStatus,
+  transition,
+} from "../../lib/orders/lifecycle.ts";
+import type { StoredOrder } from "../../lib/orders/order.ts";
+
+const AT = Date.UTC(2026, 10, 20, 9, 30);
+const record = { id: 7n, petId: 1n, shipDate: "2027-01-01T00:00:00Z" };
+const shipped = { ...record, shipDate: "2026-11-20T09:30:00.000Z" };
+
+/** Decision 1 again, in the test's own words: one cell for each state and event. */
+const cells: Record<OrderStatus, Record<OrderEvent, StoredOrder | string>> = {
+  pending: {
+    cancel: { record, status: "cancelled" },
+    ship: { record: shipped, status: "shipped" },
+    fulfil: "order_not_shipped",
+  },
+  shipped: {
+    cancel: "order_already_shipped",
+    ship: "order_already_shipped",
+    fulfil: { record: { ...record, complete: true }, status: "shipped" },
+  },
+  cancelled: {
+    cancel: "order_already_cancelled",
+    ship: "order_already_cancelled",
+    fulfil: "order_already_cancelled",
+  },
+};
+
+const every = Object.entries(cells).flatMap(([status, events]) =>
+  Object.entries(events).map(([event, outcome]) => ({ status, event, outcome })),
+) as { status: OrderStatus; event: OrderEvent; outcome: StoredOrder | string }[];
+
+test.each(every)("a $status order and '$event' (decision 1)", ({ status, event, outcome }) => {
+  const result = transition({ record, status }, event, AT);
+  if (typeof outcome === "string") expect(result).toEqual({ moved: false, refused: outcome, status, event });
+  else expect(result).toEqual({ moved: true, order: outcome });
+});
+
+test("the table has no state and no event besides those of decision 1", () => {
+  expect(ORDER_STATUSES).toEqual(Object.keys(cells));
+  for (const status of ORDER_STATUSES)
+    expect(Object.keys(LIFECYCLE[status])).toEqual(Object.keys(cells[status]));
+});
+
+test("a refusal names the state and the event, and what would be accepted", () => {
+  expect(
+    explainRefusal({ moved: false, refused: "order_already_cancelled", status: "cancelled", event: "ship" }),
+  ).toBe("The order is cancelled; only pending orders accept 'ship'.");
+});
+
+test("an order that is fulfilled again stays as it is", () => {
+  const once = transition({ record: shipped, status: "shipped" }, "fulfil", AT);
+  expect(once.moved && transition(once.order, "fulfil", AT + 1)).toEqual(once);
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ConfiguredHost } from "../../lib/domains/domain-config.ts";
+import { formatReport } from "../../lib/domains/domain-report.ts";
+import type { DnsResolver } from "../../lib/domains/resolver.ts";
+import { verifyHost } from "../../lib/domains/verification.ts";
+import { verifyHosts } from "../../lib/domains/verify-hosts.ts";
+import { createDnsResolver } from "../../lib/runtimes/dns-resolver.ts";
+import { findNsd, startNsd } from "./nsd.ts";
+
+const nsd = findNsd();
+if (nsd === undefined) {
+  process.stdout.write("Skipped: no nsd on PATH or in /usr/sbin. Install it with: apt-get install nsd\n");
+}
+
+const TARGET = "d-1a2b3c.platform.example.net";
+const HEAD = `$TTL 60
+@ SOA ns1.registry.example. hostmaster.registry.example. 1 3600 600 86400 60
+@ NS ns1.registry.example.
+`;
+
+/** `com` is served as its registry serves it; the zones below it as their providers do. */
+const ZONES = {
+  com: `${HEAD}
+example NS ns1.registry.example.
+strict NS ns1.registry.example.
+lame NS ns1.registry.example.
+`,
+  "example.com": `${HEAD}
+@ A 198.51.100.7
+@ AAAA 2001:db8::7
+right CNAME D-1a2b3c.Platform.Example.NET.
+wrong CNAME old.hosting.example.net.
+appended CNAME ${TARGET}
+address A 192.0.2.1
+address6 AAAA 2001:db8::1
+proxied A 104.16.132.229
+loop CNAME loop2
+loop2 CNAME loop
+other TXT "a name with another record"
+`,
+  "strict.com": `${HEAD}
+@ A 192.0.2.1
+@ CAA 0 issue "letsencrypt.org"
+@ CAA 0 issuewild "amazon.com"
+v1.orders CNAME ${TARGET}.
+critical CNAME ${TARGET}.
+allowed CNAME caa.hosting.example.net.
+`,
+  "example.net": `${HEAD}
+d-1a2b3c.platform A 198.51.100.7
+d-1a2b3c.platform AAAA 2001:db8::7
+old.hosting A 192.0.2.1
+old.hosting CAA 128 tbs "unknown"
+caa.hosting CAA 0 issue "amazon.com; account=12345"
+`,
+  // Configured without its file, so that every question about it is answered with SERVFAIL.
+  "lame.com": undefined,
+};
+
+describe.skipIf(nsd === undefined)("verification against nsd", () => {
+  let server: Awaited<ReturnType<typeof startNsd>>;
+  let resolver: DnsResolver;
+
+  beforeAll(async () => {
+    server = await startNsd(nsd ?? "", ZONES);
+    resolver = createDnsResolver({ servers: [server.address] });
+  });
+  afterAll(() => server?.stop());
+
+  test.each([
+    ["right.example.com", "verified", "ok", "allowed", []],
+    ["example.com", "verified", "ok", "allowed", []],
+    [
+      "wrong.example.com",
+      "pending_dns",
+      "wrong_target",
+      "forbidden",
+      ["wrong_target", "caa_unknown_critical"],
+    ],
+    ["appended.example.com", "pending_dns", "wrong_target", "allowed", ["wrong_target"]],
+    ["address.example.com", "pending_dns", "conflict", "allowed", ["address_in_the_way"]],
+    ["address6.example.com", "pending_dns", "conflict", "allowed", ["address_in_the_way"]],
+    ["proxied.example.com", "pending_dns", "proxied", "allowed", ["proxied"]],
+    ["loop.example.com", "pending_dns", "loop", "unknown", ["cname_loop", "caa_silent"]],
+    ["other.example.com", "pending_dns", "missing", "allowed", ["record_missing"]],
+    ["missing.example.com", "pending_dns", "missing", "allowed", ["record_missing"]],
+    ["strict.com", "pending_dns", "wrong_target", "forbidden", ["wrong_target", "caa_forbids"]],
+    ["v1.orders.strict.com", "needs_attention", "ok", "forbidden", ["caa_forbids"]],
+    ["allowed.strict.com", "pending_dns", "wrong_target", "allowed", ["wrong_target"]],
+    [
+      "www.unregistered.com",
+      "pending_dns",
+      "not_delegated",
+      "allowed",
+      ["zone_not_delegated", "record_missing"],
+    ],
+    ["www.lame.com", "pending_dns", "lame", "unknown", ["zone_lame", "caa_silent"]],
+    ["www.example.org", "unknown", "unknown", "unknown", ["dns_silent", "caa_silent"]],
+  ])("%s is %s: %s, %s (decision 21)", async (host, state, dns, certificate, codes) => {
+    const verification = await verifyHost(host, { resolver, target: TARGET });
+    expect(verification).toMatchObject({ host, state, dns, certificate });
+    expect(verification.reasons.map(({ code }) => code)).toEqual(codes);
+  });
+
+  test("a name that does not exist is told from one without such a record", async () => {
+    expect(await resolver("missing.example.com", "CNAME")).toEqual({ outcome: "nxdomain" });
+    expect(await resolver("other.example.com", "CNAME")).toEqual({ outcome: "nodata" });
+  });
+
+  test("the set two levels up that forbids is named, and so is one behind a CNAME", async () => {
+    const above = await verifyHost("v1.orders.strict.com", { resolver, target: TARGET });
+    expect(above.reasons).toMatchObject([{ code: "caa_forbids", name: "strict.com" }]);
+    const behind = await verifyHost("wrong.example.com", { resolver, target: TARGET });
+    expect(behind.reasons[1]).toMatchObject({
+      name: "old.hosting.example.net",
+      found: 'old.hosting.example.net CAA 128 tbs "unknown"',
+    });
+  });
+
+  test("a server that has gone away leaves everything unknown", async () => {
+    const gone = await startNsd(nsd ?? "", { com: ZONES.com });
+    await gone.stop();
+    const verification = await verifyHost("right.example.com", {
+      resolver: createDnsResolver({ servers: [gone.address], timeoutMs: 200, tries: 1 }),
+      target: TARGET,
+    });
+    expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
+  });
+
+  test("the report on all of them reads well", async () => {
+    const hosts: readonly ConfiguredHost[] = [
+      { host: "right.example.com", role: "primary" },
+      { host: "wrong.example.com", role: "redirect" },
+    ];
+    const report = formatReport(await verifyHosts(hosts, { resolver, target: TARGET }));
+    expect(report).toContain(`
+✗ wrong.example.com  pending_dns  (redirect)
+  The record points to the wrong place.
+    found     CNAME old.hosting.example.net
+    expected  CNAME ${TARGET}
+    to do     At the DNS provider of example.com, change the value of the CNAME record wrong to ${TARGET}.
+`);
+    expect(report).toContain("1 of 2 hosts verified.");
+  });
+});

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+/** The path of Debian's name server (`apt-get install nsd`), which lies in /usr/sbin; `undefined` without it. */
+export function findNsd(): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
+  return folders
+    .map((folder) => join(folder, "nsd"))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Serves zones by name of file content; a zone without content is configured and cannot be loaded. */
+export async function startNsd(nsd: string, zones: Readonly<Record<string, string | undefined>>) {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-nsd-"));
+  const port = await freePort();
+  const inFolder = (name: string) => JSON.stringify(join(folder, name));
+  const lines = [
+    "server:",
+    `  ip-address: 127.0.0.1@${port}`,
+    '  username: ""',
+    '  chroot: ""',
+    "  server-count: 1",
+    `  zonesdir: ${JSON.stringify(folder)}`,
+    `  pidfile: ${inFolder("nsd.pid")}`,
+    `  xfrdfile: ${inFolder("xfrd.state")}`,
+    `  xfrdir: ${JSON.stringify(folder)}`,
+    `  zonelistfile: ${inFolder("zone.list")}`,
+    "remote-control:",
+    "  control-enable: no",
+  ];
+  for (const [zone, content] of Object.entries(zones)) {
+    lines.push("zone:", `  name: ${zone}`, `  zonefile: ${zone}.zone`);
+    if (content !== undefined) writeFileSync(join(folder, `${zone}.zone`), content);
+  }
+  writeFileSync(join(folder, "nsd.conf"), `${lines.join("\n")}\n`);
+
+  const server = spawn(nsd, ["-d", "-c", join(folder, "nsd.conf")], { stdio: ["ignore", "pipe", "pipe"] });
+  let log = "";
+  const started = new Promise<void>((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      log += chunk.toString();
+      if (log.includes("nsd started")) resolve();
+    };
+    server.stdout.on("data", hear);
+    server.stderr.on("data", hear);
+    server.once("error", reject);
+    server.once("exit", () => reject(new Error(`nsd ended at once:\n${log}`)));
+  });
+  await started;
+  return {
+    address: `127.0.0.1:${port}`,
+    stop: async () => {
+      if (server.exitCode === null) {
+        server.kill("SIGTERM");
+        await once(server, "exit");
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const socket = createSocket("udp4");
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, "close");
+  return port;
+}

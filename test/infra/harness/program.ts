@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { parse } from "yaml";
+import { type Cloud, type Registration, type Seen, startEngine } from "./engine.ts";
+
+const PROJECT = "store-orders";
+const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
+
+/** A program to run, and the world to run it in. */
+export interface Run {
+  /** @default the project's own */
+  readonly program?: string;
+  readonly stack: string;
+  /** By full key: text, or a value that is written as JSON. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly secretKeys?: readonly string[];
+  readonly preview?: boolean;
+  readonly cloud: Cloud;
+}
+
+/** What came of it. */
+export interface Outcome extends Seen {
+  readonly code: number;
+  /** Everything that the engine was told as an error, and whatever else was printed. */
+  readonly errors: string;
+}
+
+/** The configuration in a stack file of the repository. */
+export function stackFile(stack: string): Readonly<Record<string, unknown>> {
+  return parse(readFileSync(`Pulumi.${stack}.yaml`, "utf8")).config;
+}
+
+/** Runs a program under Pulumi's own language host, as the command line does, against an engine of the tests' own. */
+export async function run({
+  program,
+  stack,
+  config,
+  secretKeys = [],
+  preview = false,
+  cloud,
+}: Run): Promise<Outcome> {
+  const engine = await startEngine({ project: PROJECT, stack, preview }, cloud);
+  const values = Object.entries(config ?? stackFile(stack)).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  const where = ["--monitor", engine.address, "--engine", engine.address];
+  const what = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
+  const how = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
+  const child = spawn(process.execPath, [HOST, ...where, ...what, ...how, program ?? mainOf("Pulumi.yaml")], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
+      PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
+      PULUMI_NODEJS_TYPESCRIPT: "false",
+    },
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => (printed += text));
+  const [code] = (await once(child, "close")) as [number];
+  engine.close();
+  const told = engine.seen.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
+  return { ...engine.seen, code, errors: [...told, printed].join("\n").trim() };
+}
+
+/** The one registration with a name; fails where there is none. */
+export function find({ registrations }: Pick<Seen, "registrations">, name: string): Registration {
+  const found = registrations.find((registration) => registration.name === name);
+  if (found === undefined)
+    throw new Error(`No resource is called ${name}: ${registrations.map((each) => each.name).join(", ")}`);
+  return found;
+}
+
+/** The registrations of a type. */
+export function ofType(
+  { registrations }: Pick<Seen, "registrations">,
+  type: string,
+): readonly Registration[] {
+  return registrations.filter((registration) => registration.type === type);
+}
+
+function mainOf(file: string): string {
+  return parse(readFileSync(file, "utf8")).main;
+}

@@ -1,1 +1,107 @@
-export {};
+/**
+ * The rules of a store's orders API, without I/O and without a vendor: the order state machine, the plan limits,
+ * API keys and admission, custom domains. Take any of them without the rest.
+ *
+ * ```ts
+ * import { systemClock, transition } from "store-orders";
+ *
+ * const order = { record: { id: 1n }, status: "pending" } as const;
+ * const result = transition(order, "cancel", systemClock());
+ * if (result.moved) console.log(result.order.status); // "cancelled"
+ * ```
+ *
+ * @module
+ */
+
+export {
+  type Account,
+  type AccountSettings,
+  type ApiKey,
+  addKey,
+  isLiving,
+  type Penalty,
+  revokeKey,
+  rotateKey,
+} from "./accounts/account.ts";
+export type { AccountStore } from "./accounts/account-store.ts";
+export { type Accounts, createAccounts, type IssuedKey } from "./accounts/accounts.ts";
+export {
+  type Admission,
+  admission,
+  BAN_POLICY,
+  type BanPolicy,
+  type Caller,
+  type CallerIdentity,
+} from "./accounts/admission.ts";
+export { type AnonymousCallers, createAnonymousCallers } from "./accounts/anonymous-callers.ts";
+export { type Environment, generateKey, hashKey, type ParsedKey, parseKey } from "./accounts/api-key.ts";
+export { type Clock, type Instant, systemClock } from "./clock.ts";
+export {
+  type ConfiguredHost,
+  type DomainConfig,
+  type DomainContext,
+  type DomainRedirect,
+  domainMapping,
+  type HostRole,
+  hostsOf,
+  type ParsedDomainConfig,
+  parseDomainConfig,
+  parseDomainsFile,
+} from "./domains/domain-config.ts";
+export * from "./domains/domain-lifecycle.ts";
+export { type HostRoute, type HostTable, hostTable, routeHost } from "./domains/host-routing.ts";
+export {
+  ERRORS,
+  type ErrorBody,
+  type ErrorCode,
+  InvalidInputError,
+  type Issue,
+  NewerSchemaError,
+  REFUSALS,
+  type Refusal,
+  type RefusalCode,
+  StoreOrdersError,
+  StoreUnavailableError,
+} from "./errors.ts";
+export { isInt64, parseInt64, parseInt64Json, toInt64Json } from "./orders/int64.ts";
+export {
+  explainRefusal,
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type OrderStatus,
+  type Transition,
+  type TransitionRefusal,
+  transition,
+} from "./orders/lifecycle.ts";
+export {
+  fromWire,
+  type OrderRecord,
+  type ParsedOrder,
+  parseLine,
+  parseOrder,
+  type StoredOrder,
+  toLine,
+  toWire,
+} from "./orders/order.ts";
+export type { OrderPage, OrderStore, PlaceOutcome } from "./orders/order-store.ts";
+export { createOrders, type NewOrder, type Orders } from "./orders/orders.ts";
+export {
+  limitsOf,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanLimits,
+  type PlanTerms,
+} from "./plans/plan-limits.ts";
+export {
+  bindingQuota,
+  countOne,
+  fits,
+  NO_USAGE,
+  type Quota,
+  secondsUntil,
+  type Usage,
+  usageAt,
+  type WindowUsage,
+} from "./plans/windows.ts";

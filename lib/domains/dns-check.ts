@@ -1,4 +1,5 @@
 import { type CnameChain, followCnames } from "./cname-chain.ts";
+import { RECORD_TTL } from "./dns-records.ts";
 import { isProxyAddress } from "./proxy-ranges.ts";
 import { type DnsResolver, recordsIn, type Silence } from "./resolver.ts";
 import {
@@ -86,7 +87,7 @@ function unanswered(checked: Checked, name: string, why: Silence): Reason {
 function inTheWay(checked: Checked, addresses: readonly string[]): Reason {
   const { zone, label, target } = checked;
   if (addresses.some(isProxyAddress)) return proxied(checked, addresses);
-  const mend = `At the DNS provider of ${zone}, remove the ${typesOf(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL 3600.`;
+  const mend = `At the DNS provider of ${zone}, remove the ${typesOf(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL}.`;
   return reason(checked, "address_in_the_way", addressText(addresses), mend);
 }
 

@@ -19,11 +19,6 @@ export function parseHostname(text: string): ParsedHostname {
   return flaw === undefined ? { hostname } : { problem: flaw };
 }
 
-/** True where both name the same host: case and a trailing dot make no difference. */
-export function isSameName(one: string, other: string): boolean {
-  return plainName(one) === plainName(other);
-}
-
 /** A DNS name in lower case without its trailing dot. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");

@@ -1,4 +1,5 @@
 import { type CaaLookup, type CertificateAuthority, caaText } from "./caa.ts";
+import { RECORD_TTL } from "./dns-records.ts";
 import type { Silence } from "./resolver.ts";
 import { placeOf, type ZonePlace } from "./zone.ts";
 
@@ -72,7 +73,7 @@ export function expectedRecord({ apex, target }: Checked): string {
 export function setRecord(checked: Checked): string {
   const { zone, label, target, apex } = checked;
   const type = apex ? "an ALIAS or ANAME record (or a CNAME that the provider flattens)" : "a CNAME record";
-  return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL 3600.`;
+  return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL ${RECORD_TTL}.`;
 }
 
 /** Why a question has no answer, in words. */

@@ -10,15 +10,15 @@ export type HeaderFields = Readonly<Record<string, string>>;
 export type Answer =
   | { readonly error: ErrorCode; readonly headers?: HeaderFields }
   | {
-      readonly status: 200 | 204;
-      /** JSON; absent where there is nothing to send. */
+      readonly status: 200 | 204 | 301;
+      /** JSON unless the headers say otherwise; absent where there is nothing to send. */
       readonly body?: string | ReadableStream<Uint8Array>;
       readonly headers?: HeaderFields;
       /** Resolves when a streamed body has ended. */
       readonly ended?: Promise<Ending>;
     };
 
-/** Who made the request and what is left to them, as far as it is known. */
+/** What is left to the caller, and who it is as far as that is known. */
 export interface Standing {
   readonly quota: Quota;
   readonly caller?: CallerIdentity;

@@ -10,17 +10,20 @@ import { randomUUID } from "node:crypto";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { BAN_POLICY, type BanPolicy } from "../accounts/admission.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { ERRORS, type ErrorCode, StoreUnavailableError } from "../errors.ts";
+import type { HostTable } from "../domains/host-routing.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import { type Answer, errorJson, type HeaderFields, quotaFields, type Standing } from "./answer.ts";
-import { deprecationFields, isSunset } from "./deprecation.ts";
+import type { Answer, Standing } from "./answer.ts";
+import { isSunset } from "./deprecation.ts";
 import { createGate } from "./gate.ts";
+import { createHostGate, hostOf } from "./host-gate.ts";
 import { createImplementations, type PetSource } from "./implementations.ts";
 import { openApiDocument, SERVERS, type Server } from "./openapi.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { Ending } from "./order-stream.ts";
+import { failure, type Outcome, type ResponseClass, toResponse } from "./outcome.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
-import { createRouter, pathOf, type Route } from "./router.ts";
+import { createRouter, pathOf, type Route, targetOf } from "./router.ts";
 
 /** What a handler is made of. Everything but the store has a default. */
 export interface HandlerOptions {
@@ -35,6 +38,10 @@ export interface HandlerOptions {
   readonly operations?: readonly Operation[];
   /** Addresses for the OpenAPI document, besides the one that it is read from. @default SERVERS */
   readonly servers?: readonly Server[];
+  /** The custom domains as they are now; asked on each request. @default every host is served */
+  readonly hosts?: () => HostTable;
+  /** The class that answers are made of; a runtime may bring one that costs less. @default Response */
+  readonly Response?: ResponseClass;
   /** Called once for each request when it is over. What it throws is ignored. */
   readonly onRequest?: (event: RequestEvent) => void;
 }
@@ -43,6 +50,8 @@ export interface HandlerOptions {
 export interface RequestContext {
   /** The network address of the caller. */
   readonly address?: string;
+  /** The host that was asked for, where the runtime knows it better than the `Host` header. */
+  readonly host?: string;
   /** @default a random UUID */
   readonly requestId?: string;
   /** Set where what arrived could not be made a request of: it is answered with this error. */
@@ -59,46 +68,46 @@ export function createHandler(options: HandlerOptions): Handler {
   const gate = createGate(store.accounts, clock, banPolicy);
   const implementations = createImplementations(store.orders, clock, pets);
   const routeTo = createRouter(operations);
+  const hosts = createHostGate(options.hosts);
   const document = JSON.stringify(openApiDocument({ operations, servers: [THIS_SERVER, ...servers] }));
 
-  async function decide(request: Request, route: Route, address: string): Promise<Outcome> {
+  async function decide(request: Request, context: RequestContext): Promise<Outcome> {
+    const { address = "unknown", host = hostOf(request), malformed } = context;
+    if (malformed !== undefined) return { standing: gate.anonymous(address), answer: { error: malformed } };
+    const elsewhere = hosts(host, targetOf(request.url));
+    if (elsewhere !== undefined) return { answer: elsewhere };
+    const { method } = request;
+    const path = pathOf(request.url);
+    if (path === "/openapi.json" && (method === "GET" || method === "HEAD")) {
+      return { answer: { status: 200, body: document } };
+    }
+
+    const route = routeTo(method, path);
+    const meant = "operation" in route ? { operation: route.operation } : {};
     let standing: Standing | undefined;
     try {
       const passage = await gate.admit(request.headers.get("authorization"), address);
       standing = passage.standing;
-      if (passage.refused !== undefined) return { standing, answer: passage.refused };
-      if ("error" in route) return { standing, answer: route };
-      const { deprecation, id } = route.operation;
-      if (deprecation !== undefined && isSunset(deprecation, clock())) {
-        return { standing, answer: { error: "operation_sunset" } };
-      }
-      return {
-        standing,
-        answer: await implementations[id as OperationId]({ argument: route.argument, request }),
-      };
+      return { ...meant, standing, answer: passage.refused ?? (await perform(route, request)) };
     } catch (thrown) {
-      return { standing: standing ?? gate.anonymous(address), answer: failure(thrown), thrown };
+      return { ...meant, standing: standing ?? gate.anonymous(address), answer: failure(thrown), thrown };
     }
   }
 
-  return async function handle(request, { address = "unknown", requestId = randomUUID(), malformed } = {}) {
-    const began = performance.now();
-    const { method } = request;
-    const path = pathOf(request.url);
-    if (path === "/openapi.json" && (method === "GET" || method === "HEAD")) {
-      return new Response(method === "HEAD" ? null : document, { headers: JSON_FIELDS });
-    }
+  async function perform(route: Route, request: Request): Promise<Answer> {
+    if ("error" in route) return route;
+    const { deprecation, id } = route.operation;
+    if (deprecation !== undefined && isSunset(deprecation, clock())) return { error: "operation_sunset" };
+    return implementations[id as OperationId]({ argument: route.argument, request });
+  }
 
-    const route = routeTo(method, path);
-    const outcome =
-      malformed === undefined
-        ? await decide(request, route, address)
-        : { standing: gate.anonymous(address), answer: { error: malformed } };
-    const operation = "operation" in route ? route.operation : undefined;
-    const response = toResponse(outcome, requestId, operation, method === "HEAD");
+  return async function handle(request, context = {}) {
+    const began = performance.now();
+    const { requestId = randomUUID() } = context;
+    const outcome = await decide(request, context);
     const tell = (ending: Ending) => {
       try {
-        onRequest(toEvent(outcome, ending, { requestId, method, operation, began }));
+        onRequest(toEvent(outcome, ending, { requestId, method: request.method, began }));
       } catch {
         // An observer that fails must not fail the request.
       }
@@ -106,45 +115,8 @@ export function createHandler(options: HandlerOptions): Handler {
     const ended = "ended" in outcome.answer ? outcome.answer.ended : undefined;
     if (ended === undefined) tell({ as: "complete" });
     else void ended.then(tell);
-    return response;
+    return toResponse(outcome, requestId, request.method === "HEAD", options.Response);
   };
 }
 
 const THIS_SERVER: Server = { url: BASE_PATH, description: "This server" };
-const JSON_FIELDS = { "content-type": "application/json" };
-/** How long a client should leave a store alone that did not answer, in seconds. */
-const STORE_RETRY_AFTER = "5";
-
-/** What was decided about a request. */
-interface Outcome {
-  readonly standing: Standing;
-  readonly answer: Answer;
-  readonly thrown?: unknown;
-}
-
-function failure(thrown: unknown): Answer {
-  if (!(thrown instanceof StoreUnavailableError)) return { error: "internal_error" };
-  return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER } };
-}
-
-/** The one place that every response of the API passes: no header can be missing from any of them. */
-function toResponse(
-  { standing, answer }: Outcome,
-  requestId: string,
-  operation?: Operation,
-  head?: boolean,
-): Response {
-  const status = "error" in answer ? ERRORS[answer.error].status : answer.status;
-  const body = "error" in answer ? errorJson(answer.error) : answer.body;
-  const headers: HeaderFields = {
-    ...(body === undefined ? {} : JSON_FIELDS),
-    "cache-control": "no-store",
-    "x-request-id": requestId,
-    ...quotaFields(standing.quota),
-    ...(operation?.deprecation === undefined ? {} : deprecationFields(operation.deprecation)),
-    ...("headers" in answer ? answer.headers : {}),
-  };
-  if (head !== true) return new Response(body ?? null, { status, headers });
-  if (body instanceof ReadableStream) void body.cancel();
-  return new Response(null, { status, headers });
-}

@@ -1,8 +1,7 @@
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
-import type { Answer, Standing } from "./answer.ts";
-import type { Operation } from "./operations.ts";
 import type { Ending } from "./order-stream.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** What happened to one request, told once it is over. It never holds a key. */
 export interface RequestEvent {
@@ -25,17 +24,17 @@ export interface RequestEvent {
 
 /** Puts together what is told of a request. */
 export function toEvent(
-  outcome: { readonly standing: Standing; readonly answer: Answer; readonly thrown?: unknown },
+  outcome: Outcome,
   ending: Ending,
-  about: { requestId: string; method: string; operation: Operation | undefined; began: number },
+  about: { requestId: string; method: string; began: number },
 ): RequestEvent {
-  const { answer, standing, thrown } = outcome;
-  const { caller } = standing;
+  const { answer, operation, standing, thrown } = outcome;
+  const caller = standing?.caller;
   const error = ending.as === "failed" ? ending.error : thrown;
   return {
     requestId: about.requestId,
     method: about.method,
-    ...(about.operation === undefined ? {} : { operation: about.operation.id }),
+    ...(operation === undefined ? {} : { operation: operation.id }),
     status: "error" in answer ? ERRORS[answer.error].status : answer.status,
     milliseconds: performance.now() - about.began,
     ...(caller === undefined ? {} : { account: caller.accountId, keyId: caller.keyId, plan: caller.plan }),

@@ -28,12 +28,17 @@ export function createRouter(operations: readonly Operation[]): (method: string,
   };
 }
 
-/** The path of an absolute URL as it was sent, without query and fragment. */
-export function pathOf(url: string): string {
+/** Path and query of an absolute URL, as they were sent. */
+export function targetOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
-  if (start === -1) return "/";
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+  return start === -1 ? "/" : url.slice(start);
+}
+
+/** The path of an absolute URL, as it was sent. */
+export function pathOf(url: string): string {
+  const target = targetOf(url);
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
 }
 
 function patternOf(path: string): RegExp {

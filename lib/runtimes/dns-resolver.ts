@@ -14,6 +14,7 @@ import type {
   RecordType,
   Silence,
 } from "../domains/resolver.ts";
+import { InvalidInputError } from "../errors.ts";
 
 /** Whom to ask, and how long to wait. */
 export interface DnsResolverOptions {
@@ -34,7 +35,10 @@ export interface DnsResolverOptions {
   readonly tries?: number;
 }
 
-/** Makes a resolver that asks over UDP, and over TCP where an answer is too large for that. */
+/**
+ * Makes a resolver that asks over UDP, and over TCP where an answer is too large for that. Throws an
+ * `InvalidInputError` for a server that is no address.
+ */
 export function createDnsResolver({
   servers,
   timeoutMs = 2000,
@@ -42,7 +46,7 @@ export function createDnsResolver({
 }: DnsResolverOptions = {}): DnsResolver {
   // Without a greatest time-out the second try would wait twice as long as the first.
   const resolver = new dns.Resolver({ timeout: timeoutMs, tries, maxTimeout: timeoutMs });
-  if (servers !== undefined) resolver.setServers([...servers]);
+  if (servers !== undefined) setServers(resolver, servers);
   const ask: Asks = {
     A: (name) => resolver.resolve4(name),
     AAAA: (name) => resolver.resolve6(name),
@@ -57,6 +61,15 @@ export function createDnsResolver({
       return failureOf((error as NodeJS.ErrnoException).code);
     }
   };
+}
+
+function setServers(resolver: dns.Resolver, servers: readonly string[]) {
+  try {
+    resolver.setServers([...servers]);
+  } catch {
+    const message = `Write addresses of DNS servers, such as 1.1.1.1 or 127.0.0.1:5353, instead of ${servers.join(", ")}.`;
+    throw new InvalidInputError([{ path: "servers", message }]);
+  }
 }
 
 type Asks = { readonly [T in RecordType]: (name: string) => Promise<readonly RecordData[T][]> };

@@ -4,11 +4,11 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
-  type QueryCommandInput,
   ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { ask } from "./dynamodb-client.ts";
+import { takeItems } from "./dynamodb-raw-items.ts";
 
 /** An item or a key of one, as DynamoDB spells it. */
 export type Item = Record<string, AttributeValue>;
@@ -31,10 +31,19 @@ export interface Written {
   readonly repeated: boolean;
 }
 
-/** A page of a query, and where the next one begins. */
+/** A range of one partition, ascending by sort key; names as in a change. */
+export interface Range {
+  readonly condition: string;
+  readonly projection: string;
+  readonly values: Item;
+  readonly limit: number;
+  readonly from: Item | undefined;
+}
+
+/** A page of items, and where the next one begins. */
 export interface ItemPage {
   readonly items: readonly Item[];
-  readonly next?: Item;
+  readonly next: Item | undefined;
 }
 
 /** The calls that the store makes to one table: reads are consistent, writes conditional. */
@@ -43,7 +52,7 @@ export interface Table {
   /** Adds an item where there is none with its key. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<Written>;
   update(key: Item, change: Change, signal: AbortSignal): Promise<Written>;
-  query(input: Omit<QueryCommandInput, "TableName">, signal: AbortSignal): Promise<ItemPage>;
+  query(range: Range, signal: AbortSignal): Promise<ItemPage>;
   scan(from: Item | undefined, signal: AbortSignal): Promise<ItemPage>;
 }
 
@@ -104,9 +113,20 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       }
     },
 
-    async query(input, abortSignal) {
-      const command = new QueryCommand({ TableName, ConsistentRead: true, ...input });
-      return pageOf(await ask(() => client.send(command, { abortSignal })));
+    async query({ condition, projection, values, limit, from }, abortSignal) {
+      const command = new QueryCommand({
+        TableName,
+        ConsistentRead: true,
+        KeyConditionExpression: condition,
+        ProjectionExpression: projection,
+        ExpressionAttributeNames: namesIn(`${condition} ${projection}`),
+        ExpressionAttributeValues: values,
+        Limit: limit,
+        ExclusiveStartKey: from,
+      });
+      const items = takeItems(command);
+      const { LastEvaluatedKey } = await ask(() => client.send(command, { abortSignal }));
+      return pageOf({ Items: items(), LastEvaluatedKey });
     },
 
     async scan(from, abortSignal) {
@@ -116,9 +136,13 @@ export function openTable(client: DynamoDBClient, name: string): Table {
   };
 }
 
-function pageOf(output: { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined }): ItemPage {
-  const items = output.Items ?? [];
-  return output.LastEvaluatedKey === undefined ? { items } : { items, next: output.LastEvaluatedKey };
+function pageOf({ Items = [], LastEvaluatedKey: next }: Answer): ItemPage {
+  return { items: Items, next };
+}
+
+interface Answer {
+  readonly Items?: readonly Item[] | undefined;
+  readonly LastEvaluatedKey?: Item | undefined;
 }
 
 const namesSeen = new Map<string, Readonly<Record<string, string>>>();

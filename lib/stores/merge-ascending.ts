@@ -1,6 +1,7 @@
-/** A page of rows, ascending, and from where to read the next one; none: this is the last. */
+/** A page of rows, ascending by rank, and from where to read the next one; none: this is the last. */
 export interface SourcePage<Row, From> {
-  readonly rows: readonly Row[];
+  readonly ranks: BigInt64Array;
+  row(index: number): Row;
   readonly next: From | undefined;
 }
 
@@ -13,9 +14,8 @@ export type ReadPage<Row, From> = (from: From | undefined) => Promise<SourcePage
  */
 export async function* mergeAscending<Row, From>(
   reads: readonly ReadPage<Row, From>[],
-  rankOf: (row: Row) => bigint,
 ): AsyncGenerator<readonly Row[]> {
-  const sources = reads.map((read) => openSource(read, rankOf));
+  const sources = reads.map(openSource);
   for (;;) {
     await Promise.all(sources.map((source) => source.fill()));
     // A page that is not here yet begins above its source's last row, so up to the least of these all rows are here.
@@ -31,22 +31,28 @@ interface Ranked<Row> {
   readonly row: Row;
 }
 
-function openSource<Row, From>(read: ReadPage<Row, From>, rankOf: (row: Row) => bigint) {
-  let rows: Ranked<Row>[] = [];
+function openSource<Row, From>(read: ReadPage<Row, From>) {
+  let page: SourcePage<Row, From> | undefined;
+  let position = 0;
   let ahead: ReturnType<typeof read> | undefined = handled(read(undefined));
   return {
     async fill() {
-      while (rows.length === 0 && ahead !== undefined) {
-        const page = await ahead;
+      while (position === (page?.ranks.length ?? 0) && ahead !== undefined) {
+        page = await ahead;
+        position = 0;
         ahead = page.next === undefined ? undefined : handled(read(page.next));
-        rows = page.rows.map((row) => ({ rank: rankOf(row), row }));
       }
     },
     /** The last rank that is here; none where nothing follows it. */
-    bound: () => (ahead === undefined ? undefined : rows.at(-1)?.rank),
-    take(bound: bigint | undefined) {
-      const above = bound === undefined ? -1 : rows.findIndex(({ rank }) => rank > bound);
-      return rows.splice(0, above === -1 ? rows.length : above);
+    bound: () => (ahead === undefined ? undefined : page?.ranks.at(-1)),
+    take(bound: bigint | undefined): readonly Ranked<Row>[] {
+      const rows: Ranked<Row>[] = [];
+      for (; page !== undefined && position < page.ranks.length; position++) {
+        const rank = page.ranks[position] ?? 0n;
+        if (bound !== undefined && rank > bound) break;
+        rows.push({ rank, row: page.row(position) });
+      }
+      return rows;
     },
   };
 }

@@ -227,6 +227,15 @@ describe("thirty minutes after verification without a certificate", () => {
   });
 });
 
+test("a domain that waits for DNS again forgets that it was verified", () => {
+  for (const earlier of [
+    lived(domainIn("verified"), ["dns_failed", NOON + 1]),
+    lived(domainIn("needs_attention"), ["reverify", NOON + 1]),
+  ]) {
+    expect(earlier).toEqual({ host: "orders.example.com", state: "pending_dns", since: NOON + 1 });
+  }
+});
+
 test("a live domain is not taken down by a resolver that does not answer", () => {
   expect(lived(domainIn("live"), ["dns_unknown", NOON + MINUTE])).toEqual(domainIn("live"));
 });

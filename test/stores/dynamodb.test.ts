@@ -14,6 +14,9 @@ describe.each(["as-is", "all-old"] as const)("on dynalite, %s, the DynamoDB stor
   beforeAll(async () => {
     emulator = await startEmulator(oldItems);
     client = clientFor(emulator.endpoint);
+    await Promise.all(
+      storeContract.map((_, index) => createDynamodbTables({ prefix: `case-${index}`, client })),
+    );
   });
   afterAll(async () => {
     client.destroy();
@@ -21,10 +24,7 @@ describe.each(["as-is", "all-old"] as const)("on dynalite, %s, the DynamoDB stor
   });
 
   storeContract.forEach(({ promise, check }, index) => {
-    test(promise, async () => {
-      await createDynamodbTables({ prefix: `case-${index}`, client });
-      await check(createDynamodbStore({ prefix: `case-${index}`, client }));
-    });
+    test(promise, () => check(createDynamodbStore({ prefix: `case-${index}`, client })));
   });
 });
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { RecordType } from "../../lib/domains/resolver.ts";
+import { InvalidInputError } from "../../lib/errors.ts";
 import { createDnsResolver } from "../../lib/runtimes/dns-resolver.ts";
-import { startDnsServer } from "./dns-server.ts";
+import { startDnsServer } from "../domains/dns-server.ts";
 
 const ZONE = `
 example.com NS NS1.Example.com
@@ -52,4 +53,19 @@ test("a server that does not answer is asked again as often as told", async () =
   const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 40, tries: 3 });
   await resolver("example.com", "A");
   expect(server.asked).toEqual(["A example.com", "A example.com", "A example.com"]);
+});
+
+test.each(["localhost:53", "1.1.1.1:port", "", "1.1.1"])(
+  "the server %j is no address, which is told",
+  (server) => {
+    expect(() => createDnsResolver({ servers: [server] })).toThrow(InvalidInputError);
+  },
+);
+
+test("names are asked for as they are, with no search list", async () => {
+  await using server = await startDnsServer("");
+  const resolver = createDnsResolver({ servers: [server.address], tries: 1 });
+  await resolver("www.example.com", "CNAME");
+  await resolver("com", "CAA");
+  expect(server.asked).toEqual(["CNAME www.example.com", "CAA com"]);
 });

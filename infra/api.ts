@@ -22,6 +22,13 @@ export interface ApiArgs {
 /** The one stage. */
 export const STAGE = "live";
 
+/** Regional, as only there a stream may pause for minutes. Left alone, the platform's own host would take TLS 1.0. */
+const REST_API = {
+  description: "A store's orders API",
+  endpointConfiguration: { types: "REGIONAL" },
+  securityPolicy: "TLS_1_2",
+} as const;
+
 /** The longest that the gateway waits for an answer that comes at once. */
 const BUFFERED_MS = 29_000;
 
@@ -37,7 +44,8 @@ export class Api extends pulumi.ComponentResource {
     super(typeToken("Api"), name, {}, options);
     this.#name = name;
     this.#args = args;
-    const shape = { routes: routeTree(), responses: gatewayResponses(), streamSeconds: args.streamSeconds };
+    const { streamSeconds } = args;
+    const shape = { api: REST_API, routes: routeTree(), responses: gatewayResponses(), streamSeconds };
 
     this.restApi = this.#restApi();
     const integrations = this.#routes(shape.routes);
@@ -50,8 +58,7 @@ export class Api extends pulumi.ComponentResource {
   }
 
   #restApi() {
-    const args = { endpointConfiguration: { types: "REGIONAL" }, description: "A store's orders API" };
-    return new aws.apigateway.RestApi(`${this.#name}-rest`, args, { parent: this });
+    return new aws.apigateway.RestApi(`${this.#name}-rest`, REST_API, { parent: this });
   }
 
   /** Every resource, its methods and the function behind each. Gives what a deployment has to wait for. */
@@ -104,14 +111,16 @@ export class Api extends pulumi.ComponentResource {
 
   #responses(responses: ReturnType<typeof gatewayResponses>) {
     return responses.map(({ type, status, body, headers }) => {
+      const fields = Object.entries(headers).map(([name, value]) => [
+        `gatewayresponse.header.${name}`,
+        `'${value}'`,
+      ]);
       const args = {
         restApiId: this.restApi.id,
         responseType: type,
         statusCode: `${status}`,
         responseTemplates: { "application/json": body },
-        responseParameters: Object.fromEntries(
-          Object.entries(headers).map(([field, value]) => [`gatewayresponse.header.${field}`, `'${value}'`]),
-        ),
+        ...(fields.length === 0 ? {} : { responseParameters: Object.fromEntries(fields) }),
       };
       const key = type.toLowerCase().replaceAll("_", "-");
       return new aws.apigateway.Response(`${this.#name}-answer-${key}`, args, this.#child());

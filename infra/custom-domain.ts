@@ -91,8 +91,9 @@ export class CustomDomain extends pulumi.ComponentResource {
 
   #validation(dependsOn: pulumi.Resource[]) {
     const { host, reverify = 0 } = this.#args;
-    const explain = new pulumi.ErrorHook(`${this.#name}-checks`, ({ errors }) => {
-      pulumi.log.error(certificateChecks(host, reverify, errors), this);
+    const explain = new pulumi.ErrorHook(`${this.#name}-checks`, async ({ errors }) => {
+      // The engine ends with this hook, so what is said has to have arrived before.
+      await pulumi.log.error(certificateChecks(host, reverify, errors), this);
       return false;
     });
     return new aws.acm.CertificateValidation(

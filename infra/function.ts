@@ -109,6 +109,6 @@ function logStatement(logGroup: pulumi.Output<string>): Statement {
   return {
     Effect: "Allow",
     Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
-    Resource: pulumi.interpolate`${logGroup}:log-stream:*`,
+    Resource: pulumi.interpolate`${logGroup}:*`,
   };
 }

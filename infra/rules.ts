@@ -96,7 +96,7 @@ function inlineRights(resource: Registering, context: RuleContext): readonly str
 
 /** Lambda names the streams of a log as it likes, so they may be open; the log itself has to be named. */
 function isStreamsOfOneLog(resource: string): boolean {
-  return /^[^*]*:log-stream:\*$/.test(resource);
+  return /^arn:[^*]*:log-group:[^*:]+:(log-stream:)?\*$/.test(resource);
 }
 
 function statementsIn(policy: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -132,7 +132,8 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
       if (failure !== undefined) {
         for (const name of request.getHooks()?.getOnErrorList() ?? [])
           await tellHook(hooks.get(name), registration, failure);
-        reply({ code: grpc.status.UNKNOWN, message: failure });
+        // Pulumi's engine tells the failure itself, and ends the program by going away.
+        reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
         return;
       }
       const answer = new resource.RegisterResourceResponse();

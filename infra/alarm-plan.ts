@@ -13,8 +13,8 @@ export interface Watched {
     readonly host: string;
     readonly arn: pulumi.Input<string>;
   }[];
-  /** Where the time to the first byte is kept, if it is. */
-  readonly firstByte?: Metric;
+  /** The namespace of the metrics that the functions write themselves. */
+  readonly namespace: string;
 }
 
 /** A metric by its name and dimensions. */
@@ -63,7 +63,15 @@ export function alarmPlan(watched: Watched): readonly Alarm[] {
     ...Object.entries(watched.functions).flatMap(([role, name]) => functionAlarms(role, name)),
     ...Object.entries(watched.tables).flatMap(([table, name]) => tableAlarms(table, name)),
     ...watched.certificates.map(certificateAlarm),
-    ...(watched.firstByte === undefined ? [] : [firstByteAlarm(watched.firstByte)]),
+    {
+      ...TWICE,
+      ...ownMetric(watched, "ListFirstByte"),
+      key: "first-byte",
+      description: "One list in twenty takes more than two seconds to begin.",
+      statistic: "p95",
+      threshold: 2_000,
+      outOf: [3, 3],
+    },
   ];
 }
 
@@ -80,6 +88,15 @@ export function functionMetric(name: pulumi.Input<string>, metricName: string): 
 /** A metric of a table. */
 export function tableMetric(name: pulumi.Input<string>, metricName: string): Metric {
   return { namespace: "AWS/DynamoDB", metricName, dimensions: { TableName: name } };
+}
+
+/** A metric that the functions write themselves. */
+export function ownMetric(
+  { namespace }: Watched,
+  metricName: string,
+  dimensions: Metric["dimensions"] = {},
+): Metric {
+  return { namespace, metricName, dimensions };
 }
 
 function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alarm[] {
@@ -120,17 +137,5 @@ function certificateAlarm({ key, host, arn }: Watched["certificates"][number]): 
     threshold: 30,
     period: DAY,
     outOf: [1, 1],
-  };
-}
-
-function firstByteAlarm(metric: Metric): Alarm {
-  return {
-    ...TWICE,
-    ...metric,
-    key: "first-byte",
-    description: "One request in twenty waits more than two seconds for the first byte.",
-    statistic: "p95",
-    threshold: 2_000,
-    outOf: [3, 3],
   };
 }

@@ -1,4 +1,12 @@
-import { functionMetric, gatewayMetric, type Metric, tableMetric, type Watched } from "./alarm-plan.ts";
+import { PLANS } from "../lib/plans/plan-limits.ts";
+import {
+  functionMetric,
+  gatewayMetric,
+  type Metric,
+  ownMetric,
+  tableMetric,
+  type Watched,
+} from "./alarm-plan.ts";
 
 /** A graph of the dashboard, in CloudWatch's words. */
 interface Widget {
@@ -19,7 +27,7 @@ interface Line {
 
 /** What the dashboard shows, row by row: what clients see, the functions, the tables. */
 export function dashboardBody(watched: Watched, region: unknown): { readonly widgets: readonly Widget[] } {
-  const { functions, tables, firstByte } = watched;
+  const { functions, tables } = watched;
   const byFunction = (metricName: string, stat: string) =>
     Object.entries(functions).map(([role, name]) => ({
       metric: functionMetric(name, metricName),
@@ -37,15 +45,24 @@ export function dashboardBody(watched: Watched, region: unknown): { readonly wid
     stat: "Sum",
     label,
   });
+  const firstByte = ["p50", "p95", "p99"].map((stat) => ({
+    metric: ownMetric(watched, "ListFirstByte"),
+    stat,
+    label: stat,
+  }));
+  const byPlan = (metricName: string) =>
+    PLANS.map((plan) => ({
+      metric: ownMetric(watched, metricName, { Plan: plan }),
+      stat: "Sum",
+      label: plan,
+    }));
 
   const graphs: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
-    [
-      "Time to the first byte (ms)",
-      firstByte === undefined
-        ? []
-        : ["p50", "p95", "p99"].map((stat) => ({ metric: firstByte, stat, label: stat })),
-    ],
+    ["Time to the first byte of the list (ms)", firstByte],
+    ["Requests let in, by plan", byPlan("Admitted")],
+    ["Requests over the limit, by plan", byPlan("Refused")],
+    ["Bans, by plan", byPlan("Bans")],
     ["Calls of the functions", byFunction("Invocations", "Sum")],
     ["Calls at once", byFunction("ConcurrentExecutions", "Maximum")],
     ["Errors of the functions", byFunction("Errors", "Sum")],
@@ -55,8 +72,7 @@ export function dashboardBody(watched: Watched, region: unknown): { readonly wid
     ["Write units", byTable("ConsumedWriteCapacityUnits")],
     ["Throttles of the tables", [...byTable("ReadThrottleEvents"), ...byTable("WriteThrottleEvents")]],
   ];
-  const shown = graphs.filter(([, lines]) => lines.length > 0);
-  return { widgets: shown.map(([title, lines], index) => widget(index, title, lines, region)) };
+  return { widgets: graphs.map(([title, lines], index) => widget(index, title, lines, region)) };
 }
 
 const WIDTH = 8;

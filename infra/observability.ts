@@ -1,18 +1,15 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { type AccessLog, FIRST_BYTE, FIRST_BYTE_PATTERN } from "./access-log.ts";
-import { type Alarm, alarmPlan, type Metric, type Watched } from "./alarm-plan.ts";
+import { type Alarm, alarmPlan, type Watched } from "./alarm-plan.ts";
 import { dashboardBody } from "./dashboard.ts";
 import { typeToken } from "./names.ts";
 
 /** What is watched, and who is told. */
 export interface ObservabilityArgs {
-  readonly watched: Omit<Watched, "firstByte">;
+  readonly watched: Watched;
   readonly region: pulumi.Input<string>;
   /** Who is told by e-mail, once the address has been confirmed. @default nobody; the alarms are shown all the same */
   readonly email?: pulumi.Input<string>;
-  /** The time to the first byte is read from here. @default it is not measured */
-  readonly accessLog?: AccessLog;
 }
 
 /** Alarms and the dashboard. */
@@ -24,35 +21,13 @@ export class Observability extends pulumi.ComponentResource {
   constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Observability"), name, {}, options);
     this.#name = name;
-    const { accessLog, email, region } = args;
+    const { watched, email, region } = args;
 
-    const firstByte = accessLog === undefined ? {} : { firstByte: this.#firstByte(accessLog) };
-    const watched = { ...args.watched, ...firstByte };
     const topic = email === undefined ? undefined : this.#topic(email);
     for (const alarm of alarmPlan(watched)) this.#alarm(alarm, topic);
     const dashboard = this.#dashboard(watched, region);
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });
-  }
-
-  /** Turns the field of the access log into a metric. */
-  #firstByte({ group }: AccessLog): Metric {
-    const metric = { namespace: this.#name, metricName: "TimeToFirstByte" };
-    new aws.cloudwatch.LogMetricFilter(
-      `${this.#name}-first-byte`,
-      {
-        logGroupName: group.name,
-        pattern: FIRST_BYTE_PATTERN,
-        metricTransformation: {
-          name: metric.metricName,
-          namespace: metric.namespace,
-          value: `$${FIRST_BYTE}`,
-          unit: "Milliseconds",
-        },
-      },
-      { parent: this },
-    );
-    return { ...metric, dimensions: {} };
   }
 
   #topic(endpoint: pulumi.Input<string>) {

@@ -62,7 +62,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       parent,
     );
     this.customDomains = this.#customDomains(hosts);
-    const observability = this.#observability(functions, accessLog);
+    const observability = this.#observability(functions);
 
     this.baseUrl = this.#baseUrl(hosts);
     this.domains = Object.fromEntries(
@@ -128,7 +128,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     return made;
   }
 
-  #observability({ list, api }: Record<FunctionRole, OrdersFunction>, accessLog: AccessLog | undefined) {
+  #observability({ list, api }: Record<FunctionRole, OrdersFunction>) {
     const { restApi, stage } = this.api;
     const { alarmEmail } = this.#args.settings;
     const certificates = (this.#args.hosts ?? []).flatMap(({ host, key }) => {
@@ -141,6 +141,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       functions: { list: list.function.name, api: api.function.name },
       tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
       certificates,
+      namespace: this.#name,
     };
     return new Observability(
       this.#name,
@@ -148,7 +149,6 @@ export class StoreOrders extends pulumi.ComponentResource {
         watched,
         region: restApi.region,
         ...(alarmEmail === undefined ? {} : { email: alarmEmail }),
-        ...(accessLog === undefined ? {} : { accessLog }),
       },
       { parent: this },
     );

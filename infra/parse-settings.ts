@@ -92,7 +92,7 @@ function hostIssues(written: Readonly<Record<string, unknown>>, config?: DomainC
       message: `${host} is not among the domains. Add it there, or remove it here.`,
     }));
   const both = namesIn(hold)
-    .filter((host) => namesIn(adopt).includes(host))
+    .filter((host) => namesIn(adopt).map(plainName).includes(plainName(host)))
     .map((host) => ({ path: "hold", message: `${host} is under 'adopt' too. Remove it from one of them.` }));
   const manual =
     dns !== "manual"

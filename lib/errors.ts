@@ -138,7 +138,12 @@ export class InvalidInputError extends StoreOrdersError {
   readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[]) {
-    super(issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; "));
+    super(explainIssues(issues));
     this.issues = issues;
   }
+}
+
+/** Says in one line everything that is wrong with an input. */
+export function explainIssues(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
 }

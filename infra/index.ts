@@ -1,6 +1,6 @@
 /** The program of a stack: settings, what has to be known of DNS, the rules, and the service. */
 import * as pulumi from "@pulumi/pulumi";
-import { bundleCode } from "./bundle.ts";
+import { functionCode } from "./function-code.ts";
 import { holdRules } from "./hold-rules.ts";
 import { lookAround } from "./look-around.ts";
 import { readSettings } from "./settings.ts";
@@ -9,7 +9,7 @@ import { StoreOrders } from "./store-orders.ts";
 const settings = readSettings();
 holdRules(settings);
 const hosts = await lookAround(settings);
-const code = await bundleCode();
+const code = await functionCode();
 
 const service = new StoreOrders(`${pulumi.getProject()}-${pulumi.getStack()}`, { settings, hosts, code });
 

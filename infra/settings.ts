@@ -18,3 +18,11 @@ export function readSettings(): Settings {
   const kept = secretKeys.includes(`${NAMESPACE}:alarmEmail`) ? pulumi.secret(alarmEmail) : alarmEmail;
   return { ...settings, alarmEmail: kept };
 }
+
+/** Settings for a program that has no stack file of this kind. What is left out has its default. */
+export function withDefaults(chosen: Partial<Settings>): Settings {
+  const parsed = parseSettings({ values: {}, secretKeys: [] });
+  if ("issues" in parsed) throw new pulumi.RunError(explainSettings("default", parsed.issues));
+  const { alarmEmail: _none, ...defaults } = parsed.settings;
+  return { ...defaults, ...chosen };
+}

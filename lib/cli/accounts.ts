@@ -51,6 +51,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
   group
     .command("list")
     .description("Every account with its plan, its limits and how many living keys it has.")
+    .addHelpText("after", HELP)
     .action((_flags: object, command: Command) =>
       withStore(context, command, async ({ store }) => {
         const rows: Result[] = [];

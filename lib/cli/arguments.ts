@@ -2,7 +2,6 @@ import { InvalidArgumentError } from "commander";
 import ms from "ms";
 import { ACCOUNT_ID } from "../accounts/api-key.ts";
 import type { Instant } from "../clock.ts";
-import { parseHostname } from "../domains/hostname.ts";
 import { InvalidInputError } from "../errors.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { isDateTime } from "../orders/order.ts";
@@ -53,11 +52,6 @@ export function webAddress(text: string, before: readonly string[] = []): readon
     refuse("Write an address with its scheme, such as https://orders.example.com/v1.");
   }
   return [...before, text];
-}
-
-export function hostname(text: string): string {
-  const parsed = parseHostname(text);
-  return "hostname" in parsed ? parsed.hostname : refuse(parsed.problem);
 }
 
 /** A key's identifier. What is no identifier is not repeated: it may be the key itself, which is a secret. */

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { openApiDocument } from "../http/openapi.ts";
 import { webAddress } from "./arguments.ts";
 import type { CommandContext } from "./command-context.ts";
 
@@ -11,6 +10,7 @@ export function addOpenApiCommand(parent: Command, { terminal }: CommandContext)
     .option("--server <url>", "an address of the service; can be given several times", webAddress)
     .addHelpText("after", HELP)
     .action(async ({ server }: { server?: readonly string[] }) => {
+      const { openApiDocument } = await import("../http/openapi.ts");
       const servers = server === undefined ? {} : { servers: server.map((url) => ({ url })) };
       await terminal.print(`${JSON.stringify(openApiDocument(servers), null, 2)}\n`);
     });

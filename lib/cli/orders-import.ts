@@ -17,9 +17,9 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write the rejected lines to this file, as they came")
     .addHelpText("after", HELP)
-    .action((file: string, flags: { rejects?: string }, command: Command) =>
-      withStore(context, command, async ({ store }) => {
-        await using source = await openSource(file, context);
+    .action(async (file: string, flags: { rejects?: string }, command: Command) => {
+      await using source = await openSource(file, context);
+      await withStore(context, command, async ({ store }) => {
         await using rejects = await openRejects(flags.rejects, source.identity);
         // Of a stream of short-lived lines V8 keeps ever more young memory, up to 100 MB, and gains nothing by it.
         setFlagsFromString("--semi-space-growth-factor=1");
@@ -46,8 +46,8 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         const { placed, unchanged, rejected } = last;
         await printResult(context, command, { placed, unchanged, rejected });
         return rejected > 0 ? EXIT.failed : EXIT.done;
-      }),
-    );
+      });
+    });
 }
 
 const HELP = `

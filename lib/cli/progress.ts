@@ -1,3 +1,4 @@
+import { clearLine, cursorTo } from "node:readline";
 import cliProgress from "cli-progress";
 import type { ImportCounts } from "../orders/import.ts";
 import type { Terminal } from "./terminal.ts";
@@ -14,18 +15,24 @@ export function createProgress({ screen, tell }: Terminal, size: number | undefi
   if (screen === undefined) return { show: () => {}, tell, stop: () => {} };
   const counts = "{placed} placed, {unchanged} unchanged, {rejected} rejected";
   const format = size === undefined ? counts : `{bar} {percentage}% | ${counts} | {eta_formatted} left`;
-  const bars = new cliProgress.MultiBar({
+  const bar = new cliProgress.SingleBar({
     format,
     stream: screen,
     hideCursor: true,
+    forceRedraw: true,
     etaBuffer: 100,
     barCompleteChar: "█",
     barIncompleteChar: "░",
   });
-  const bar = bars.create(size ?? 0, 0, { placed: 0, unchanged: 0, rejected: 0 });
+  bar.start(size ?? 0, 0, { placed: 0, unchanged: 0, rejected: 0 });
   return {
     show: ({ placed, unchanged, rejected }, bytes) => bar.update(bytes, { placed, unchanged, rejected }),
-    tell: (line) => bars.log(`${line}\n`),
-    stop: () => bars.stop(),
+    tell(line) {
+      // Over the bar, which is drawn again below.
+      cursorTo(screen, 0);
+      clearLine(screen, 0);
+      tell(line);
+    },
+    stop: () => bar.stop(),
   };
 }

@@ -1,21 +1,15 @@
 import type { Command } from "commander";
 import { InvalidInputError } from "../errors.ts";
-import { createHandler } from "../http/handler.ts";
 import { BASE_PATH } from "../http/operations.ts";
 import { accessLine } from "../runtimes/access-log.ts";
-import {
-  NodeResponse,
-  type NodeServer,
-  type NodeServerOptions,
-  startNodeServer,
-} from "../runtimes/node-server.ts";
+import type { NodeServer, NodeServerOptions } from "../runtimes/node-server.ts";
 import { port } from "./arguments.ts";
 import { type CommandContext, globalFlags, withStore } from "./command-context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "./demo.ts";
-import { watchedHosts } from "./domains-file.ts";
 import { EXIT } from "./exit-status.ts";
 import { printResult } from "./results.ts";
 import { environmentOf, listenOn } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
 
 interface ServeFlags {
   readonly host?: string;
@@ -36,23 +30,30 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .option("--trust-proxy", "take callers' addresses from the last entry of X-Forwarded-For")
     .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
     .addHelpText("after", HELP)
-    .action((flags: ServeFlags, command: Command) =>
-      withStore(context, command, async ({ store, name }) => {
-        const { variables, terminal, clock } = context;
-        const { trustProxy = false, demo = false } = flags;
-        const environment = environmentOf(variables);
+    .action(async (flags: ServeFlags, command: Command) => {
+      const { variables, terminal, clock } = context;
+      const { trustProxy = false, demo = false } = flags;
+      const address = listenOn(flags, variables);
+      const environment = environmentOf(variables);
+      // Loaded here, so that no other command waits for a server that it does not need.
+      const { createHandler } = await import("../http/handler.ts");
+      const { NodeResponse, startNodeServer } = await import("../runtimes/node-server.ts");
+      await withStore(context, command, async ({ store, name }) => {
         const stopped = context.stopped();
-        const address = listenOn(flags, variables);
-        const domains = flags.domains ?? variables["STORE_ORDERS_DOMAINS"];
+        const hosts = await hostsOf(
+          flags.domains ?? variables["STORE_ORDERS_DOMAINS"],
+          address.host,
+          terminal,
+        );
         const handler = createHandler({
           store,
           clock,
           Response: NodeResponse,
-          ...(domains ? { hosts: watchedHosts(domains, ownHosts(address.host), terminal.tell) } : {}),
+          ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
         });
         // A key is shown once, so nothing is made before it is certain that it will be.
-        const server = await listening({ handler, ...address, trustProxy });
+        const server = await listening(startNodeServer, { handler, ...address, trustProxy });
         try {
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const api = `${server.url}${BASE_PATH}`;
@@ -65,8 +66,8 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           await server.close();
         }
         return EXIT.done;
-      }),
-    );
+      });
+    });
 }
 
 const HELP = `
@@ -82,9 +83,18 @@ const NOT_EMPTY =
   "The database is in use already, so nothing was added to it. A key is shown only when it is issued; " +
   `'keys issue --account ${DEMO_ACCOUNT}' makes another.`;
 
-/** The names that this server has without any configuration: they serve beside the custom domains (decision 22). */
-function ownHosts(host: string): readonly string[] {
-  return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
+/**
+ * The hosts of a domains file, if there is one. Beside them serve the names that a server has without any
+ * configuration (decision 22).
+ */
+async function hostsOf(file: string | undefined, host: string, { tell }: Terminal) {
+  if (file === undefined || file === "") return undefined;
+  const { watchedHosts } = await import("./domains-file.ts");
+  return watchedHosts(
+    file,
+    ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host],
+    tell,
+  );
 }
 
 function block(shown: { url: string; docs: string; database: string; key: string | null }): string {
@@ -105,9 +115,12 @@ const ADDRESS_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "is not a known host. Give another with --host.",
 };
 
-async function listening(options: NodeServerOptions): Promise<NodeServer> {
+async function listening(
+  start: (options: NodeServerOptions) => Promise<NodeServer>,
+  options: NodeServerOptions,
+): Promise<NodeServer> {
   try {
-    return await startNodeServer(options);
+    return await start(options);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? `${error.code}` : "";
     const mend =

@@ -147,6 +147,8 @@ export const admissionCases: readonly ContractCase[] = [
       assert.equal((await accounts.find("shop"))?.penalties[FIRST.id]?.bannedUntil, until);
       assert.equal(tell(await shop.admit(AT + MINUTE)), "api_key_banned");
       assert.equal(tell(await shop.admit(AT + MINUTE, SECOND)), "admitted");
+      assert.equal(tell(await shop.admit(AT + MINUTE)), "api_key_banned", "a ban holds where there is room");
+      assert.equal((await accounts.find("shop"))?.usage.minute.count, 1, "and counts in no window");
       assert.equal(tell(await shop.admit(until - 1)), "api_key_banned");
       assert.equal(tell(await shop.admit(until)), "admitted");
     },

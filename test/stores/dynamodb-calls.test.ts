@@ -3,6 +3,8 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../lib/accounts/account.ts";
 import { collect } from "../../lib/contract/contract-case.ts";
+import { type StoredOrder, toWire } from "../../lib/orders/order.ts";
+import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { MINUTE } from "../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import type { Store } from "../../lib/stores/store.ts";
@@ -98,15 +100,24 @@ describe("calls for an order", () => {
 });
 
 describe("calls to list orders", () => {
+  const placed = Array.from(
+    { length: 3_600 },
+    (_, index): StoredOrder => ({ record: { id: BigInt(index) - 1_800n, quantity: 1 }, status: "pending" }),
+  );
   beforeEach(async () => {
-    const ids = Array.from({ length: 3_600 }, (_, index) => BigInt(index));
-    await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+    await store.orders.place(placed);
   });
 
   test("are the pages of the buckets and nothing else", async () => {
-    const calls = await cost(() => collect(store.orders.list()));
+    let pages: readonly OrderPage[] = [];
+    const calls = await cost(async () => {
+      pages = await collect(store.orders.list());
+    });
     expect(new Set(calls)).toEqual(new Set(["Query"]));
     expect(calls).toHaveLength(BUCKETS * 4);
+    expect(pages.map(({ rows }) => rows).join(",")).toBe(
+      placed.map(({ record }) => toWire(record)).join(","),
+    );
   });
 
   test("are made as pages are asked for, one ahead in each bucket, and end with the reader", async () => {

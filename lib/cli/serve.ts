@@ -37,7 +37,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       const environment = environmentOf(variables);
       // Loaded here, so that no other command waits for a server that it does not need.
       const { createHandler } = await import("../http/handler.ts");
-      const { NodeResponse, startNodeServer } = await import("../runtimes/node-server.ts");
+      const { docsPage, NodeResponse, startNodeServer } = await import("../runtimes/node.ts");
       await withStore(context, command, async ({ store, name }) => {
         const stopped = context.stopped();
         const hosts = await hostsOf(
@@ -49,6 +49,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           store,
           clock,
           Response: NodeResponse,
+          pages: docsPage(),
           ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
         });

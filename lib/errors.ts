@@ -19,6 +19,7 @@ export const ERRORS = {
     status: 401,
     message: "The API key is not valid. Check for typing errors, expiry and revocation.",
   },
+  forbidden: { status: 403, message: "The request is not allowed through." },
   order_not_found: {
     status: 404,
     message: "There is no order with this identifier.",

@@ -14,7 +14,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "lib/stores": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/contract": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/stores"],
   "lib/runtimes": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],
-  "lib/client": ["lib/errors.ts", "lib/orders"],
+  "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/cli": ["lib"],
   "lib/index.ts": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   infra: ["lib"],

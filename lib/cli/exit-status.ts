@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { InvalidInputError, NewerSchemaError, StoreUnavailableError } from "../errors.ts";
+import { explainIssues, InvalidInputError, NewerSchemaError, StoreUnavailableError } from "../errors.ts";
 
 /** How a command ends. */
 export const EXIT = {
@@ -25,8 +25,12 @@ export function statusOf(error: unknown): ExitStatus {
   return error instanceof StoreUnavailableError ? EXIT.unreachable : EXIT.failed;
 }
 
-/** What a person is told of an error: its message and its cause's, never a stack. */
+/** What a person is told of an error: its message and its cause's, or a line for each issue; never a stack. */
 export function messageOf(error: unknown): string {
+  if (error instanceof InvalidInputError && error.issues.length > 1) {
+    const lines = error.issues.map((issue) => `\n  ${explainIssues([issue])}`);
+    return `${lines.length} things are wrong.${lines.join("")}`;
+  }
   if (!(error instanceof Error)) return "unknown";
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }

@@ -1,4 +1,3 @@
-import { InvalidInputError } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 import type { StoreChoice } from "./settings.ts";
 
@@ -15,9 +14,13 @@ export async function openStore(choice: StoreChoice): Promise<OpenedStore> {
       const { createSqliteStore } = await import("../stores/sqlite.ts");
       return { store: createSqliteStore({ path: choice.path }), name: choice.path };
     }
-    case "dynamodb":
-      throw new InvalidInputError([
-        { path: "dynamodb", message: "This version has no DynamoDB store; use --database PATH." },
-      ]);
+    case "dynamodb": {
+      const { createDynamodbStore } = await import("../stores/dynamodb.ts");
+      const { prefix } = choice;
+      return {
+        store: createDynamodbStore({ prefix }),
+        name: `DynamoDB, ${prefix}-orders and ${prefix}-accounts`,
+      };
+    }
   }
 }

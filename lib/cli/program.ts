@@ -7,12 +7,14 @@ import { Command, CommanderError } from "commander";
 import { systemClock } from "../clock.ts";
 import { addAccountCommands } from "./accounts.ts";
 import type { CommandContext, CommandGroup } from "./command-context.ts";
+import { addDomainCommands } from "./domains.ts";
 import { EXIT, type ExitStatus, messageOf, statusOf } from "./exit-status.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addOpenApiCommand } from "./openapi.ts";
 import { addOrderCommands } from "./orders.ts";
 import { addServeCommand } from "./serve.ts";
 import { DEFAULT_DATABASE, type Variables } from "./settings.ts";
+import { addTableCommands } from "./tables.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 const GROUPS: readonly CommandGroup[] = [
@@ -20,6 +22,8 @@ const GROUPS: readonly CommandGroup[] = [
   addAccountCommands,
   addKeyCommands,
   addOrderCommands,
+  addDomainCommands,
+  addTableCommands,
   addOpenApiCommand,
 ];
 

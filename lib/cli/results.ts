@@ -4,7 +4,9 @@ import { toInt64Json } from "../orders/int64.ts";
 import { type CommandContext, globalFlags } from "./command-context.ts";
 
 /** A result: its names are the keys in JSON and, as words, the headings for people. */
-export type Result = Readonly<Record<string, string | number | bigint | boolean | null | undefined>>;
+export type Result = Readonly<
+  Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>
+>;
 
 /** Prints one result: a line for each of its values, or one JSON object. */
 export async function printResult(context: CommandContext, command: Command, result: Result): Promise<void> {
@@ -35,6 +37,7 @@ function heading(name: string): string {
 }
 
 function cell(value: Result[string]): string {
+  if (Array.isArray(value)) return value.join("; ") || "-";
   return value === null || value === undefined ? "-" : `${value}`;
 }
 

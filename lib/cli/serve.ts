@@ -9,10 +9,12 @@ import { DEMO_ACCOUNT, seedDemo } from "./demo.ts";
 import { EXIT } from "./exit-status.ts";
 import { printResult } from "./results.ts";
 import { environmentOf, listenOn } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
 
 interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
+  readonly domains?: string;
   readonly trustProxy?: boolean;
   readonly demo?: boolean;
 }
@@ -24,6 +26,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .description("Serve the API. SIGTERM lets requests finish (10 s), then ends with 0.")
     .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for any (PORT; default 8787)", port)
+    .option("--domains <file>", "custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
     .option("--trust-proxy", "take callers' addresses from the last entry of X-Forwarded-For")
     .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
     .addHelpText("after", HELP)
@@ -34,13 +37,20 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       const environment = environmentOf(variables);
       // Loaded here, so that no other command waits for a server that it does not need.
       const { createHandler } = await import("../http/handler.ts");
-      const { NodeResponse, startNodeServer } = await import("../runtimes/node-server.ts");
+      const { docsPage, NodeResponse, startNodeServer } = await import("../runtimes/node.ts");
       await withStore(context, command, async ({ store, name }) => {
         const stopped = context.stopped();
+        const hosts = await hostsOf(
+          flags.domains ?? variables["STORE_ORDERS_DOMAINS"],
+          address.host,
+          terminal,
+        );
         const handler = createHandler({
           store,
           clock,
           Response: NodeResponse,
+          pages: docsPage(),
+          ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
         });
         // A key is shown once, so nothing is made before it is certain that it will be.
@@ -66,12 +76,27 @@ Examples:
   $ store-orders serve
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
+  $ store-orders serve --domains domains.yaml
 
 Every request is a line of JSON on standard error.`;
 
 const NOT_EMPTY =
   "The database is in use already, so nothing was added to it. A key is shown only when it is issued; " +
   `'keys issue --account ${DEMO_ACCOUNT}' makes another.`;
+
+/**
+ * The hosts of a domains file, if there is one. Beside them serve the names that a server has without any
+ * configuration (decision 22).
+ */
+async function hostsOf(file: string | undefined, host: string, { tell }: Terminal) {
+  if (file === undefined || file === "") return undefined;
+  const { watchedHosts } = await import("./domains-file.ts");
+  return watchedHosts(
+    file,
+    ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host],
+    tell,
+  );
+}
 
 function block(shown: { url: string; docs: string; database: string; key: string | null }): string {
   const { url, docs, database, key } = shown;

@@ -12,13 +12,13 @@ const PARENT_CHECK = 250;
  * npm scripts and the process stands a shell, which dies of the signal and does not pass it on: what is seen of that
  * is another parent.
  */
-export function stopSignal(process: StoppableProcess): Promise<void> {
+export function stopSignal(running: StoppableProcess): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
-    if (process.env["npm_package_name"] !== "store-orders") return;
-    const parent = process.ppid;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) running.once(signal, resolve);
+    if (running.env["npm_package_name"] !== "store-orders") return;
+    const parent = running.ppid;
     const watch = setInterval(() => {
-      if (process.ppid === parent) return;
+      if (running.ppid === parent) return;
       clearInterval(watch);
       resolve();
     }, PARENT_CHECK);

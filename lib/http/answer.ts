@@ -18,6 +18,12 @@ export type Answer =
       readonly ended?: Promise<Ending>;
     };
 
+/**
+ * Serves documents beside the API: without a key, without counting, without rate-limit headers (decision 12).
+ * `undefined` for a path that is none of its own.
+ */
+export type PageSource = (path: string, request: Request) => Promise<Answer | undefined>;
+
 /** What is left to the caller, and who it is as far as that is known. */
 export interface Standing {
   readonly quota: Quota;

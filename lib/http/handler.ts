@@ -13,7 +13,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { HostTable } from "../domains/host-routing.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import type { Answer, Standing } from "./answer.ts";
+import type { Answer, PageSource, Standing } from "./answer.ts";
 import { isSunset } from "./deprecation.ts";
 import { createGate } from "./gate.ts";
 import { createHostGate, hostOf } from "./host-gate.ts";
@@ -42,6 +42,8 @@ export interface HandlerOptions {
   readonly hosts?: () => HostTable;
   /** The class that answers are made of; a runtime may bring one that costs less. @default Response */
   readonly Response?: ResponseClass;
+  /** Documents to serve beside the API, such as `docsPage()`. @default none */
+  readonly pages?: PageSource;
   /** Called once for each request when it is over. What it throws is ignored. */
   readonly onRequest?: (event: RequestEvent) => void;
 }
@@ -78,8 +80,10 @@ export function createHandler(options: HandlerOptions): Handler {
     if (elsewhere !== undefined) return { answer: elsewhere };
     const { method } = request;
     const path = pathOf(request.url);
-    if (path === "/openapi.json" && (method === "GET" || method === "HEAD")) {
-      return { answer: { status: 200, body: document } };
+    if (method === "GET" || method === "HEAD") {
+      if (path === "/openapi.json") return { answer: { status: 200, body: document } };
+      const page = options.pages === undefined ? undefined : await pageAt(options.pages, path, request);
+      if (page !== undefined) return page;
     }
 
     const route = routeTo(method, path);
@@ -117,6 +121,15 @@ export function createHandler(options: HandlerOptions): Handler {
     else void ended.then(tell);
     return toResponse(outcome, requestId, request.method === "HEAD", options.Response);
   };
+}
+
+async function pageAt(pages: PageSource, path: string, request: Request): Promise<Outcome | undefined> {
+  try {
+    const answer = await pages(path, request);
+    return answer && { answer };
+  } catch (thrown) {
+    return { answer: failure(thrown), thrown };
+  }
 }
 
 const THIS_SERVER: Server = { url: BASE_PATH, description: "This server" };

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode } from "../errors.ts";
-import { HEADERS, SCHEMAS } from "./openapi-components.ts";
-import { BASE_PATH, INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "./operations.ts";
+import { EXAMPLES, HEADERS, SCHEMAS } from "./openapi-components.ts";
+import { DESCRIPTION, describeOperation } from "./openapi-text.ts";
+import { INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "./operations.ts";
 
 /** An address of the service, for the OpenAPI document. */
 export interface Server {
@@ -50,7 +51,8 @@ export function openApiDocument({
         apiKey: {
           type: "http",
           scheme: "bearer",
-          description: "Your API key: `Authorization: Bearer so_live_…`.",
+          bearerFormat: "so_<environment>_<account>_<secret>",
+          description: "Your API key, as it was issued.",
         },
       },
       schemas: SCHEMAS,
@@ -59,21 +61,16 @@ export function openApiDocument({
   };
 }
 
-const DESCRIPTION = `Every call needs an API key, and every response tells the limit that applies to it in
-\`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. After a 429 wait for \`Retry-After\` and
-use exponential backoff; who goes on is banned for a while. Paths hang under \`${BASE_PATH}\`.`;
-
 function describe(operation: Operation): object {
-  const { id, tag, summary, description, parameter, success, errors, stability, deprecation, tryIt } =
-    operation;
+  const { id, tag, summary, parameter, success, errors, stability, deprecation, tryIt } = operation;
   const responses: Record<string, object> = { [success.status]: succeeded(operation) };
   for (const [status, codes] of byStatus([...errors, ...SHARED_ERRORS]))
-    responses[status] = failed(status, codes);
+    responses[status] = failed(status, codes, operation);
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description,
+    description: describeOperation(operation),
     ...(parameter === undefined
       ? {}
       : {
@@ -95,29 +92,24 @@ function describe(operation: Operation): object {
   };
 }
 
-function succeeded({ success, deprecation }: Operation): object {
-  const headers = headersOf([
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-Request-Id",
-  ]);
-  const leaving = deprecation === undefined ? {} : headersOf(["Deprecation", "Sunset", "Link"]);
-  const schema = success.schema && { $ref: `#/components/schemas/${success.schema}` };
+function succeeded(operation: Operation): object {
+  const { description, schema } = operation.success;
+  const content = schema && {
+    "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] },
+  };
   return {
-    description: success.description,
-    headers: { ...headers, ...leaving },
-    ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
+    description,
+    headers: headersOf(namesFor(operation)),
+    ...(content === undefined ? {} : { content }),
   };
 }
 
-function failed(status: number, codes: readonly ErrorCode[]): object {
+function failed(status: number, codes: readonly ErrorCode[], operation: Operation): object {
   const wait = status === 429 || status === 503 ? ["Retry-After"] : [];
   const challenge = status === 401 ? ["WWW-Authenticate"] : [];
-  const names = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
   return {
     description: codes.map((code) => ERRORS[code].message).join(" "),
-    headers: headersOf([...names, ...wait, ...challenge]),
+    headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
@@ -127,6 +119,12 @@ function failed(status: number, codes: readonly ErrorCode[]): object {
       },
     },
   };
+}
+
+/** What every response of an operation carries. */
+function namesFor({ deprecation }: Operation): readonly string[] {
+  const leaving = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
+  return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...leaving];
 }
 
 function headersOf(names: readonly string[]): object {

@@ -5,4 +5,5 @@
  */
 export { accessLine } from "./access-log.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
+export { type DocsPageOptions, docsPage } from "./docs-page.ts";
 export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./node-server.ts";

@@ -99,6 +99,73 @@ test("every reference in the document leads somewhere", () => {
   }
 });
 
+test("every code that can be answered stands in the document, with an operation or with those before any", () => {
+  const { info, paths } = JSON.parse(JSON.stringify(openApiDocument()));
+  const told = JSON.stringify(paths) + info.description;
+  // No operation of the API fulfils an order.
+  const answered = Object.keys(ERRORS).filter((code) => code !== "order_not_shipped");
+  expect(answered.filter((code) => !told.includes(code))).toEqual([]);
+});
+
+test("the description tells the limits of every plan", () => {
+  const { info } = JSON.parse(JSON.stringify(openApiDocument()));
+  expect(info.description).toContain("| free | 60 | 1000 |");
+  expect(info.description).toContain("| enterprise | agreed | agreed |");
+});
+
+test("what is sent where all goes well has examples, and every field, header and parameter a description", () => {
+  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
+  for (const methods of Object.values<object>(paths)) {
+    for (const { responses, parameters = [] } of Object.values(methods)) {
+      const content = responses[200]?.content?.["application/json"];
+      if (content !== undefined) expect(Object.keys(content.examples).length).toBeGreaterThan(0);
+      for (const parameter of parameters) expect(parameter).toMatchObject({ description: expect.anything() });
+    }
+  }
+  for (const { description, properties = {} } of Object.values<Record<string, object>>(components.schemas)) {
+    expect(description).toBeTruthy();
+    for (const property of Object.values(properties))
+      expect(property).toMatchObject({ description: expect.anything(), examples: [expect.anything()] });
+  }
+  for (const header of Object.values(components.headers))
+    expect(header).toMatchObject({ description: expect.anything(), example: expect.anything() });
+});
+
+test("stability and deprecation are told in words as well, for those who read the document elsewhere", () => {
+  const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
+  const { paths } = JSON.parse(JSON.stringify(openApiDocument({ operations })));
+  expect(paths["/store/orders"].get.description).toContain("This operation is beta");
+  expect(paths["/pets/{petId}"].get.description).toContain(
+    "Deprecated since 2026-06-01; from 2027-06-01 on it answers 410.",
+  );
+});
+
+test.each([
+  ["GET", "/store/orders", "", 200],
+  ["GET", "/store/orders", "wrong", 401],
+  ["DELETE", "/store/orders/{orderId}", "1", 204],
+  ["DELETE", "/store/orders/{orderId}", "2", 409],
+  ["DELETE", "/store/orders/{orderId}", "77", 404],
+  ["GET", "/pets/{petId}", "7", 200],
+  ["GET", "/pets/{petId}", "77", 404],
+  ["GET", "/pets/{petId}", "wrong", 401],
+])(
+  "%s %s (%s): the answer %i has every header that the document promises",
+  async (method, path, id, status) => {
+    const { send } = await openShop({ pets: async (petId) => (petId === 7n ? { id: petId } : undefined) });
+    const answer = await send(
+      method,
+      `/v1${path.replace(/\{\w+\}/, id)}`,
+      id === "wrong" ? { authorization: "" } : {},
+    );
+    expect(answer.status).toBe(status);
+    const { paths } = plain(openApiDocument());
+    const promised = Object.keys(paths[path]?.[method.toLowerCase()]?.responses[status]?.headers ?? {});
+    expect(promised.length).toBeGreaterThan(3);
+    expect(promised.filter((name) => !answer.headers.has(name))).toEqual([]);
+  },
+);
+
 test("/openapi.json is served without a key and without rate-limit headers, this server first (decision 12)", async () => {
   const { send } = await openShop();
   const { status, text, headers } = await send("GET", "/openapi.json", { authorization: "" });

@@ -4,6 +4,7 @@ import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
@@ -73,19 +74,22 @@ describe("an engine that does not do its part", () => {
     const silent = net.createServer((socket) => socket.resume());
     pointTo(await listen(silent));
     const store = createDynamodbStore({ prefix: "silent" });
+    // The budget holds with a client whose own patience is endless, too.
+    const patient = new DynamoDBClient();
     const began = performance.now();
-    const calls = [
-      store.accounts.admit(KEY, AT),
-      store.orders.apply(1n, "cancel", AT),
-      store.orders.list()[Symbol.asyncIterator]().next(),
-      store.orders.place([{ record: { id: 1n }, status: "pending" }]),
-    ];
+    const calls = [store, createDynamodbStore({ prefix: "silent", client: patient })].flatMap((silenced) => [
+      silenced.accounts.admit(KEY, AT),
+      silenced.orders.apply(1n, "cancel", AT),
+      silenced.orders.list()[Symbol.asyncIterator]().next(),
+      silenced.orders.place([{ record: { id: 1n }, status: "pending" }]),
+    ]);
     const results = await Promise.allSettled(calls);
     for (const result of results) {
       expect(result).toMatchObject({ reason: expect.any(StoreUnavailableError) });
     }
-    expect(performance.now() - began).toBeLessThan(BUDGET + 1_000);
+    expect(performance.now() - began).toBeLessThan(BUDGET + 2_000);
     await store.close();
+    patient.destroy();
     silent.close();
   });
 

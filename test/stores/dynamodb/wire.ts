@@ -10,13 +10,21 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** Puts a relay before an endpoint. */
-export async function tapWire(endpoint: string): Promise<Wire> {
+/** Puts a relay before an endpoint. A call for which `passes` says no finds its connection cut. */
+export async function tapWire(
+  endpoint: string,
+  passes: (operation: string) => boolean = () => true,
+): Promise<Wire> {
   const upstream = new URL(endpoint);
   const agent = new http.Agent({ keepAlive: true });
   let seen: string[] = [];
   const server = http.createServer((request, response) => {
-    seen.push(String(request.headers["x-amz-target"]).split(".")[1] ?? "");
+    const operation = String(request.headers["x-amz-target"]).split(".")[1] ?? "";
+    seen.push(operation);
+    if (!passes(operation)) {
+      response.destroy();
+      return;
+    }
     const { method = "POST", url = "/", headers } = request;
     const onward = http.request(upstream, { method, path: url, headers, agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -1,0 +1,52 @@
+/** The page around Swagger UI, which is asked for by its version. */
+export function pageHtml(version: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Store Orders API</title>
+    <link rel="icon" href="/docs/favicon-32x32.png?${version}">
+    <link rel="stylesheet" href="/docs/swagger-ui.css?${version}">
+    <link rel="stylesheet" href="/docs/page.css">
+    <script src="/docs/swagger-ui-bundle.js?${version}" defer></script>
+    <script src="/docs/page.js" defer></script>
+  </head>
+  <body>
+    <main id="docs"></main>
+    <noscript>This page needs JavaScript. The document behind it: <a href="/openapi.json">/openapi.json</a></noscript>
+  </body>
+</html>
+`;
+}
+
+/** The page where Swagger UI is not installed. */
+export const MISSING_HTML = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Store Orders API</title><link rel="stylesheet" href="/docs/page.css"></head>
+  <body>
+    <main>
+      <p>This page needs a package that is not installed: <code>npm install swagger-ui-dist</code></p>
+      <p>The document that it would show: <a href="/openapi.json">/openapi.json</a></p>
+    </main>
+  </body>
+</html>
+`;
+
+/** What the page adds to the styles of Swagger UI. */
+export const PAGE_CSS = `
+body { margin: 0; }
+html.dark-mode body { background: #1c2022; }
+.badge {
+  border: 1px solid currentColor;
+  border-radius: 4px;
+  font: 600 12px sans-serif;
+  margin: 2px 8px 2px 0;
+  padding: 2px 6px;
+}
+.swagger-ui .response-col_links { display: none; }
+html.dark-mode .swagger-ui .header-col { color: inherit; }
+.swagger-ui .opblock.opblock-deprecated { opacity: 0.85; }
+.swagger-ui .opblock.opblock-deprecated .opblock-summary-method { background: #707070; color: #fff; }
+`;

@@ -1,0 +1,36 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startNodeServer } from "../../lib/runtimes/node-server.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { openShop } from "../http/shop.ts";
+
+const MILLION = 1_000_000;
+const PAGE = 500;
+const FIRST = 9_000_000_000_000_000_000n;
+
+test("a client reads a million orders, every digit of them, in bounded memory", async () => {
+  const store = createMemoryStore();
+  store.orders.list = async function* () {
+    for (let from = 0; from < MILLION; from += PAGE) {
+      const rows = Array.from(
+        { length: PAGE },
+        (_, index) =>
+          `{"id":${FIRST + BigInt(from + index)},"petId":7,"quantity":2,"shipDate":"2026-11-01T00:00:00Z","complete":true}`,
+      );
+      yield { rows: rows.join(","), last: from + PAGE >= MILLION };
+    }
+  };
+  const { handler, key } = await openShop({ store });
+  const server = await startNodeServer({ handler, port: 0 });
+  try {
+    const program = new URL("list-reader.ts", import.meta.url).pathname;
+    const { stdout } = await promisify(execFile)(process.execPath, [program, `${server.url}/v1`, key]);
+    const seen = JSON.parse(stdout) as Record<string, number>;
+    process.stderr.write(`client, a million orders: ${stdout}\n`);
+    expect(seen).toMatchObject({ count: MILLION, last: `${FIRST + BigInt(MILLION - 1)}` });
+    expect(seen["mebibytes"]).toBeLessThan(160);
+  } finally {
+    await server.close({ grace: 0 });
+  }
+});

@@ -20,13 +20,16 @@ export const bundling = {
   legalComments: "none",
 } as const satisfies BuildOptions;
 
+/** TypeScript in the repository, JavaScript in the published package. */
+const SOURCE = import.meta.url.endsWith(".ts") ? "ts" : "js";
+
 /** Bundles the functions' entry with all that it imports, minified, with a source map. */
 export async function buildFunctions(): Promise<FunctionBundle> {
   const { outputFiles } = await build({
     ...bundling,
     // Whatever folder this is called from, the same sources make the same bytes.
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: ["infra/functions/entry.ts"],
+    entryPoints: [`infra/functions/entry.${SOURCE}`],
     outfile: "entry.mjs",
     sourcemap: "linked",
     sourcesContent: false,

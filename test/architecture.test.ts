@@ -26,7 +26,7 @@ const VENDORS: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/domains": [/^(zod|tldts)$/, /^node:(url|net)$/],
   "lib/http": [/^node:crypto$/],
   "lib/stores": [
-    /^node:(fs|path|sqlite|timers\/promises|crypto)$/,
+    /^node:(fs|path|sqlite|timers\/promises|stream\/consumers|crypto)$/,
     /^@aws-sdk\/client-dynamodb$/,
     /^@smithy\//,
   ],

@@ -9,10 +9,16 @@
  */
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
+import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
 
 export type { ContractCase } from "./contract-case.ts";
 
 /** Every promise of `OrderStore` and `AccountStore`. */
-export const storeContract: readonly ContractCase[] = [...orderCases, ...accountCases, ...admissionCases];
+export const storeContract: readonly ContractCase[] = [
+  ...orderCases,
+  ...accountCases,
+  ...admissionCases,
+  ...banCases,
+];

@@ -21,7 +21,7 @@ import { createImplementations, type PetSource } from "./implementations.ts";
 import { openApiDocument, SERVERS, type Server } from "./openapi.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { Ending } from "./order-stream.ts";
-import { failure, type Outcome, toResponse } from "./outcome.ts";
+import { failure, type Outcome, type ResponseClass, toResponse } from "./outcome.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
 import { createRouter, pathOf, type Route, targetOf } from "./router.ts";
 
@@ -40,6 +40,8 @@ export interface HandlerOptions {
   readonly servers?: readonly Server[];
   /** The custom domains as they are now; asked on each request. @default every host is served */
   readonly hosts?: () => HostTable;
+  /** The class that answers are made of; a runtime may bring one that costs less. @default Response */
+  readonly Response?: ResponseClass;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly pages?: PageSource;
   /** Called once for each request when it is over. What it throws is ignored. */
@@ -117,7 +119,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const ended = "ended" in outcome.answer ? outcome.answer.ended : undefined;
     if (ended === undefined) tell({ as: "complete" });
     else void ended.then(tell);
-    return toResponse(outcome, requestId, request.method === "HEAD");
+    return toResponse(outcome, requestId, request.method === "HEAD", options.Response);
   };
 }
 

@@ -1,5 +1,5 @@
 import { ERRORS, StoreUnavailableError } from "../errors.ts";
-import { type Answer, errorJson, type HeaderFields, quotaFields, type Standing } from "./answer.ts";
+import { type Answer, errorJson, quotaFields, type Standing } from "./answer.ts";
 import { deprecationFields } from "./deprecation.ts";
 import type { Operation } from "./operations.ts";
 
@@ -22,12 +22,23 @@ export function failure(thrown: unknown): Answer {
   return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER } };
 }
 
+/** A class that answers can be made of: `Response`, or one like it that costs less. */
+export type ResponseClass = new (
+  body: string | ReadableStream<Uint8Array> | null,
+  init: { readonly status: number; readonly headers: Record<string, string> },
+) => Response;
+
 /** The one place that every response passes: no header can be missing from any of them. */
-export function toResponse(outcome: Outcome, requestId: string, head: boolean): Response {
+export function toResponse(
+  outcome: Outcome,
+  requestId: string,
+  head: boolean,
+  Answered: ResponseClass = Response,
+): Response {
   const { answer, standing, operation } = outcome;
   const status = "error" in answer ? ERRORS[answer.error].status : answer.status;
   const body = "error" in answer ? errorJson(answer.error) : answer.body;
-  const headers: HeaderFields = {
+  const headers = {
     ...(body === undefined ? {} : JSON_FIELDS),
     "cache-control": "no-store",
     "x-request-id": requestId,
@@ -35,9 +46,9 @@ export function toResponse(outcome: Outcome, requestId: string, head: boolean): 
     ...(operation?.deprecation === undefined ? {} : deprecationFields(operation.deprecation)),
     ...("headers" in answer ? answer.headers : {}),
   };
-  if (!head) return new Response(body ?? null, { status, headers });
+  if (!head) return new Answered(body ?? null, { status, headers });
   if (body instanceof ReadableStream) void body.cancel();
-  return new Response(null, { status, headers });
+  return new Answered(null, { status, headers });
 }
 
 const JSON_FIELDS = { "content-type": "application/json" };

@@ -126,7 +126,8 @@ const FIELDS = {
 const DATE_TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-function isDateTime(text: string): boolean {
+/** True for an RFC 3339 date-time with an offset whose day exists. */
+export function isDateTime(text: string): boolean {
   const [, year, month, day] = DATE_TIME.exec(text) ?? [];
   if (day === undefined) return false;
   return Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();

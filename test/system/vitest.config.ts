@@ -1,10 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests that need more than npm brings: another program on the machine. Each says why where it is skipped. */
+/** Tests that take long, or need another program on the machine; each says why where it is skipped. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
     include: ["test/system/**/*.test.ts"],
-    testTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+    // Each suite measures: they must not take the processor from one another.
+    fileParallelism: false,
   },
 });

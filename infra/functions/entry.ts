@@ -1,0 +1,34 @@
+/**
+ * The two functions behind the API, and the only reader of their environment: `list` streams the list of orders,
+ * `api` answers everything else.
+ */
+import type { BanPolicy } from "../../lib/accounts/admission.ts";
+import type { DomainConfig } from "../../lib/domains/domain-config.ts";
+import { hostTable } from "../../lib/domains/host-routing.ts";
+import { createHandler } from "../../lib/http/handler.ts";
+import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/runtimes/lambda.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb.ts";
+import { createTelemetry } from "./telemetry.ts";
+
+const {
+  STORE_ORDERS_DYNAMODB: prefix,
+  STORE_ORDERS_BAN_POLICY: banPolicy,
+  STORE_ORDERS_DOMAINS: domains,
+} = process.env;
+if (prefix === undefined) throw new Error("STORE_ORDERS_DYNAMODB is not set: it is the tables' prefix.");
+
+// Both were checked when they were deployed; checking again would double the size of the bundle.
+const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
+const config = domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainConfig }).domains;
+const hosts = hostTable(config, [PLATFORM_HOST]);
+
+const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
+const handler = createHandler({
+  store: telemetry.watch(createDynamodbStore({ prefix })),
+  hosts: () => hosts,
+  onRequest: telemetry.onRequest,
+  ...policy,
+});
+
+export const api = createBufferedFunction({ handler });
+export const list = createStreamingFunction({ handler, onFirstByte: telemetry.onFirstByte });

@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import type { Clock } from "../clock.ts";
+import { REFUSALS, type Refusal } from "../errors.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { type OpenedStore, openStore } from "./open-store.ts";
+import { chooseStore, type StoreFlags, type Variables } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command is given. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** The environment's variables. */
+  readonly variables: Variables;
+  readonly clock: Clock;
+  /** Resolves when the process is asked to stop. */
+  stopped(): Promise<void>;
+  /** Says how the command ended, where it is not `EXIT.done`. */
+  exit(status: ExitStatus): void;
+}
+
+/** Adds a group of commands to a parent. */
+export type CommandGroup = (parent: Command, context: CommandContext) => void;
+
+/** The options of the program itself, which every command takes. */
+export interface GlobalFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
+/** The global options, wherever on the line they stood. */
+export function globalFlags(command: Command): GlobalFlags {
+  return command.optsWithGlobals<GlobalFlags>();
+}
+
+/** Does a command's work over the store that its options name, closes the store, and keeps the status. */
+export async function withStore(
+  context: CommandContext,
+  command: Command,
+  work: (opened: OpenedStore) => Promise<ExitStatus>,
+): Promise<void> {
+  const opened = await openStore(chooseStore(globalFlags(command), context.variables));
+  try {
+    context.exit(await work(opened));
+  } finally {
+    await opened.store.close();
+  }
+}
+
+/** Tells why a change was not made. */
+export function refuse({ terminal }: CommandContext, subject: string, { refused }: Refusal): ExitStatus {
+  terminal.tell(`error: ${subject}: ${REFUSALS[refused]}`);
+  return EXIT.failed;
+}

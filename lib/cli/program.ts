@@ -1,0 +1,90 @@
+/**
+ * The command line as a table of contents. A group of commands is one function that takes its parent and the shared
+ * context; another one is a line in `GROUPS`.
+ */
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { systemClock } from "../clock.ts";
+import { addAccountCommands } from "./accounts.ts";
+import type { CommandContext, CommandGroup } from "./command-context.ts";
+import { addDomainCommands } from "./domains.ts";
+import { EXIT, type ExitStatus, messageOf, statusOf } from "./exit-status.ts";
+import { addKeyCommands } from "./keys.ts";
+import { addOpenApiCommand } from "./openapi.ts";
+import { addOrderCommands } from "./orders.ts";
+import { addServeCommand } from "./serve.ts";
+import { DEFAULT_DATABASE, type Variables } from "./settings.ts";
+import { addTableCommands } from "./tables.ts";
+import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
+
+const GROUPS: readonly CommandGroup[] = [
+  addServeCommand,
+  addAccountCommands,
+  addKeyCommands,
+  addOrderCommands,
+  addDomainCommands,
+  addTableCommands,
+  addOpenApiCommand,
+];
+
+/** What the program takes from the process that it runs in. */
+export interface Surroundings extends Streams {
+  /** What stood on the command line after the program's name. */
+  readonly words: readonly string[];
+  readonly variables: Variables;
+  /** Resolves when the process is asked to stop. */
+  stopped(): Promise<void>;
+}
+
+/** Runs one command. Never rejects: whatever happens is told in a line and a status. */
+export async function runProgram(surroundings: Surroundings): Promise<ExitStatus> {
+  const { words, variables, stopped } = surroundings;
+  const terminal = createTerminal(surroundings);
+  let status: ExitStatus = EXIT.done;
+  const exit = (ended: ExitStatus) => {
+    status = ended;
+  };
+  try {
+    const program = createProgram(terminal);
+    const context: CommandContext = { terminal, variables, stopped, exit, clock: systemClock };
+    for (const add of GROUPS) add(program, context);
+    await program.parseAsync(words, { from: "user" });
+    return status;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) terminal.tell(`error: ${messageOf(error)}`);
+    return statusOf(error);
+  }
+}
+
+function createProgram({ print, tell }: Terminal): Command {
+  return new Command("store-orders")
+    .description("A store's orders API: serve it, and run it from a shell.")
+    .version(version(), "--version")
+    .option("--database <path>", `the embedded database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`)
+    .option("--dynamodb <prefix>", "the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
+    .option("--json", "the result as JSON")
+    .addHelpText("after", HELP)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void print(text),
+      writeErr: (text) => tell(text.replace(/\n$/, "")),
+    })
+    .showHelpAfterError("(--help tells more)")
+    .exitOverride();
+}
+
+const HELP = `
+Examples:
+  $ store-orders serve --demo
+  $ store-orders accounts create acme --plan pro
+  $ store-orders keys issue --account acme
+  $ store-orders orders import orders.ndjson --rejects rejects.ndjson
+
+Exit status: 0 done, 1 refused or rejected, 2 wrong usage or configuration, 3 the store cannot be reached.
+Flags win over the environment; STORE_ORDERS_ENVIRONMENT (test or live) is the middle of the keys that are issued.`;
+
+/** Read from the package, which lies two folders above both the source and the build. */
+function version(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,9 @@
+/**
+ * What runs the service on Node: the server, its access log, and DNS for the verification of custom domains.
+ *
+ * @module
+ */
+export { accessLine } from "./access-log.ts";
+export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
+export { type DocsPageOptions, docsPage } from "./docs-page.ts";
+export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./node-server.ts";

@@ -1,0 +1,58 @@
+import { afterAll, expect, test } from "vitest";
+import { commandLine } from "./command-line.ts";
+
+const cli = commandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+const LEVELS = [
+  "",
+  "serve",
+  "accounts",
+  "accounts create",
+  "accounts set-plan",
+  "accounts list",
+  "keys",
+  "keys issue",
+  "keys list",
+  "keys rotate",
+  "keys revoke",
+  "keys pardon",
+  "orders",
+  "orders import",
+  "orders export",
+  "orders place",
+  "orders ship",
+  "orders fulfil",
+  "orders cancel",
+  "openapi",
+];
+
+test("every level has help with examples and the options of the store", async () => {
+  await Promise.all(
+    LEVELS.map(async (level) => {
+      const words = level.split(" ").filter(Boolean);
+      const { status, stdout, stderr } = await cli.run([...words, "--help"]);
+      expect({ level, status, stderr }).toEqual({ level, status: 0, stderr: "" });
+      expect(stdout).toContain(`Usage: ${["store-orders", ...words].join(" ")}`);
+      expect(stdout).toMatch(/Examples:\n {2}\$ store-orders /);
+      for (const option of ["--database <path>", "--dynamodb <prefix>", "--json"])
+        expect(stdout).toContain(option);
+    }),
+  );
+});
+
+test("the first page names every group, the exit statuses and the environment", async () => {
+  const { stdout } = await cli.run(["--help"]);
+  for (const group of ["serve", "accounts", "keys", "orders", "openapi"]) {
+    expect(stdout).toMatch(new RegExp(`^ {2}${group}\\b`, "m"));
+  }
+  expect(stdout).toMatch(/Exit status: 0 .* 1 .* 2 .* 3 /);
+  for (const name of ["STORE_ORDERS_DATABASE", "STORE_ORDERS_DYNAMODB", "STORE_ORDERS_ENVIRONMENT"]) {
+    expect(stdout).toContain(name);
+  }
+});
+
+test("--version tells the version of the package", async () => {
+  const { version } = (await import("../../package.json", { with: { type: "json" } })).default;
+  expect(await cli.run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
+});

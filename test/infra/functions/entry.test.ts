@@ -1,0 +1,331 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildFunctions } from "../../../infra/functions/build.ts";
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { toWire } from "../../../lib/orders/order.ts";
+import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
+import { bucketOf } from "../../../lib/stores/dynamodb-tables.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "../../stores/dynamodb/emulator.ts";
+import { fillOrders } from "../../stores/dynamodb/fill.ts";
+import { tapWire, type Wire } from "../../stores/dynamodb/wire.ts";
+import { type GatewayResponse, readBuffered, readStreamed } from "./gateway.ts";
+import { type RunningFunction, runFunction } from "./runtime-api.ts";
+
+const PREFIX = "functions";
+const BUCKETS = 2;
+const MANY = 3_000;
+const PLATFORM = "a1b2c3.execute-api.eu-central-1.amazonaws.com";
+const DOMAINS = {
+  primary: "orders.example.com",
+  aliases: [],
+  redirects: [{ from: "www.example.com", to: "orders.example.com", status: 301 }],
+};
+
+let folder: string;
+let emulator: Emulator;
+let wire: Wire;
+let queries = Number.POSITIVE_INFINITY;
+let isDown = false;
+let list: RunningFunction;
+let api: RunningFunction;
+let keys: Readonly<Record<"busy" | "small", string>>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "store-orders-"));
+  const files = Object.entries(await buildFunctions());
+  await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text)));
+  emulator = await startEmulator("all-old");
+  wire = await tapWire(emulator.endpoint, (operation) => {
+    if (operation === "Query") queries--;
+    return !isDown && queries >= 0;
+  });
+  keys = await openShop();
+  const environment = {
+    AWS_ENDPOINT_URL: wire.endpoint,
+    AWS_REGION: EMULATED.region,
+    AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
+    STORE_ORDERS_DYNAMODB: PREFIX,
+    STORE_ORDERS_BAN_POLICY: JSON.stringify({ refusals: 2, duration: 60_000 }),
+    STORE_ORDERS_DOMAINS: JSON.stringify({ domains: DOMAINS }),
+  };
+  [list, api] = await Promise.all([
+    runFunction(folder, "entry.list", environment),
+    runFunction(folder, "entry.api", environment),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([list.stop(), api.stop()]);
+  await wire.close();
+  await emulator.stop();
+  await rm(folder, { recursive: true });
+});
+
+const recordAt = (id: number) => ({ id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" });
+
+/** Orders enough for several pages, one that cannot be read, and two accounts with a key each. */
+async function openShop() {
+  const client = clientFor(emulator.endpoint);
+  await createDynamodbTables({ prefix: PREFIX, client, buckets: BUCKETS });
+  const store = createDynamodbStore({ prefix: PREFIX, client });
+  await fillOrders(client, { prefix: PREFIX, buckets: BUCKETS }, MANY, (id) => ({
+    record: recordAt(id),
+    status: id === 2 ? "shipped" : "pending",
+  }));
+  const broken = { bucket: { N: `${bucketOf(-1n, BUCKETS)}` }, id: { N: "-1" } };
+  await client.send(
+    new PutItemCommand({
+      TableName: `${PREFIX}-orders`,
+      Item: { ...broken, status: { S: "pending" }, wire: { S: '{"id":-1,' } },
+    }),
+  );
+  const accounts = createAccounts({ store: store.accounts, environment: "test" });
+  const keyFor = async (id: string, terms: PlanTerms) => {
+    await accounts.create(id, terms);
+    return ((await accounts.issueKey(id)) as IssuedKey).key;
+  };
+  const opened = {
+    busy: await keyFor("busy", { plan: "business" }),
+    small: await keyFor("small", { plan: "enterprise", custom: { perMinute: 100, perDay: 1 } }),
+  };
+  client.destroy();
+  return opened;
+}
+
+interface Sent {
+  readonly key?: string;
+  readonly host?: string;
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+  readonly query?: Readonly<Record<string, readonly string[]>>;
+}
+
+function eventOf(
+  method: string,
+  path: string,
+  { key = keys.busy, host = PLATFORM, headers, query }: Sent = {},
+) {
+  return {
+    resource: "/{proxy+}",
+    httpMethod: method,
+    path,
+    headers: null,
+    multiValueHeaders: { ...(key === "" ? {} : { Authorization: [`Bearer ${key}`] }), ...headers },
+    queryStringParameters: null,
+    multiValueQueryStringParameters: query ?? null,
+    pathParameters: null,
+    body: null,
+    isBase64Encoded: false,
+    requestContext: {
+      apiId: "a1b2c3",
+      domainName: host,
+      stage: "live",
+      path: `/live${path}`,
+      requestId: "gateway-request-1",
+      identity: { sourceIp: "192.0.2.1" },
+    },
+  };
+}
+
+const ask = async (method: string, path: string, sent?: Sent) =>
+  readBuffered(await api.invoke(eventOf(method, path, sent)));
+const stream = async (sent?: Sent, path = "/v1/store/orders") =>
+  readStreamed(await list.invoke(eventOf("GET", path, sent)));
+const both = {
+  buffered: (path: string, sent?: Sent) => ask("GET", path, sent),
+  streamed: (path: string, sent?: Sent) => stream(sent, path),
+};
+
+function expectError({ status, headers, body }: GatewayResponse, code: string): void {
+  expect(headers.get("content-type")).toBe("application/json");
+  expect(JSON.parse(`${body}`)).toEqual({ code, message: expect.any(String), status });
+  expect(headers.get("x-request-id")).toBe("gateway-request-1");
+}
+
+describe("the buffered function", () => {
+  test.each([
+    ["a missing key", "GET", "/v1/store/orders", { key: "" }, 401, "missing_api_key"],
+    ["a key that is none", "GET", "/v1/store/orders", { key: "so_test_x" }, 401, "invalid_api_key"],
+    ["an order that does not exist", "DELETE", "/v1/store/orders/99999", {}, 404, "order_not_found"],
+    ["a path that does not exist", "GET", "/v1/store", {}, 404, "route_not_found"],
+    ["a pet", "GET", "/v1/pets/1", {}, 404, "pet_not_found"],
+    ["another method", "PUT", "/v1/store/orders", {}, 405, "method_not_allowed"],
+    ["a shipped order", "DELETE", "/v1/store/orders/2", {}, 409, "order_already_shipped"],
+    ["an order that cannot be read", "DELETE", "/v1/store/orders/-1", {}, 500, "internal_error"],
+    ["a method that is none", "TRACE", "/v1/store/orders", {}, 400, "bad_request"],
+    ["an address without end", "GET", `/v1/${"a".repeat(9_000)}`, {}, 414, "uri_too_long"],
+  ] as const)(
+    "answers %s with its status and the three headers",
+    async (_what, method, path, sent, status, code) => {
+      const response = await ask(method, path, sent);
+      expect(response.status).toBe(status);
+      expectError(response, code);
+      for (const name of ["limit", "remaining", "reset"]) {
+        expect(response.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+      }
+    },
+  );
+
+  test("answers a cancel with 204 and no body, and the next one with 409", async () => {
+    const cancelled = await ask("DELETE", "/v1/store/orders/1");
+    expect([cancelled.status, `${cancelled.body}`]).toEqual([204, ""]);
+    const again = await ask("DELETE", "/v1/store/orders/1");
+    expect(again.status).toBe(409);
+    expectError(again, "order_already_cancelled");
+  });
+
+  test("answers HEAD of the list with its headers and no body", async () => {
+    const { status, body, headers } = await ask("HEAD", "/v1/store/orders");
+    expect([status, `${body}`, headers.get("content-type")]).toEqual([200, "", "application/json"]);
+  });
+
+  test("sends text, whatever encoding a client takes", async () => {
+    const sent = { headers: { "Accept-Encoding": ["gzip"] } };
+    expect(JSON.parse(`${(await ask("GET", "/openapi.json", sent)).body}`).openapi).toMatch(/^3\.1/);
+    const { body, headers } = await ask("GET", "/v1/store/orders", sent);
+    expect(headers.get("content-encoding")).toBeNull();
+    expect(`${body}`).toMatch(/^\[.*\]$/);
+  });
+
+  test("refuses what is over the limit, and bans who goes on", async () => {
+    const codes: string[] = [];
+    for (let call = 0; call < 10 && codes.at(-1) !== "api_key_banned"; call++) {
+      const { status, body, headers } = await ask("GET", "/v1/pets/1", { key: keys.small });
+      codes.push(JSON.parse(`${body}`).code);
+      if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect(new Set(codes)).toEqual(new Set(["pet_not_found", "rate_limit_exceeded", "api_key_banned"]));
+  });
+});
+
+describe("the streaming function", () => {
+  const whole = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id)));
+
+  test("streams the list in several pieces", async () => {
+    const posted = await list.invoke(eventOf("GET", "/v1/store/orders"));
+    const { status, headers, body, broken } = readStreamed(posted);
+    expect(posted.chunks.length).toBeGreaterThan(3);
+    expect([status, headers.get("content-type"), broken]).toEqual([200, "application/json", undefined]);
+    expect(`${body}`).toBe(`[{"id":-1,,${whole.join(",")}]`);
+  });
+
+  test("compresses it for who takes gzip", async () => {
+    const { headers, body } = await stream({ headers: { "Accept-Encoding": ["br, gzip"] } });
+    expect(headers.get("content-encoding")).toBe("gzip");
+    expect(`${gunzipSync(body)}`).toContain(whole.join(","));
+  });
+
+  test("gives errors a body, too", async () => {
+    const response = await stream({ key: "" });
+    expect(response.status).toBe(401);
+    expectError(response, "missing_api_key");
+  });
+
+  test("gives what has no body a byte, since it would hang without", async () => {
+    const { status, body } = readStreamed(await list.invoke(eventOf("HEAD", "/v1/store/orders")));
+    expect([status, `${body}`]).toEqual([200, "\n"]);
+  });
+
+  test("leaves the array unclosed and reports the error where the store fails after the first page", async () => {
+    queries = BUCKETS * 2;
+    const { status, body, broken } = await stream();
+    queries = Number.POSITIVE_INFINITY;
+    expect(status).toBe(200);
+    expect(`${body}`).toMatch(/^\[\{/);
+    expect(`${body}`).not.toMatch(/\]$/);
+    expect(broken).toBe("StoreUnavailableError");
+    expect((await stream()).broken).toBeUndefined();
+  });
+});
+
+describe.each(["buffered", "streamed"] as const)("both functions, %s", (way) => {
+  test("send a redirect host to the primary with path and query, without a key", async () => {
+    const { status, headers, body } = await both[way]("/v1/store/orders", {
+      host: "www.example.com",
+      key: "",
+      query: { a: ["1 2"] },
+    });
+    expect(status).toBe(301);
+    expect(headers.get("location")).toBe("https://orders.example.com/v1/store/orders?a=1%202");
+    expect(headers.has("x-ratelimit-limit")).toBe(false);
+    expect(`${body}`).toContain("orders.example.com");
+  });
+
+  test("serve the primary and the platform's own host, and refuse every other", async () => {
+    expect((await both[way]("/v1/store/orders", { host: "orders.example.com" })).status).toBe(200);
+    expect((await both[way]("/v1/store/orders", { host: PLATFORM })).status).toBe(200);
+    const refused = await both[way]("/v1/store/orders", { host: "evil.example" });
+    expect(refused.status).toBe(421);
+    expectError(refused, "misdirected_request");
+  });
+
+  test("answer 503 with Retry-After while the store is down, and normally once it is back", async () => {
+    isDown = true;
+    const down = await both[way]("/v1/store/orders");
+    isDown = false;
+    expect(down.status).toBe(503);
+    expectError(down, "store_unavailable");
+    expect(Number(down.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(down.headers.has("x-ratelimit-limit")).toBe(true);
+    expect((await both[way]("/v1/store/orders")).status).toBe(200);
+  });
+});
+
+describe("the log", () => {
+  const lines = (running: RunningFunction) =>
+    running
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"_aws"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  test("holds metrics as CloudWatch reads them, and never a key", async () => {
+    const seen = new Set<string>();
+    for (const line of [...lines(list), ...lines(api)]) {
+      const { Timestamp, CloudWatchMetrics } = line["_aws"] as {
+        Timestamp: number;
+        CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
+      };
+      expect(Math.abs(Timestamp - Date.now())).toBeLessThan(120_000);
+      for (const { Namespace, Dimensions, Metrics } of CloudWatchMetrics) {
+        expect(Namespace).toBe(PREFIX);
+        for (const name of Dimensions.flat()) expect(typeof line[name]).toBe("string");
+        for (const { Name } of Metrics) {
+          expect(typeof line[Name]).toBe("number");
+          seen.add(`${Name} by ${Dimensions.flat().join(" and ")}`);
+        }
+      }
+    }
+    expect([...seen].toSorted()).toEqual([
+      "Admitted by Plan",
+      "Bans by Plan",
+      "ListFirstByte by ",
+      "ListRows by ",
+      "Refused by Plan",
+      "Requests by Operation and Status",
+    ]);
+    for (const key of Object.values(keys)) expect(list.log() + api.log()).not.toContain(key);
+  });
+
+  test("tells of each request and of the rows of each list", () => {
+    expect(lines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
+    expect(lines(api)).toContainEqual(
+      expect.objectContaining({
+        requestId: "gateway-request-1",
+        method: "DELETE",
+        operation: "cancelOrder",
+        status: 204,
+        account: "busy",
+        Operation: "cancelOrder",
+        Status: "204",
+        Requests: 1,
+        Admitted: 1,
+        Plan: "business",
+      }),
+    );
+  });
+});

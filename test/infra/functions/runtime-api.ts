@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+
+/** What a function posted for one invocation, byte by byte. */
+export interface Posted {
+  /** An answer, or the error that the function ended with. */
+  readonly as: "response" | "error";
+  readonly headers: IncomingHttpHeaders;
+  /** In the pieces in which they came. */
+  readonly chunks: readonly Buffer[];
+  /** What came after the body: a streamed answer that broke off says so here. */
+  readonly trailers: NodeJS.Dict<string>;
+}
+
+/** One function under the real runtime client, with a Runtime API of ours. */
+export interface RunningFunction {
+  /** Has it answer an event. */
+  invoke(event: object): Promise<Posted>;
+  /** What it wrote to its log. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+interface Invocation {
+  readonly event: object;
+  readonly posted: PromiseWithResolvers<Posted>;
+}
+
+/** Starts a function from the bundle in a folder, as Lambda would: `entry.list` or `entry.api`. */
+export async function runFunction(
+  folder: string,
+  name: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<RunningFunction> {
+  const invocations = new Map<string, Invocation>();
+  const waiting: string[] = [];
+  let idle: ServerResponse | undefined;
+  const handOut = () => {
+    if (idle === undefined || waiting.length === 0) return;
+    const id = waiting.shift() ?? "";
+    idle.writeHead(200, {
+      "content-type": "application/json",
+      "lambda-runtime-aws-request-id": id,
+      "lambda-runtime-deadline-ms": `${Date.now() + 30_000}`,
+      "lambda-runtime-invoked-function-arn": `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,
+    });
+    idle.end(JSON.stringify(invocations.get(id)?.event));
+    idle = undefined;
+  };
+
+  const server = createServer(async (request, response) => {
+    const [, what = "", id = "", kind = ""] =
+      /runtime\/(\w+)\/([\w-]+)(?:\/(\w+))?/.exec(request.url ?? "") ?? [];
+    if (what === "invocation" && id === "next") {
+      idle = response;
+      handOut();
+      return;
+    }
+    const invocation = invocations.get(id);
+    if (invocation !== undefined) {
+      invocation.posted.resolve(await take(request, kind === "error" ? "error" : "response"));
+    }
+    response.writeHead(202).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const client = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
+  const child = spawn(
+    process.execPath,
+    ["--enable-source-maps", "--import", new URL("no-native-client.ts", import.meta.url).href, client, name],
+    {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+        AWS_LAMBDA_NODEJS_USE_ALTERNATIVE_CLIENT_1: "true",
+        AWS_LAMBDA_FUNCTION_NAME: name,
+        AWS_LAMBDA_FUNCTION_VERSION: "1",
+        AWS_LAMBDA_FUNCTION_MEMORY_SIZE: "512",
+        AWS_LAMBDA_LOG_GROUP_NAME: "group",
+        AWS_LAMBDA_LOG_STREAM_NAME: "stream",
+        AWS_LAMBDA_LOG_FORMAT: "JSON",
+        LAMBDA_TASK_ROOT: folder,
+        _HANDLER: name,
+        ...environment,
+      },
+    },
+  );
+  let log = "";
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+    });
+  }
+  child.once("exit", (code) => {
+    const ended = new Error(`The function's process ended with ${code}: ${log}`);
+    for (const { posted } of invocations.values()) posted.reject(ended);
+  });
+
+  let count = 0;
+  return {
+    invoke(event) {
+      const id = `invocation-${count++}`;
+      const posted = Promise.withResolvers<Posted>();
+      invocations.set(id, { event, posted });
+      waiting.push(id);
+      handOut();
+      return posted.promise;
+    },
+    log: () => log,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function take(request: IncomingMessage, as: Posted["as"]): Promise<Posted> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return { as, headers: request.headers, chunks, trailers: request.trailers };
+}

@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Line, LONGEST_LINE, splitLines } from "../../lib/orders/lines.ts";
+
+async function* inChunks(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let from = 0;
+  for (const cut of [...cuts, bytes.length].sort((a, b) => a - b)) {
+    if (cut > bytes.length) continue;
+    yield bytes.subarray(from, cut);
+    from = cut;
+  }
+}
+
+async function linesOf(bytes: Uint8Array, cuts: readonly number[] = []): Promise<Line[]> {
+  const lines: Line[] = [];
+  for await (const some of splitLines(inChunks(bytes, cuts))) lines.push(...some);
+  return lines;
+}
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+test("wherever a stream is cut into chunks, its lines are the same", async () => {
+  const line = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constant(""),
+    fc.constant("\r"),
+    fc.constant("€🐕"),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(line), fc.array(fc.nat(200)), async (texts, cuts) => {
+      const whole = texts.map((text) => text.replaceAll("\n", " ").toWellFormed());
+      const wanted = whole.map((text, index) => ({ number: index + 1, text: text.replace(/^\ufeff/, "") }));
+      const last = wanted.at(-1);
+      const open = last !== undefined && whole.at(-1) === "" ? wanted.slice(0, -1) : wanted;
+      expect(await linesOf(utf8(whole.map((text) => `${text}\n`).join("")), cuts)).toEqual(wanted);
+      expect(await linesOf(utf8(whole.join("\n")), cuts)).toEqual(open);
+    }),
+  );
+});
+
+test.each([
+  ["a line of exactly the longest length is text", LONGEST_LINE, false],
+  ["one byte more is too long", LONGEST_LINE + 1, true],
+])("%s, wherever it is cut", async (_title, length, long) => {
+  const bytes = new Uint8Array(length + 1).fill(97);
+  bytes[length] = 10;
+  for (const cuts of [
+    [],
+    [1],
+    [LONGEST_LINE],
+    [length],
+    Array.from({ length: 20 }, (_, cut) => cut * 65_536),
+  ]) {
+    const lines = await linesOf(bytes, cuts);
+    expect(lines.every((line) => "fault" in line === long && line.number === 1)).toBe(true);
+    const pieces = lines.flatMap((line) => ("fault" in line ? [line] : []));
+    if (!long) continue;
+    expect(pieces.map(({ first }) => first)).toEqual(pieces.map((_, index) => index === 0));
+    expect(pieces.map(({ last }) => last)).toEqual(pieces.map((_, index) => index === pieces.length - 1));
+    expect(pieces.reduce((sum, { bytes: piece }) => sum + piece.length, 0)).toBe(length);
+  }
+});
+
+test("a line that is too long is passed on in pieces and not held: 1 GiB of it in a few MiB", async () => {
+  const chunk = new Uint8Array(64 * 1024).fill(120);
+  async function* endless() {
+    for (let index = 0; index < 16_384; index++) yield chunk;
+  }
+  let longest = 0;
+  let length = 0;
+  for await (const lines of splitLines(endless())) {
+    for (const line of lines) if ("fault" in line) longest = Math.max(longest, line.bytes.length);
+    for (const line of lines) if ("fault" in line) length += line.bytes.length;
+  }
+  expect(length).toBe(1024 ** 3);
+  expect(longest).toBeLessThanOrEqual(LONGEST_LINE + chunk.length);
+});

@@ -1,0 +1,44 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+
+/** An emulator that runs until it is stopped. */
+export interface Emulator {
+  readonly endpoint: string;
+  readonly port: number;
+  /** Ends it at once, as a power cut would. */
+  stop(): Promise<void>;
+}
+
+/** Starts dynalite in a process of its own; `all-old` answers a failed condition with the old item, as AWS does. */
+export async function startEmulator(
+  oldItems: "as-is" | "all-old",
+  { port = 0, directory }: { port?: number; directory?: string } = {},
+): Promise<Emulator> {
+  const program = new URL("emulator-process.ts", import.meta.url);
+  const child = fork(program, [oldItems, String(port), ...(directory === undefined ? [] : [directory])]);
+  const listening = await Promise.race([once(child, "message"), once(child, "exit")]);
+  if (child.exitCode !== null) throw new Error(`The emulator ended with ${child.exitCode}.`);
+  const [chosen] = listening as [number];
+  return {
+    endpoint: `http://127.0.0.1:${chosen}`,
+    port: chosen,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** Region and credentials that every emulator takes. */
+export const EMULATED = {
+  region: "eu-central-1",
+  credentials: { accessKeyId: "test", secretAccessKey: "test" },
+} as const satisfies DynamoDBClientConfig;
+
+/** A client for an endpoint, with the vendor's own time-outs and tries. */
+export function clientFor(endpoint: string): DynamoDBClient {
+  return new DynamoDBClient({ ...EMULATED, endpoint });
+}

@@ -1,0 +1,54 @@
+/**
+ * One of several processes on the same tables: `worker-process.ts ENDPOINT PREFIX`. The parent sends a task; the
+ * process warms up, says so, and does its part at the word `go`.
+ */
+import { once } from "node:events";
+import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
+import { clientFor } from "./emulator.ts";
+
+/** What a worker does, and so what it answers: how many were admitted, or the identifiers that it moved. */
+export type Task =
+  | {
+      readonly admit: {
+        readonly accountId: string;
+        readonly hash: string;
+        readonly at: number;
+        readonly calls: number;
+      };
+    }
+  | { readonly move: { readonly event: OrderEvent; readonly orders: number; readonly at: number } };
+
+const [endpoint = "", prefix = ""] = process.argv.slice(2);
+const { orders, accounts } = createDynamodbStore({ prefix, client: clientFor(endpoint) });
+const [task] = (await once(process, "message")) as [Task];
+await orders.find(-1n);
+process.send?.("ready");
+await once(process, "message");
+process.send?.(await perform(task));
+process.disconnect();
+
+async function perform(task: Task): Promise<readonly string[]> {
+  if ("admit" in task) {
+    const { accountId, hash, at, calls } = task.admit;
+    const outcomes: string[] = [];
+    // Five at a time: contention within the process as well as between processes.
+    const caller = async () => {
+      for (let call = 0; call < calls / 5; call++) {
+        outcomes.push(
+          (await accounts.admit({ accountId, hash }, at, { refusals: 1_000, duration: 1 })).outcome,
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: 5 }, caller));
+    return outcomes;
+  }
+  const { event, at } = task.move;
+  const moved: string[] = [];
+  for (let from = 0; from < task.move.orders; from += 20) {
+    const ids = Array.from({ length: 20 }, (_, index) => BigInt(from + index));
+    const results = await Promise.all(ids.map((id) => orders.apply(id, event, at)));
+    moved.push(...ids.filter((_, index) => results[index]?.moved === true).map(String));
+  }
+  return moved;
+}

@@ -1,0 +1,54 @@
+/** Lists all orders in a process of its own, `PREFIX`, and tells the parent what it saw and took. */
+import { createDynamodbStore } from "../../lib/stores/dynamodb.ts";
+
+/** What the list was and what it cost. */
+export interface Listing {
+  readonly count: number;
+  readonly ascending: boolean;
+  readonly lastPages: number;
+  readonly largestPage: number;
+  readonly firstPageMs: number;
+  readonly totalMs: number;
+  readonly cpuMs: number;
+  readonly idleMiB: number;
+  readonly peakMiB: number;
+}
+
+const { orders } = createDynamodbStore({ prefix: process.argv[2] ?? "" });
+await orders.find(0n);
+const idle = process.memoryUsage.rss();
+let peak = idle;
+const watch = setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage.rss());
+}, 10);
+
+const began = performance.now();
+const cpu = process.cpuUsage();
+let [count, lastPages, largestPage, firstPageMs, ascending, previous] = [0, 0, 0, 0, true, -(2n ** 63n)];
+for await (const { rows, last } of orders.list()) {
+  if (count === 0) firstPageMs = performance.now() - began;
+  largestPage = Math.max(largestPage, rows.length);
+  if (last) lastPages++;
+  for (const [, digits = ""] of rows.matchAll(/\{"id":(-?\d+)/g)) {
+    const id = BigInt(digits);
+    ascending &&= id > previous;
+    previous = id;
+    count++;
+  }
+}
+const { user, system } = process.cpuUsage(cpu);
+clearInterval(watch);
+const mebi = (bytes: number) => Math.round(bytes / 2 ** 20);
+const listing: Listing = {
+  count,
+  ascending,
+  lastPages,
+  largestPage,
+  firstPageMs: Math.round(firstPageMs),
+  totalMs: Math.round(performance.now() - began),
+  cpuMs: Math.round((user + system) / 1000),
+  idleMiB: mebi(idle),
+  peakMiB: mebi(peak),
+};
+process.send?.(listing);
+process.disconnect();

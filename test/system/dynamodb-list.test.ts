@@ -1,0 +1,49 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { StoredOrder } from "../../lib/orders/order.ts";
+import { createDynamodbTables } from "../../lib/stores/dynamodb.ts";
+import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb-tables.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { fillOrders } from "../stores/dynamodb/fill.ts";
+import type { Listing } from "./dynamodb-list-process.ts";
+
+const COUNT = 200_000;
+
+let emulator: Emulator;
+let client: DynamoDBClient;
+beforeAll(async () => {
+  emulator = await startEmulator("all-old");
+  client = clientFor(emulator.endpoint);
+});
+afterAll(async () => {
+  client.destroy();
+  await emulator.stop();
+});
+
+function orderAt(index: number): StoredOrder {
+  const id = BigInt(index) * 7n - 350_000n;
+  const record = { id, petId: id * 3n, quantity: 2, shipDate: "2026-11-20T09:30:00Z", complete: false };
+  return { record, status: "pending" };
+}
+
+test(`${COUNT} orders are listed ascending and complete, in bounded memory, from the first page on`, async () => {
+  await createDynamodbTables({ prefix: "many", client });
+  await fillOrders(client, { prefix: "many", buckets: DEFAULT_BUCKETS }, COUNT, orderAt);
+  const environment = {
+    AWS_ENDPOINT_URL: emulator.endpoint,
+    AWS_REGION: EMULATED.region,
+    AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
+  };
+  const lister = fork(new URL("dynamodb-list-process.ts", import.meta.url), ["many"], {
+    env: { ...process.env, ...environment },
+  });
+  const [listing] = (await once(lister, "message")) as [Listing];
+  process.stderr.write(`${JSON.stringify(listing)}\n`);
+  expect(listing).toMatchObject({ count: COUNT, ascending: true, lastPages: 1 });
+  expect(listing.largestPage).toBeLessThanOrEqual(64 * 1024);
+  expect(listing.peakMiB - listing.idleMiB).toBeLessThanOrEqual(96);
+  expect(listing.firstPageMs).toBeLessThan(listing.totalMs / 3);
+});

@@ -1,6 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
+import { buildFunctions } from "./functions/build.ts";
 
 /** The bundle with both functions, built from the repository's sources. */
 export async function functionCode(): Promise<pulumi.asset.Archive> {
-  return new pulumi.asset.AssetArchive({ "entry.mjs": new pulumi.asset.StringAsset("export {};") });
+  const files = Object.entries(await buildFunctions());
+  return new pulumi.asset.AssetArchive(
+    Object.fromEntries(files.map(([name, text]) => [name, new pulumi.asset.StringAsset(text)])),
+  );
 }

@@ -131,9 +131,9 @@ export class CustomDomain extends pulumi.ComponentResource {
     if (dns.route === "held") return mapping.id.apply(() => "pending_dns" as const);
     const adopted = dns.route === "managed" ? {} : { import: `${dns.zoneId}/${dns.route.adopt}` };
     const route = { name: host, value: regionalDomainName };
-    return this.#record("route", dns, route, { dependsOn: mapping, ...adopted }).id.apply(
-      () => "live" as const,
-    );
+    // A host has one CNAME at most, so a new one cannot be there before the old one is gone.
+    const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
+    return this.#record("route", dns, route, options).id.apply(() => "live" as const);
   }
 
   #record(
@@ -145,8 +145,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     return new DnsRecord(
       `${this.#name}-${suffix}`,
       { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL, proxied: false, comment },
-      // A host has one CNAME at most, so a new one cannot be there before the old one is gone.
-      { parent: this, deleteBeforeReplace: true, ...options },
+      { parent: this, ...options },
     );
   }
 }

@@ -6,6 +6,8 @@ export function functionEnvironment(
   prefix: string,
 ): Readonly<Record<string, string>> {
   return {
+    // Errors in the log then name lines of the sources, not of the bundle.
+    NODE_OPTIONS: "--enable-source-maps",
     STORE_ORDERS_DYNAMODB: prefix,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
     ...(domains === undefined ? {} : { STORE_ORDERS_DOMAINS: JSON.stringify({ domains }) }),

@@ -9,15 +9,6 @@ export interface GatewayResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Codes of answers that no function gives, since only the gateway can be in the way like this. */
-const GATEWAY_ERRORS = {
-  forbidden: { status: 403, message: "The request is not allowed through." },
-  request_too_large: { status: 413, message: "The request is larger than 10 MB." },
-  gateway_timeout: { status: 504, message: "The answer did not come in time. Try again later." },
-} as const satisfies Record<string, { readonly status: number; readonly message: string }>;
-
-type GatewayCode = ErrorCode | keyof typeof GATEWAY_ERRORS;
-
 /**
  * By case, the error that it is answered with. The two defaults stand for whatever is not named; every path has a
  * function behind it, so a missing route can only mean a request that the gateway cannot read.
@@ -34,7 +25,7 @@ const CASES = {
   QUOTA_EXCEEDED: "rate_limit_exceeded",
   INTEGRATION_FAILURE: "gateway_timeout",
   INTEGRATION_TIMEOUT: "gateway_timeout",
-} as const satisfies Record<string, GatewayCode>;
+} as const satisfies Record<string, ErrorCode>;
 
 /** How long a client should wait after the stage's own throttle, in seconds: it refills every second. */
 const THROTTLE_RETRY_AFTER = 1;
@@ -42,7 +33,7 @@ const THROTTLE_RETRY_AFTER = 1;
 /** Every answer that the gateway gives by itself. */
 export function gatewayResponses(): readonly GatewayResponse[] {
   return Object.entries(CASES).map(([type, code]) => {
-    const { status, message } = { ...ERRORS, ...GATEWAY_ERRORS }[code];
+    const { status, message } = ERRORS[code];
     return {
       type,
       status,

@@ -50,6 +50,7 @@ const wide = run({
       "store-orders:alarmEmail": "oncall@example.com",
       "store-orders:accessLogs": "manage",
       "store-orders:reservedConcurrency": 20,
+      "store-orders:timeoutSeconds": 60,
       "store-orders:reverify": { "www.example.com": 2 },
       "store-orders:hold": ["example.com"],
       "store-orders:adopt": { "www.example.com": "0123456789abcdef0123456789abcdef" },
@@ -177,6 +178,25 @@ describe("several hosts", () => {
       (each) => each !== subscription && each.type !== "pulumi:pulumi:Stack",
     );
     expect(JSON.stringify(elsewhere)).not.toContain("oncall@");
+  });
+
+  test("what shapes the API brings a new deployment, and a list may take as long as its function", async () => {
+    const [before, after] = [await ok(asItStands), await ok(wide)];
+    const shapeOf = (seen: Seen) =>
+      ofType(seen, "aws:apigateway/deployment:Deployment").map(({ inputs }) => inputs["triggers"]);
+    expect(shapeOf(after)).not.toEqual(shapeOf(before));
+    const limits = ofType(after, FUNCTION).map(({ inputs }) => [
+      inputs["timeout"],
+      inputs["reservedConcurrentExecutions"],
+    ]);
+    expect(limits).toEqual([
+      [60, 20],
+      [29, 20],
+    ]);
+    const streamed = ofType(after, "aws:apigateway/integration:Integration").find(
+      ({ inputs }) => inputs["responseTransferMode"] === "STREAM",
+    );
+    expect(streamed?.inputs["timeoutMilliseconds"]).toBe(60_000);
   });
 
   test("the account's logging role is set where asked for, and then outlives the stack", async () => {

@@ -85,34 +85,42 @@ describe("tables, records, logs", () => {
 });
 
 describe("whoever extends the stack", () => {
-  const extended = (broken: string, preview: boolean) =>
+  const extended = (broken: readonly string[], preview: boolean) =>
     run({
       program: "test/infra/programs/extended.ts",
       stack: "production",
       config: { "store-orders:broken": broken },
       preview,
       cloud: cloud(),
+      traces: true,
     });
 
-  test.each([
-    ["log", "retentionInDays"],
-    ["table", "deletionProtectionEnabled"],
-    ["record", "ttl: 3600"],
-    ["rights", "'dynamodb:*' has a wildcard"],
-  ])("is stopped in preview: %s", async (broken, told) => {
-    const { code, errors } = await extended(broken, true);
+  test("is stopped in preview, before the resource is registered", async () => {
+    const { code, errors, registrations } = await extended(["log", "table", "record", "rights"], true);
     expect(code).not.toBe(0);
-    expect(errors).toContain("A resource is against the rules of this stack:");
-    expect(errors).toContain(told);
-    expect(errors).not.toContain("    at ");
+    expect(registrations.filter(({ custom }) => custom)).toEqual([]);
+    expect(errors).toMatchInlineSnapshot(`
+      "Error: A resource is against the rules of this stack:
+        logs (aws:cloudwatch/logGroup:LogGroup): the log is kept for ever. Set 'retentionInDays'.
+      Error: A resource is against the rules of this stack:
+        carts (aws:dynamodb/table:Table): the table is not protected. Set the option 'protect'.
+        carts (aws:dynamodb/table:Table): the table can be deleted. Set 'deletionProtectionEnabled'.
+        carts (aws:dynamodb/table:Table): the table has no backups. Set 'pointInTimeRecovery.enabled'.
+      Error: A resource is against the rules of this stack:
+        shop (cloudflare:index/dnsRecord:DnsRecord): the TTL is 60. Set 'ttl: 3600'.
+        shop (cloudflare:index/dnsRecord:DnsRecord): the record is proxied, which hides it and breaks streams. Set 'proxied: false'.
+      Error: A resource is against the rules of this stack:
+        all (aws:iam/policy:Policy): the action 'dynamodb:*' has a wildcard. Name every call."
+    `);
   });
 
   test("is stopped in the update where only that knows enough", async () => {
-    expect((await extended("late", true)).code).toBe(0);
-    expect((await extended("late", false)).errors).toContain("'sns:*' has a wildcard");
-  });
-
-  test("is left alone where nothing is wrong", async () => {
-    expect(await extended("none", false)).toMatchObject({ code: 0, errors: "" });
+    expect(await extended(["none", "late"], true)).toMatchObject({ code: 0, errors: "" });
+    const { code, errors, registrations } = await extended(["late"], false);
+    expect(code).not.toBe(0);
+    expect(registrations.filter(({ custom }) => custom).map(({ name }) => name)).toEqual(["topic"]);
+    expect(errors).toContain(
+      "late (aws:iam/policy:Policy): the action 'sns:*' has a wildcard. Name every call.",
+    );
   });
 });

@@ -175,7 +175,11 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
     },
   };
 
-  const server = new grpc.Server();
+  // A registration carries the whole bundle.
+  const server = new grpc.Server({
+    "grpc.max_receive_message_length": -1,
+    "grpc.max_send_message_length": -1,
+  });
   server.addService(
     resourceService.ResourceMonitorService as unknown as grpc.ServiceDefinition,
     complete(resourceService.ResourceMonitorService, monitor),

@@ -10,6 +10,9 @@ import { type Cloud, type Registration, type Seen, startEngine } from "./engine.
 const PROJECT = "store-orders";
 const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
 
+/** A run makes much that is short-lived. */
+const QUICK = ["--max-semi-space-size=64"];
+
 /** A program to run, and the world to run it in. */
 export interface Run {
   /** @default the project's own */
@@ -20,6 +23,8 @@ export interface Run {
   readonly secretKeys?: readonly string[];
   readonly preview?: boolean;
   readonly cloud: Cloud;
+  /** Keeps stack traces, which take a third of a run: every resource asks for one. @default false */
+  readonly traces?: boolean;
 }
 
 /** What came of it. */
@@ -53,6 +58,7 @@ async function runNow({
   config,
   secretKeys = [],
   preview = false,
+  traces = false,
   cloud,
 }: Run): Promise<Outcome> {
   const engine = await startEngine({ project: PROJECT, stack, preview }, cloud);
@@ -63,17 +69,29 @@ async function runNow({
   const where = ["--monitor", engine.address, "--engine", engine.address];
   const what = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
   const how = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
-  const child = spawn(process.execPath, [HOST, ...where, ...what, ...how, program ?? mainOf("Pulumi.yaml")], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env["PATH"],
-      PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
-      PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
-      PULUMI_NODEJS_TYPESCRIPT: "false",
-      // Most of a run is loading the SDKs, which need not be compiled every time.
-      NODE_COMPILE_CACHE: join(tmpdir(), "store-orders-compile-cache"),
+  const child = spawn(
+    process.execPath,
+    [
+      ...QUICK,
+      ...(traces ? [] : ["--stack-trace-limit=0"]),
+      HOST,
+      ...where,
+      ...what,
+      ...how,
+      program ?? mainOf("Pulumi.yaml"),
+    ],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        PATH: process.env["PATH"],
+        PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
+        PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
+        PULUMI_NODEJS_TYPESCRIPT: "false",
+        // Most of a run is loading the SDKs, which need not be compiled every time.
+        NODE_COMPILE_CACHE: join(tmpdir(), "store-orders-compile-cache"),
+      },
     },
-  });
+  );
   let printed = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (printed += text));

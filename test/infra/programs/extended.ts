@@ -29,4 +29,13 @@ const add: Readonly<Record<string, () => pulumi.Resource>> = {
     });
   },
 };
-add[new pulumi.Config().require("broken")]?.();
+
+const told = new pulumi.Config().requireObject<readonly string[]>("broken").flatMap((broken) => {
+  try {
+    add[broken]?.();
+    return [];
+  } catch (error) {
+    return [String(error)];
+  }
+});
+if (told.length > 0) throw new pulumi.RunError(told.join("\n"));

@@ -1,0 +1,62 @@
+/**
+ * Runs this service and its peers side by side and prints what came of it: `npm run bench -- [--quick] [--only JOB]
+ * [--json] [--rounds N] [--seconds N]`. Progress goes to standard error.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { JobReport } from "./figures.ts";
+import { installPeers } from "./install-peers.ts";
+import type { Bench, Job } from "./job.ts";
+import { cancel } from "./jobs/cancel.ts";
+import { dynamodbList } from "./jobs/dynamodb-list.ts";
+import { list } from "./jobs/list.ts";
+import { longList } from "./jobs/long-list.ts";
+import { refused } from "./jobs/refused.ts";
+import { findLoadGenerator } from "./load/load.ts";
+import { describeMachine } from "./machine.ts";
+import { toMarkdown } from "./report.ts";
+
+const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList];
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    only: { type: "string", multiple: true, default: [] },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+  },
+});
+const tell = (line: string) => process.stderr.write(`${line}\n`);
+const jobs = JOBS.filter(({ id }) => values.only.length === 0 || values.only.includes(id));
+if (jobs.length === 0) {
+  tell(`Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
+  process.exit(2);
+}
+
+installPeers(tell);
+mkdirSync(".data", { recursive: true });
+const home = mkdtempSync(join(".data", "bench-"));
+process.on("exit", () => rmSync(home, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+const load = findLoadGenerator();
+const machine = describeMachine(home, load.name);
+const reports: JobReport[] = [];
+for (const { id, run } of jobs) {
+  const folder = join(home, id);
+  mkdirSync(folder);
+  reports.push(await run(benchIn(folder)));
+  rmSync(folder, { recursive: true });
+}
+process.stdout.write(
+  values.json ? `${JSON.stringify({ machine, reports }, null, 2)}\n` : toMarkdown(machine, reports),
+);
+
+function benchIn(folder: string): Bench {
+  const { quick } = values;
+  const rounds = Number(values.rounds ?? (quick ? 1 : 5));
+  const seconds = Number(values.seconds ?? (quick ? 1 : 3));
+  return { folder, load, rounds, seconds, quick, tell };
+}

@@ -1,0 +1,97 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { atMost, atMostFloor } from "../budgets.ts";
+import type { Figure, Spread } from "../figures.ts";
+import type { Job } from "../job.ts";
+import { besidesIt } from "../load/bystander.ts";
+import { download } from "../load/download.ts";
+import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
+import { CEILING, contendersFor } from "../servers/contenders.ts";
+import { forgetPeak, memory, processorTime } from "../servers/process-cost.ts";
+import { PEERS, type Program, start } from "../servers/server-process.ts";
+import { FIRST_ID, makeShop } from "../shop.ts";
+
+const PATH = "/v1/store/orders";
+const SQLITE = "SQLite alone";
+
+type LongList = Sample<"total" | "processor" | "firstByte" | "peak" | "wait">;
+
+/** The list of a million orders from SQLite. */
+export const longList: Job = {
+  id: "long-list",
+  async run(bench) {
+    const orders = bench.quick ? 100_000 : 1_000_000;
+    const shop = await makeShop(join(bench.folder, "long"), orders);
+    const key = shop.keys[0] ?? "";
+    const programs = contendersFor(shop, { clockStep: 2 });
+    const rounds = Math.min(bench.rounds, 3);
+    const samples = await takeTurns([...Object.keys(programs), SQLITE], rounds, async (name, round) => {
+      bench.tell(`long list: round ${round + 1} of ${rounds}, ${name}`);
+      const program = programs[name];
+      return program === undefined ? concatenated(shop.ours, orders) : listed(program, key, orders);
+    });
+
+    const figure = (what: string, unit: string, name: keyof LongList, floor?: Spread): Figure => ({
+      what,
+      unit,
+      better: "less",
+      ours: spreadIn(samples, "ours", name),
+      peers: spreadsIn(samples, PEERS, name),
+      ...(floor === undefined ? {} : { floor }),
+      besides: spreadsIn(samples, [CEILING], name),
+    });
+    const total = figure("total", "ms", "total", spreadIn(samples, SQLITE, "total"));
+    const processor = figure("processor time", "ms", "processor", spreadIn(samples, SQLITE, "processor"));
+    const firstByte = figure("first byte", "ms", "firstByte");
+    const peak = figure("peak memory", "MiB", "peak");
+    const wait = figure("worst wait of another request", "ms", "wait");
+    return {
+      title: `List of ${orders.toLocaleString("en-US")} from SQLite`,
+      figures: [
+        { ...total, verdict: atMostFloor(1.3)(total) },
+        processor,
+        { ...firstByte, verdict: atMost(20)(firstByte) },
+        { ...peak, verdict: atMost(110)(peak) },
+        { ...wait, verdict: atMost(25)(wait) },
+      ],
+      notes: [
+        "Each time a fresh process and its first request. Peak memory is VmHWM after `clear_refs`, so it is of the request alone.",
+        "The wait is of small requests, a millisecond apart, from a third process during a second download.",
+        `Floor: ${SQLITE}, joining the same rows in pages of 500 in a fresh process that sends them to nobody. \`${CEILING}\` sends them as they are joined, and lets nobody else have a turn meanwhile.`,
+      ],
+    };
+  },
+};
+
+async function listed(program: Program, key: string, orders: number): Promise<LongList> {
+  const { firstByte, total, bytes, processor, peak } = await withServer(program, async ({ url, pid }) => {
+    forgetPeak(pid);
+    const before = processorTime(pid);
+    const taken = await download(url + PATH, key);
+    return { ...taken, processor: processorTime(pid) - before, peak: memory(pid).peak };
+  });
+  if (bytes < orders * 90) throw new Error(`Only ${bytes} bytes came.`);
+  const waits = await withServer(program, ({ url }) => besidesIt(url, key, () => download(url + PATH, key)));
+  return { firstByte, total, processor, peak, wait: waits.longest };
+}
+
+async function withServer<T>(
+  program: Program,
+  work: (server: { readonly url: string; readonly pid: number }) => Promise<T>,
+): Promise<T> {
+  const server = await start(program);
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function concatenated(database: string, orders: number): Promise<LongList> {
+  const file = new URL("../servers/concatenate.ts", import.meta.url);
+  const child = fork(file, [database, `${FIRST_ID + 1}`, `${orders}`]);
+  const [{ total, processor }] = (await once(child, "message")) as [Sample<"total" | "processor">];
+  await once(child, "exit");
+  return { total, processor, firstByte: NaN, peak: NaN, wait: NaN };
+}

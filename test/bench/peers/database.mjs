@@ -1,0 +1,56 @@
+/**
+ * The database of a peer: `node:sqlite`, orders in columns, keys by hash, every commit on disk. Opened by
+ * `PROGRAM DATABASE`; `serve` tells the parent the port.
+ */
+import { hash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+
+export const PROBLEMS = {
+  missing_api_key: [401, "Send your API key as 'Authorization: Bearer <API_KEY>'."],
+  invalid_api_key: [401, "The API key is not valid. Check for typing errors, expiry and revocation."],
+  order_not_found: [404, "There is no order with this identifier."],
+  order_already_shipped: [409, "The order has already shipped."],
+  order_already_cancelled: [409, "The order is already cancelled."],
+  rate_limit_exceeded: [429, "Rate limit exceeded. Wait for the time in Retry-After."],
+};
+
+/** The Error body of a code. */
+export function problem(code) {
+  const [status, message] = PROBLEMS[code];
+  return { code, message, status };
+}
+
+/** Opens the database that the first argument names. */
+export function openShop(path = process.argv[2]) {
+  const db = new DatabaseSync(path);
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
+  const byKey = db.prepare(
+    "SELECT account AS id, per_minute AS perMinute, per_day AS perDay FROM keys WHERE hash = ?",
+  );
+  const all = db.prepare("SELECT id, petId, quantity, shipDate, complete FROM orders ORDER BY id");
+  const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
+  const statusOf = db.prepare("SELECT status FROM orders WHERE id = ?");
+
+  return {
+    /** The account of a key, or `undefined`. */
+    accountOf: (key) => byKey.get(hash("sha256", key)),
+    /** All orders, ascending. */
+    orders() {
+      const rows = all.all();
+      for (const row of rows) row.complete = row.complete === 1;
+      return rows;
+    },
+    /** Cancels an order; `undefined` where that was done, otherwise the code of the refusal. */
+    cancel(id) {
+      if (cancel.run(id).changes === 1) return undefined;
+      const found = statusOf.get(id);
+      return found === undefined ? "order_not_found" : `order_already_${found.status}`;
+    },
+  };
+}
+
+/** Tells the parent where the server listens, and ends with the parent. */
+export function announce(port) {
+  process.send?.({ port });
+  process.on("disconnect", () => process.exit());
+}

@@ -1,0 +1,114 @@
+/**
+ * The ceiling: `node:http` and SQLite with what the answers cannot do without, and nothing else. It hashes the key
+ * and looks it up, counts both windows in a Map, lets SQLite join the rows page by page, and commits together the
+ * cancels of one turn of the event loop. No framework, no bans, no counters that outlive the process.
+ */
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { ERRORS, type ErrorCode } from "../../../lib/errors.ts";
+import { errorJson } from "../../../lib/http/answer.ts";
+
+const db = new DatabaseSync(process.argv[2] ?? ":memory:");
+db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+const callerOf = db.prepare(
+  "SELECT a.id, a.plan FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?",
+);
+const range = db.prepare(
+  "SELECT (SELECT min(id) FROM orders) AS first, (SELECT max(id) FROM orders) AS last",
+);
+const rows = db.prepare("SELECT group_concat(record, ',') AS rows FROM orders WHERE id >= ? AND id < ?");
+const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
+const known = db.prepare("SELECT 1 FROM orders WHERE id = ?");
+const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
+
+const windows = new Map<string, { count: number; readonly resets: number }>();
+let cancels: { readonly id: string; readonly response: ServerResponse }[] = [];
+
+const server = createServer((request, response) => {
+  const key = request.headers.authorization?.slice("Bearer ".length) ?? "";
+  const caller = callerOf.get(hash("sha256", key)) as { id: string; plan: string } | undefined;
+  if (caller === undefined) return refuse(response, "invalid_api_key");
+  const most = caller.plan === "free" ? [60, 1_000] : [1e9, 1e9];
+  const left = [
+    countIn(`${caller.id} minute`, 60_000, most[0] ?? 0),
+    countIn(`${caller.id} day`, 86_400_000, most[1] ?? 0),
+  ];
+  const { remaining, resets } = left[0] as Left;
+  response.setHeader("x-ratelimit-limit", `${most[0]}`);
+  response.setHeader("x-ratelimit-remaining", `${remaining}`);
+  response.setHeader("x-ratelimit-reset", `${Math.ceil(resets / 1000)}`);
+  if (left.some((window) => window.exceeded)) {
+    response.setHeader("retry-after", `${Math.max(1, Math.ceil((resets - Date.now()) / 1000))}`);
+    return refuse(response, "rate_limit_exceeded");
+  }
+  answer(request, response);
+});
+
+function answer({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
+  if (method === "DELETE") {
+    if (cancels.length === 0) setImmediate(cancelTogether);
+    cancels.push({ id: url.slice(url.lastIndexOf("/") + 1), response });
+    return;
+  }
+  void list(response);
+}
+
+/** Identifiers of a page. They have no gaps here, so that no look is needed to find where the next one begins. */
+const PAGE = 500;
+
+async function list(response: ServerResponse): Promise<void> {
+  const { first, last } = range.get() as { first: number; last: number };
+  const page = (from: number) => rows.get(from, from + PAGE)?.["rows"];
+  if (last - first < PAGE) return send(response, 200, `[${page(first)}]`);
+  response.writeHead(200, { "content-type": "application/json" });
+  for (let from = first; from <= last; from += PAGE) {
+    const ready = response.write(`${from === first ? "[" : ","}${page(from)}`);
+    if (!ready) await once(response, "drain");
+  }
+  response.end("]");
+}
+
+function cancelTogether(): void {
+  const together = cancels;
+  cancels = [];
+  begin.run();
+  const done = together.map(({ id }) => cancel.run(BigInt(id)).changes === 1);
+  commit.run();
+  for (const [index, { id, response }] of together.entries()) {
+    if (done[index]) response.writeHead(204).end();
+    else
+      refuse(response, known.get(BigInt(id)) === undefined ? "order_not_found" : "order_already_cancelled");
+  }
+}
+
+interface Left {
+  readonly remaining: number;
+  readonly resets: number;
+  readonly exceeded: boolean;
+}
+
+function countIn(name: string, length: number, most: number): Left {
+  const now = Date.now();
+  let window = windows.get(name);
+  if (window === undefined || window.resets <= now) {
+    window = { count: 0, resets: now - (now % length) + length };
+    windows.set(name, window);
+  }
+  window.count += 1;
+  const { count, resets } = window;
+  return { remaining: Math.max(0, most - count), resets, exceeded: count > most };
+}
+
+function refuse(response: ServerResponse, code: ErrorCode): void {
+  send(response, ERRORS[code].status, errorJson(code));
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
+}
+
+server.listen(0, "127.0.0.1", () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on("disconnect", () => process.exit());

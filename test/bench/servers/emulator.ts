@@ -1,0 +1,69 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
+import { toWire } from "../../../lib/orders/order.ts";
+import { createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
+import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb-tables.ts";
+import { clientFor, EMULATED } from "../../stores/dynamodb/emulator.ts";
+import { orderAt } from "../shop.ts";
+
+/** DynamoDB's emulator in a process of its own, in memory. */
+export interface EmulatedEngine {
+  readonly endpoint: string;
+  readonly pid: number;
+  /** What a process has to find in its environment to reach it. */
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** Starts dynalite, which answers a failed condition with the old item as AWS does. */
+export async function startEngine(): Promise<EmulatedEngine> {
+  const program = new URL("../../stores/dynamodb/emulator-process.ts", import.meta.url);
+  const child = fork(program, ["all-old"]);
+  const [port] = (await once(child, "message")) as [number];
+  const endpoint = `http://127.0.0.1:${port}`;
+  return {
+    endpoint,
+    pid: child.pid ?? 0,
+    environment: {
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: EMULATED.region,
+      AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
+    },
+    async stop() {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** Makes the tables and fills them around the store, 25 orders a call; its own conditional writes take longer. */
+export async function fillTables(endpoint: string, prefix: string, orders: number): Promise<void> {
+  const client = clientFor(endpoint);
+  await createDynamodbTables({ prefix, client });
+  const { name } = tableShapes(prefix).orders;
+  for (let from = 0; from < orders; from += AT_A_TIME * BATCH) {
+    const batches = Array.from({ length: AT_A_TIME }, (_, batch) =>
+      Array.from({ length: BATCH }, (_, row) => from + batch * BATCH + row).filter((index) => index < orders),
+    );
+    const filled = batches.filter((batch) => batch.length > 0);
+    await Promise.all(
+      filled.map((batch) =>
+        client.send(new BatchWriteItemCommand({ RequestItems: { [name]: batch.map(placing) } })),
+      ),
+    );
+  }
+  client.destroy();
+}
+
+const BATCH = 25;
+const AT_A_TIME = 20;
+
+function placing(index: number): WriteRequest {
+  const { record, status } = orderAt(index);
+  const { id } = record;
+  const key = { bucket: { N: `${bucketOf(id, DEFAULT_BUCKETS)}` }, id: { N: `${id}` } };
+  return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: toWire(record) } } } };
+}

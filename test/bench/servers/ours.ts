@@ -1,0 +1,34 @@
+/** Our server as the benchmark runs it: `ours.ts '{"database": "…", "clockStep": 2}'`. Ends with its parent. */
+import { BAN_POLICY } from "../../../lib/accounts/admission.ts";
+import { type Clock, systemClock } from "../../../lib/clock.ts";
+import { createHandler } from "../../../lib/http/handler.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/runtimes/node-server.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import type { OurOptions } from "./server-process.ts";
+
+const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
+const store = await openStore();
+const banPolicy = { ...BAN_POLICY, refusals: options.refusals ?? BAN_POLICY.refusals };
+const handler = createHandler({ store, clock: clockOf(options), banPolicy, Response: NodeResponse });
+const server = await startNodeServer({ handler, port: 0 });
+process.send?.({ port: Number(new URL(server.url).port) });
+process.on("disconnect", () => process.exit());
+
+async function openStore(): Promise<Store> {
+  // Each is loaded alone, as in a service that has one of them.
+  if (options.dynamodb !== undefined) {
+    const { createDynamodbStore } = await import("../../../lib/stores/dynamodb.ts");
+    return createDynamodbStore({ prefix: options.dynamodb });
+  }
+  const { createSqliteStore } = await import("../../../lib/stores/sqlite.ts");
+  return createSqliteStore({ path: options.database ?? ":memory:" });
+}
+
+function clockOf({ clockStep }: OurOptions): Clock {
+  if (clockStep === undefined) return systemClock;
+  let now = Date.now();
+  return () => {
+    now += clockStep;
+    return now;
+  };
+}

@@ -5,7 +5,10 @@
  * stop at or retry is thrown as a `StoreOrdersError`.
  */
 
-/** The closed set of codes in an Error body, with the status and message that each one is answered with. */
+/**
+ * The closed set of codes in an Error body, with the status and message that each one is answered with. Three of them
+ * (403, 413, 504) only a gateway in front of the service has a use for.
+ */
 export const ERRORS = {
   bad_request: { status: 400, message: "The request is not valid HTTP." },
   missing_api_key: {
@@ -16,6 +19,7 @@ export const ERRORS = {
     status: 401,
     message: "The API key is not valid. Check for typing errors, expiry and revocation.",
   },
+  forbidden: { status: 403, message: "The request is not allowed through." },
   order_not_found: {
     status: 404,
     message: "There is no order with this identifier.",
@@ -49,6 +53,7 @@ export const ERRORS = {
     status: 410,
     message: "This operation has been retired; see the Link header.",
   },
+  request_too_large: { status: 413, message: "The request is larger than 10 MB." },
   uri_too_long: { status: 414, message: "The request's address is too long." },
   misdirected_request: {
     status: 421,
@@ -71,6 +76,7 @@ export const ERRORS = {
     status: 503,
     message: "The store cannot be reached. Try again later.",
   },
+  gateway_timeout: { status: 504, message: "The answer did not come in time. Try again later." },
 } as const satisfies Record<string, { readonly status: number; readonly message: string }>;
 
 /** A code that an Error body can carry. */

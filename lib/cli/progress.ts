@@ -18,9 +18,11 @@ export function createProgress({ screen, tell }: Terminal, size: number | undefi
   const bar = new cliProgress.SingleBar({
     format,
     stream: screen,
-    hideCursor: true,
+    // Cut off at the terminal's width. The terminal itself is left as it is: Ctrl-C could not put it back.
+    linewrap: true,
     forceRedraw: true,
     etaBuffer: 100,
+    barsize: 24,
     barCompleteChar: "█",
     barIncompleteChar: "░",
   });

@@ -5,12 +5,15 @@ import { BASE_PATH, type Operation } from "./operations.ts";
 /** What is answered before an operation is found, and therefore by none of them. */
 const BEFORE_ANY_OPERATION = [
   "bad_request",
+  "forbidden",
   "route_not_found",
   "method_not_allowed",
   "request_timeout",
+  "request_too_large",
   "uri_too_long",
   "misdirected_request",
   "headers_too_large",
+  "gateway_timeout",
 ] as const satisfies readonly ErrorCode[];
 
 /** What holds for every operation, as Markdown. */

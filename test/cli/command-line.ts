@@ -21,7 +21,7 @@ export interface Options {
   readonly input?: string | Uint8Array;
 }
 
-/** The real command line, each command a process of its own, in a folder of its own that goes with `dispose`. */
+/** The real command line, each command a process of its own, in a folder of its own; nothing outlives `dispose`. */
 export interface CommandLine {
   readonly folder: string;
   run(words: readonly string[], options?: Options): Promise<Ended>;
@@ -33,8 +33,15 @@ export interface CommandLine {
 
 export function commandLine(): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
-  const start: CommandLine["spawn"] = (words, { env = {} } = {}) =>
-    spawn(process.execPath, [bin, ...words], { cwd: folder, env: { ...surroundings(), ...env } });
+  const started: ChildProcessWithoutNullStreams[] = [];
+  const start: CommandLine["spawn"] = (words, { env = {} } = {}) => {
+    const child = spawn(process.execPath, [bin, ...words], {
+      cwd: folder,
+      env: { ...surroundings(), ...env },
+    });
+    started.push(child);
+    return child;
+  };
 
   async function run(words: readonly string[], options: Options = {}): Promise<Ended> {
     const child = start(words, options);
@@ -52,7 +59,10 @@ export function commandLine(): CommandLine {
       if (status !== 0) throw new Error(`${words.join(" ")} ended with ${status}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+    [Symbol.dispose]() {
+      for (const child of started) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true });
+    },
   };
 }
 

@@ -89,6 +89,17 @@ test("plain serve never seeds; the environment says where it listens, and flags 
   expect(await cli.json("accounts", "list", "--database", "plain.db")).toEqual([]);
 });
 
+test("serve --demo leaves a database alone that has orders and no account", async () => {
+  const store = ["--database", "orders.db"];
+  await cli.json("orders", "place", "--id", "1", ...store);
+  const server = cli.spawn(["serve", "--demo", "--port", "0", ...store]);
+  expect(await written(server, /^database.*\n/m)).not.toContain("key");
+  server.kill("SIGTERM");
+  expect((await ended(server)).status).toBe(0);
+  expect(await cli.json("accounts", "list", ...store)).toEqual([]);
+  expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
+});
+
 test("SIGTERM lets a request in flight finish, takes no other, and ends with 0", async () => {
   const store = createSqliteStore({ path: join(cli.folder, "long.db") });
   const orders = Array.from({ length: 60_000 }, (_, id) => ({

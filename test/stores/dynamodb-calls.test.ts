@@ -9,6 +9,7 @@ import { MINUTE } from "../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { clientFor, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
+import { fillOrders } from "./dynamodb/fill.ts";
 import { tapWire, type Wire } from "./dynamodb/wire.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12) + 250;
@@ -19,6 +20,7 @@ let emulator: Emulator;
 let wire: Wire;
 let client: DynamoDBClient;
 let store: Store;
+let prefix: string;
 let cases = 0;
 
 beforeAll(async () => {
@@ -32,7 +34,7 @@ afterAll(async () => {
   await emulator.stop();
 });
 beforeEach(async () => {
-  const prefix = `calls-${cases++}`;
+  prefix = `calls-${cases++}`;
   await createDynamodbTables({ prefix, client, buckets: BUCKETS });
   store = createDynamodbStore({ prefix, client });
   // The number of buckets is read once in the life of a process.
@@ -100,13 +102,12 @@ describe("calls for an order", () => {
 });
 
 describe("calls to list orders", () => {
-  const placed = Array.from(
-    { length: 3_600 },
-    (_, index): StoredOrder => ({ record: { id: BigInt(index) - 1_800n, quantity: 1 }, status: "pending" }),
-  );
-  beforeEach(async () => {
-    await store.orders.place(placed);
+  const count = 3_600;
+  const orderAt = (index: number): StoredOrder => ({
+    record: { id: BigInt(index) - 1_800n, quantity: 1 },
+    status: "pending",
   });
+  beforeEach(() => fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt));
 
   test("are the pages of the buckets and nothing else", async () => {
     let pages: readonly OrderPage[] = [];
@@ -115,9 +116,8 @@ describe("calls to list orders", () => {
     });
     expect(new Set(calls)).toEqual(new Set(["Query"]));
     expect(calls).toHaveLength(BUCKETS * 4);
-    expect(pages.map(({ rows }) => rows).join(",")).toBe(
-      placed.map(({ record }) => toWire(record)).join(","),
-    );
+    const whole = Array.from({ length: count }, (_, index) => toWire(orderAt(index).record));
+    expect(pages.map(({ rows }) => rows).join(",")).toBe(whole.join(","));
   });
 
   test("are made as pages are asked for, one ahead in each bucket, and end with the reader", async () => {

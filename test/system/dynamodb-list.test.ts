@@ -1,11 +1,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { toWire } from "../../lib/orders/order.ts";
+import type { StoredOrder } from "../../lib/orders/order.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb.ts";
-import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../lib/stores/dynamodb-tables.ts";
+import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb-tables.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { fillOrders } from "../stores/dynamodb/fill.ts";
 import type { Listing } from "./dynamodb-list-process.ts";
 
 const COUNT = 200_000;
@@ -21,44 +22,15 @@ afterAll(async () => {
   await emulator.stop();
 });
 
-/** Fills the table around the store, 25 items a call: the store's own conditional writes would take minutes here. */
-async function fill(prefix: string): Promise<void> {
-  const { orders } = tableShapes(prefix);
-  const request = (index: number): WriteRequest => {
-    const id = BigInt(index) * 7n - 350_000n;
-    const wire = toWire({
-      id,
-      petId: id * 3n,
-      quantity: 2,
-      shipDate: "2026-11-20T09:30:00Z",
-      complete: false,
-    });
-    return {
-      PutRequest: {
-        Item: {
-          bucket: { N: String(bucketOf(id, DEFAULT_BUCKETS)) },
-          id: { N: String(id) },
-          status: { S: "pending" },
-          wire: { S: wire },
-        },
-      },
-    };
-  };
-  for (let from = 0; from < COUNT; from += 500) {
-    const batches = Array.from({ length: 20 }, (_, batch) =>
-      Array.from({ length: 25 }, (_, row) => request(from + batch * 25 + row)),
-    );
-    await Promise.all(
-      batches.map((batch) =>
-        client.send(new BatchWriteItemCommand({ RequestItems: { [orders.name]: batch } })),
-      ),
-    );
-  }
+function orderAt(index: number): StoredOrder {
+  const id = BigInt(index) * 7n - 350_000n;
+  const record = { id, petId: id * 3n, quantity: 2, shipDate: "2026-11-20T09:30:00Z", complete: false };
+  return { record, status: "pending" };
 }
 
 test(`${COUNT} orders are listed ascending and complete, in bounded memory, from the first page on`, async () => {
   await createDynamodbTables({ prefix: "many", client });
-  await fill("many");
+  await fillOrders(client, { prefix: "many", buckets: DEFAULT_BUCKETS }, COUNT, orderAt);
   const environment = {
     AWS_ENDPOINT_URL: emulator.endpoint,
     AWS_REGION: EMULATED.region,

@@ -1,23 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildFunctions, bundling, type FunctionBundle } from "../../../infra/functions/build.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { buildFunctions, type FunctionBundle } from "../../../infra/functions/build.ts";
 
 const MOST_KIB = 400;
-const MOST_TIMES_THE_CLIENT = 1.2;
 
 let bundle: FunctionBundle;
-let folder: string;
 beforeAll(async () => {
   bundle = await buildFunctions();
-  folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the bundle of the functions", () => {
   test(`is at most ${MOST_KIB} KiB`, () => {
@@ -40,34 +31,4 @@ describe("the bundle of the functions", () => {
       process.chdir(before);
     }
   });
-
-  test(`takes at most ${MOST_TIMES_THE_CLIENT} times as long to import as the AWS client alone`, async () => {
-    const alone = await build({
-      ...bundling,
-      stdin: {
-        contents: `export { DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, ScanCommand,
-          UpdateItemCommand } from "@aws-sdk/client-dynamodb";`,
-        resolveDir: process.cwd(),
-      },
-      outfile: "client.mjs",
-    });
-    writeFileSync(join(folder, "client.mjs"), alone.outputFiles[0]?.text ?? "");
-    writeFileSync(join(folder, "entry.mjs"), bundle["entry.mjs"]);
-    const best = { client: Infinity, entry: Infinity };
-    // In turns, so that both meet the same machine; until the best of each has come out.
-    for (let round = 0; round < 20; round++) {
-      best.client = Math.min(best.client, importMs("client.mjs"));
-      best.entry = Math.min(best.entry, importMs("entry.mjs"));
-      if (round >= 4 && best.entry <= MOST_TIMES_THE_CLIENT * best.client) break;
-    }
-    expect(best.entry / best.client).toBeLessThanOrEqual(MOST_TIMES_THE_CLIENT);
-  });
 });
-
-/** How long a process of its own takes to import a file. */
-function importMs(name: string): number {
-  const url = pathToFileURL(join(folder, name)).href;
-  const program = `const began = performance.now(); await import("${url}"); console.log(performance.now() - began);`;
-  const env = { STORE_ORDERS_DYNAMODB: "shop" };
-  return Number(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { env }));
-}

@@ -11,6 +11,7 @@ import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
 import { bucketOf } from "../../../lib/stores/dynamodb-tables.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../stores/dynamodb/emulator.ts";
+import { fillOrders } from "../../stores/dynamodb/fill.ts";
 import { tapWire, type Wire } from "../../stores/dynamodb/wire.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "./gateway.ts";
 import { type RunningFunction, runFunction } from "./runtime-api.ts";
@@ -65,17 +66,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+const recordAt = (id: number) => ({ id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" });
+
 /** Orders enough for several pages, one that cannot be read, and two accounts with a key each. */
 async function openShop() {
   const client = clientFor(emulator.endpoint);
   await createDynamodbTables({ prefix: PREFIX, client, buckets: BUCKETS });
   const store = createDynamodbStore({ prefix: PREFIX, client });
-  await store.orders.place(
-    Array.from({ length: MANY }, (_, id) => ({
-      record: { id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" },
-      status: id === 2 ? "shipped" : "pending",
-    })),
-  );
+  await fillOrders(client, { prefix: PREFIX, buckets: BUCKETS }, MANY, (id) => ({
+    record: recordAt(id),
+    status: id === 2 ? "shipped" : "pending",
+  }));
   const broken = { bucket: { N: `${bucketOf(-1n, BUCKETS)}` }, id: { N: "-1" } };
   await client.send(
     new PutItemCommand({
@@ -202,9 +203,7 @@ describe("the buffered function", () => {
 });
 
 describe("the streaming function", () => {
-  const whole = Array.from({ length: MANY }, (_, id) =>
-    toWire({ id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" }),
-  );
+  const whole = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id)));
 
   test("streams the list in several pieces", async () => {
     const posted = await list.invoke(eventOf("GET", "/v1/store/orders"));

@@ -1,0 +1,174 @@
+import * as pulumi from "@pulumi/pulumi";
+import { BASE_PATH } from "../lib/http/operations.ts";
+import { AccessLog } from "./access-log.ts";
+import { Api } from "./api.ts";
+import { CustomDomain } from "./custom-domain.ts";
+import { type DomainOutput, domainOutput } from "./domain-output.ts";
+import { OrdersFunction } from "./function.ts";
+import { functionEnvironment } from "./function-environment.ts";
+import { goesLive, type HostPlan } from "./host-plan.ts";
+import { STACK_TAG } from "./issued-certificates.ts";
+import { typeToken } from "./names.ts";
+import { Observability } from "./observability.ts";
+import { type FunctionRole, RIGHTS, tableStatements } from "./rights.ts";
+import type { Settings } from "./settings.ts";
+import { Tables } from "./tables.ts";
+
+/** What the whole service is made of. */
+export interface StoreOrdersArgs {
+  readonly settings: Settings;
+  /** Every host, planned by `planHosts`. @default none: the platform's own host serves */
+  readonly hosts?: readonly HostPlan[];
+  /** The bundle with both functions. */
+  readonly code: pulumi.Input<pulumi.asset.Archive>;
+}
+
+/** API Gateway gives up on a buffered answer after 29 seconds, so the function need not go on any longer. */
+const MOST_BUFFERED_SECONDS = 29;
+
+/** The whole service. Its name begins the names of everything in it, the tables' included. */
+export class StoreOrders extends pulumi.ComponentResource {
+  readonly tables: Tables;
+  readonly api: Api;
+  /** By host. */
+  readonly customDomains: ReadonlyMap<string, CustomDomain>;
+  /** Ends with `/v1`. Under the primary host, once traffic goes there. */
+  readonly baseUrl: pulumi.Output<string>;
+  /** By host: its role, the record that it needs, and how far it has come. */
+  readonly domains: Readonly<Record<string, DomainOutput>>;
+  readonly dashboardUrl: pulumi.Output<string>;
+
+  readonly #name: string;
+  readonly #args: StoreOrdersArgs;
+
+  constructor(name: string, args: StoreOrdersArgs, options?: pulumi.ComponentResourceOptions) {
+    super(typeToken("StoreOrders"), name, {}, options);
+    this.#name = name;
+    this.#args = args;
+    const { settings, hosts = [] } = args;
+    const parent = { parent: this };
+
+    this.tables = new Tables(`${name}-tables`, { prefix: name, protect: settings.protect }, parent);
+    const functions = { list: this.#function("list"), api: this.#function("api") };
+    const accessLog = this.#accessLog();
+    this.api = new Api(
+      `${name}-gateway`,
+      {
+        functions,
+        streamSeconds: settings.timeoutSeconds,
+        throttle: settings.throttle,
+        ...(accessLog === undefined ? {} : { accessLog }),
+      },
+      parent,
+    );
+    this.customDomains = this.#customDomains(hosts);
+    const observability = this.#observability(functions);
+
+    this.baseUrl = this.#baseUrl(hosts);
+    this.domains = Object.fromEntries(
+      hosts.flatMap((plan) => {
+        const domain = this.customDomains.get(plan.host);
+        return domain === undefined ? [] : [[plan.host, domainOutput(plan, domain)]];
+      }),
+    );
+    this.dashboardUrl = observability.dashboardUrl;
+    this.registerOutputs({ baseUrl: this.baseUrl });
+  }
+
+  #function(role: FunctionRole) {
+    const { settings, code } = this.#args;
+    const { orders, accounts } = this.tables;
+    const { timeoutSeconds, memoryMiB, logRetentionDays, reservedConcurrency } = settings;
+    return new OrdersFunction(
+      `${this.#name}-${role}`,
+      {
+        description: DESCRIPTIONS[role],
+        code,
+        handler: `entry.${role}`,
+        environment: functionEnvironment(settings, this.#name),
+        statements: tableStatements(RIGHTS[role], { orders: orders.arn, accounts: accounts.arn }),
+        memoryMiB,
+        timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MOST_BUFFERED_SECONDS),
+        ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+        logRetentionDays,
+      },
+      { parent: this },
+    );
+  }
+
+  #accessLog() {
+    const { accessLogs, logRetentionDays } = this.#args.settings;
+    if (accessLogs === "off") return undefined;
+    const args = { logRetentionDays, manageAccount: accessLogs === "manage" };
+    return new AccessLog(`${this.#name}-access`, args, { parent: this });
+  }
+
+  /** One after another, since the platform makes one domain in 30 seconds. */
+  #customDomains(hosts: readonly HostPlan[]): ReadonlyMap<string, CustomDomain> {
+    const tags = { [STACK_TAG]: stackTag() };
+    const { restApi, stage } = this.api;
+    const made = new Map<string, CustomDomain>();
+    let after: CustomDomain | undefined;
+    for (const { host, key, dns, reverify } of hosts) {
+      after = new CustomDomain(
+        `${this.#name}-${key}`,
+        {
+          host,
+          dns,
+          restApi: restApi.id,
+          stageName: stage.stageName,
+          tags,
+          ...(after === undefined ? {} : { after }),
+          ...(reverify === undefined ? {} : { reverify }),
+        },
+        { parent: this },
+      );
+      made.set(host, after);
+    }
+    return made;
+  }
+
+  #observability({ list, api }: Record<FunctionRole, OrdersFunction>) {
+    const { restApi, stage } = this.api;
+    const { alarmEmail } = this.#args.settings;
+    const certificates = (this.#args.hosts ?? []).flatMap(({ host, key }) => {
+      const domain = this.customDomains.get(host);
+      return domain === undefined ? [] : [{ key, host, arn: domain.certificate.arn }];
+    });
+    const watched = {
+      apiName: restApi.name,
+      stageName: stage.stageName,
+      functions: { list: list.function.name, api: api.function.name },
+      tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
+      certificates,
+      namespace: this.#name,
+    };
+    return new Observability(
+      this.#name,
+      {
+        watched,
+        region: restApi.region,
+        ...(alarmEmail === undefined ? {} : { email: alarmEmail }),
+      },
+      { parent: this },
+    );
+  }
+
+  /** The primary's, from the run on that sends it the traffic; until then the platform's own host. */
+  #baseUrl(hosts: readonly HostPlan[]): pulumi.Output<string> {
+    const primary = hosts.find((plan) => plan.role === "primary" && goesLive(plan));
+    return primary === undefined
+      ? pulumi.interpolate`${this.api.stage.invokeUrl}${BASE_PATH}`
+      : pulumi.output(`https://${primary.host}${BASE_PATH}`);
+  }
+}
+
+const DESCRIPTIONS = {
+  list: "Streams the list of orders",
+  api: "Answers everything but the list of orders",
+} as const satisfies Record<FunctionRole, string>;
+
+/** Tells the certificates of one stack from those of every other. */
+export function stackTag(): string {
+  return `${pulumi.getProject()}/${pulumi.getStack()}`;
+}

@@ -1,0 +1,50 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb-tables.ts";
+import { typeToken } from "./names.ts";
+
+/** What the tables are made of. */
+export interface TablesArgs {
+  /** The tables are called `<prefix>-orders` and `<prefix>-accounts`; the store is opened with the same prefix. */
+  readonly prefix: string;
+  /** Keeps both from deletion, by Pulumi as by anyone else. @default false */
+  readonly protect?: boolean;
+}
+
+/** The two tables of the store, exactly as the library reads them. */
+export class Tables extends pulumi.ComponentResource {
+  readonly orders: aws.dynamodb.Table;
+  readonly accounts: aws.dynamodb.Table;
+
+  constructor(
+    name: string,
+    { prefix, protect = false }: TablesArgs,
+    options?: pulumi.ComponentResourceOptions,
+  ) {
+    super(typeToken("Tables"), name, {}, options);
+    const shapes = tableShapes(prefix);
+    const table = (suffix: string, shape: TableShape) =>
+      new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(shape, protect), { parent: this, protect });
+
+    this.orders = table("orders", shapes.orders);
+    this.accounts = table("accounts", shapes.accounts);
+    this.registerOutputs({ orders: this.orders.name, accounts: this.accounts.name });
+  }
+}
+
+/** Says the library's shape of a table in the provider's words. */
+export function tableArgs(shape: TableShape, protect: boolean): aws.dynamodb.TableArgs {
+  const input = createTableInput(shape);
+  return {
+    name: input.TableName,
+    billingMode: input.BillingMode,
+    attributes: input.AttributeDefinitions.map(({ AttributeName, AttributeType }) => ({
+      name: AttributeName,
+      type: AttributeType,
+    })),
+    hashKey: shape.partitionKey.name,
+    ...(shape.sortKey === undefined ? {} : { rangeKey: shape.sortKey.name }),
+    pointInTimeRecovery: { enabled: true },
+    deletionProtectionEnabled: protect,
+  };
+}

@@ -1,0 +1,171 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as aws from "@pulumi/aws";
+import type { Registration } from "./engine.ts";
+import type { Value } from "./wire.ts";
+
+/**
+ * What the providers publish on npm are types, not schemas, so the inputs of a run are written out as literals of
+ * those types and given to the compiler: a missing input, one too many or one of another type is an error there.
+ */
+export function typeErrors(registrations: readonly Registration[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-types-"));
+  try {
+    symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"), "dir");
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ extends: join(process.cwd(), "tsconfig.json"), include: ["*.ts"] }),
+    );
+    writeFileSync(join(folder, "inputs.ts"), sourceOf(registrations));
+    execFileSync("node_modules/.bin/tsc", ["-p", folder, "--types", ""], { encoding: "utf8" });
+    return "";
+  } catch (error) {
+    return String((error as { stdout?: unknown }).stdout ?? error);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function sourceOf(registrations: readonly Registration[]): string {
+  const lines = custom(registrations).map(({ type, name, inputs }, index) => {
+    return `/** ${name} */\nexport const _${index}: ${argsOf(type)} = ${literal(inputs)};`;
+  });
+  return [
+    'import * as pulumi from "@pulumi/pulumi";',
+    'import * as aws from "@pulumi/aws";',
+    'import type * as cloudflare from "@pulumi/cloudflare";',
+    "const archive = new pulumi.asset.AssetArchive({});",
+    ...lines,
+  ].join("\n");
+}
+
+function custom(registrations: readonly Registration[]): readonly Registration[] {
+  return registrations.filter((each) => each.custom && !each.type.startsWith("pulumi:"));
+}
+
+/** `aws:lambda/function:Function` is `aws.lambda.FunctionArgs`. */
+function argsOf(type: string): string {
+  const { vendor, module, resource } = partsOf(type);
+  return module === "index" ? `${vendor}.${resource}Args` : `${vendor}.${module}.${resource}Args`;
+}
+
+function partsOf(type: string) {
+  const [vendor = "", place = "", resource = ""] = type.split(":");
+  const [module = "", file = ""] = place.split("/");
+  return { vendor, module, file, resource };
+}
+
+function literal(value: Value): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if ("archive" in value) return "archive";
+  if ("secret" in value) return literal((value as { secret: Value }).secret);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}: ${literal(inner)}`)
+    .join(", ")}}`;
+}
+
+/** An input whose type names the values that it takes, and another value in it. */
+export interface UnknownValue {
+  readonly resource: string;
+  readonly input: string;
+  readonly value: Value;
+  readonly known: readonly string[];
+}
+
+/**
+ * Most enumerations of the cloud are plain strings in the providers' types. Their documentation names the values
+ * ("Valid values: …"), and a few have an enumeration of their own; the inputs of a run are held against both.
+ */
+export function unknownValues(registrations: readonly Registration[]): readonly UnknownValue[] {
+  return inputsWithValues(registrations)
+    .filter(({ known, value }) => !known.includes(String(value)))
+    .map(({ resource, input, value, known }) => ({ resource, input, value, known }));
+}
+
+/** Every scalar input of a run whose type or documentation names its values. */
+export function inputsWithValues(registrations: readonly Registration[]): readonly UnknownValue[] {
+  return custom(registrations).flatMap(({ type, name, inputs }) => {
+    const { vendor, module, file, resource } = partsOf(type);
+    const path = `node_modules/@pulumi/${vendor}/${module === "index" ? "" : `${module}/`}${file}.d.ts`;
+    return inside(name, inputs, membersOf(textOf(path), `${resource}Args`), vendor);
+  });
+}
+
+function inside(resource: string, inputs: Value, members: Members, vendor: string): readonly UnknownValue[] {
+  if (typeof inputs !== "object" || inputs === null) return [];
+  if (Array.isArray(inputs)) return inputs.flatMap((each) => inside(resource, each, members, vendor));
+  return Object.entries(inputs).flatMap(([input, value]) => {
+    const member = members.get(input);
+    if (member === undefined) return [];
+    const nested = /inputs\.([\w.]+)/.exec(member.type)?.[1];
+    if (nested !== undefined && typeof value === "object") {
+      return inside(
+        resource,
+        value,
+        membersOf(textOf(`node_modules/@pulumi/${vendor}/types/input.d.ts`), nested),
+        vendor,
+      );
+    }
+    const known = member.known;
+    const values = Array.isArray(value) ? value : [value];
+    if (known.length === 0 || typeof values[0] !== "string") return [];
+    return values.map((each) => ({ resource, input, value: each, known }));
+  });
+}
+
+type Members = ReadonlyMap<string, { readonly type: string; readonly known: readonly string[] }>;
+
+const texts = new Map<string, string>();
+const interfaces = new Map<string, Members>();
+
+function textOf(path: string): string {
+  const text = texts.get(path) ?? readFileSync(path, "utf8");
+  texts.set(path, text);
+  return text;
+}
+
+/** The members of an interface in a declaration file; `lambda.FunctionEnvironment` stands in a namespace. */
+function membersOf(text: string, name: string): Members {
+  const key = `${text.length} ${name}`;
+  const known = interfaces.get(key);
+  if (known !== undefined) return known;
+  const [last = "", ...above] = name.split(".").reverse();
+  const start = above.reduceRight(
+    (from, each) => text.indexOf(`export declare namespace ${each} {`, from),
+    0,
+  );
+  const body = new RegExp(`^( *)export interface ${last} \\{\\n([\\s\\S]*?)^\\1\\}`, "m").exec(
+    text.slice(start),
+  );
+  const members = new Map(
+    [...(body?.[2] ?? "").matchAll(/(?:\/\*\*([\s\S]*?)\*\/\s*)?^\s*(\w+)\??: ([\s\S]*?);$/gm)].map(
+      ([, doc = "", member = "", type = ""]) => [
+        member,
+        { type, known: [...valuesInType(type), ...valuesInDoc(doc)] },
+      ],
+    ),
+  );
+  interfaces.set(key, members);
+  return members;
+}
+
+function valuesInType(type: string): readonly string[] {
+  const [, module = "", name = ""] = /enums\.(\w+)\.(\w+)/.exec(type) ?? [];
+  const enums = aws.types.enums as unknown as Readonly<
+    Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>
+  >;
+  return Object.values(enums[module]?.[name] ?? {});
+}
+
+/** The quoted words of the sentence that lists the values, and of one that says what is valid besides. */
+function valuesInDoc(doc: string): readonly string[] {
+  const lists = [
+    /(?:[Vv]alid|[Aa]llowed|[Pp]ossible|[Aa]vailable) (?:[\w ]*)?values?(?: are| include|:| is)+([^\n]*?)(?:\. |\.?\n|$)/,
+    /(?<=[Vv]alid values.*\. )([^.]*) are also valid/,
+  ].map((sentence) => sentence.exec(doc)?.[1] ?? "");
+  return lists.flatMap((list) => [...list.matchAll(/[`"]([\w./-]+)[`"]/g)].map(([, value = ""]) => value));
+}

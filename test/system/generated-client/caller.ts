@@ -1,0 +1,29 @@
+/** A program of a stranger: it knows the service by its OpenAPI document alone. `node caller.ts BASE_URL KEY`. */
+import createClient from "openapi-fetch";
+import type { components, paths } from "./schema.ts";
+
+const [, , baseUrl = "", key = ""] = process.argv;
+const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+
+/** As the generated types have it: int64 is `number`. */
+type Order = components["schemas"]["Order"];
+
+const { data: orders = [], response } = await client.GET("/store/orders");
+const ids: readonly (number | undefined)[] = orders.map((order: Order) => order.id);
+
+const cancelled = await client.DELETE("/store/orders/{orderId}", { params: { path: { orderId: 1 } } });
+const again = await client.DELETE("/store/orders/{orderId}", { params: { path: { orderId: 1 } } });
+const code: components["schemas"]["Error"]["code"] | undefined = again.error?.code;
+
+// Read as text the digits are all there, and a parser that keeps them can go on from that.
+const { data: text } = await client.GET("/store/orders", { parseAs: "text" });
+
+process.stdout.write(
+  JSON.stringify({
+    remaining: response.headers.get("x-ratelimit-remaining"),
+    ids,
+    cancelled: cancelled.response.status,
+    again: [again.response.status, code],
+    text,
+  }),
+);

@@ -44,8 +44,9 @@ const { values } = parseArgs({
 });
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 const jobs = JOBS.filter(({ id }) => values.only.length === 0 || values.only.includes(id));
-if (jobs.length === 0) {
-  tell(`Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
+const unknown = values.only.filter((id) => !JOBS.some((job) => job.id === id));
+if (unknown.length > 0) {
+  tell(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
   process.exit(2);
 }
 

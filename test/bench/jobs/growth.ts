@@ -122,7 +122,11 @@ async function overOrders(bench: Bench, orders: number): Promise<Samples<keyof O
 /** Load from so many accounts in turn. */
 async function overAccounts(bench: Bench, accounts: number): Promise<Samples<keyof OverAccounts>> {
   const few = await makeShop(join(bench.folder, `few-${accounts}`), 20, accounts);
-  const many = await makeShop(join(bench.folder, `many-${accounts}`), 200_000, accounts);
+  const many = await makeShop(
+    join(bench.folder, `many-${accounts}`),
+    bench.quick ? 80_000 : 200_000,
+    accounts,
+  );
   const rounds = Math.min(bench.rounds, 3);
   return takeTurns(["ours", PEER], rounds, async (name, round) => {
     bench.tell(`growth: ${accounts} accounts, round ${round + 1} of ${rounds}, ${name}`);

@@ -13,6 +13,8 @@ import { ours, start } from "../servers/server-process.ts";
 import { ENTERPRISE, openAccount } from "../shop.ts";
 
 const PREFIX = "bench";
+/** Of an order as it is sent. */
+const LEAST_BYTES = 90;
 
 type Listing = Sample<"total" | "firstByte" | "memory" | "processor" | "engine">;
 
@@ -28,7 +30,7 @@ export const dynamodbList: Job = {
       const key = await keyFor(engine.endpoint);
       const samples = await takeTurns(["ours", "engine"], Math.min(bench.rounds, 3), async (name, round) => {
         bench.tell(`list from DynamoDB: round ${round + 1}, ${name}`);
-        return name === "ours" ? listed(engine, key, orders) : queried(engine);
+        return name === "ours" ? listed(engine, key, orders) : queried(engine, orders);
       });
       const figure = (what: string, unit: string, name: keyof Listing): Figure => ({
         what,
@@ -80,7 +82,7 @@ async function listed(engine: EmulatedEngine, key: string, orders: number): Prom
     const idle = memory(server.pid).now;
     const before = [processorTime(server.pid), processorTime(engine.pid)] as const;
     const { total, firstByte, bytes } = await download(`${server.url}/v1/store/orders`, key);
-    if (bytes < orders * 90) throw new Error(`Only ${bytes} bytes came.`);
+    if (bytes < orders * LEAST_BYTES) throw new Error(`Only ${bytes} bytes came.`);
     return {
       total,
       firstByte,
@@ -93,14 +95,15 @@ async function listed(engine: EmulatedEngine, key: string, orders: number): Prom
   }
 }
 
-async function queried({ endpoint }: EmulatedEngine): Promise<Listing> {
+async function queried({ endpoint }: EmulatedEngine, orders: number): Promise<Listing> {
   const { name } = tableShapes(PREFIX).orders;
   const child = startChild(new URL("../servers/query-all.ts", import.meta.url), [
     endpoint,
     name,
     `${DEFAULT_BUCKETS}`,
   ]);
-  const { total } = await child.told<{ readonly total: number }>();
+  const { total, bytes } = await child.told<Sample<"total" | "bytes">>();
   await child.end();
+  if (bytes < orders * LEAST_BYTES) throw new Error(`The engine gave only ${bytes} bytes.`);
   return { total, firstByte: NaN, memory: NaN, processor: NaN, engine: NaN };
 }

@@ -27,8 +27,9 @@ async function readBucket(bucket: number): Promise<number> {
   for (let from: unknown; ; ) {
     const answer = await query(bucket, from);
     bytes += answer.length;
-    // It stands behind the items, and that is all that has to be known of an answer.
-    const next = /"LastEvaluatedKey":(\{.*?\}\})/.exec(answer.toString("latin1", answer.length - 200))?.[1];
+    // It stands before the items or behind them, and that is all that has to be known of an answer.
+    const ends = answer.toString("latin1", 0, 200) + answer.toString("latin1", answer.length - 200);
+    const next = /"LastEvaluatedKey":(\{.*?\}\})/.exec(ends)?.[1];
     if (next === undefined) return bytes;
     from = JSON.parse(next);
   }

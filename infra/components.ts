@@ -2,9 +2,10 @@
  * The infrastructure as components, for Pulumi programs of your own.
  *
  * ```ts
- * import { functionCode, StoreOrders } from "store-orders/infra";
+ * import { functionCode, StoreOrders, withDefaults } from "store-orders/infra";
  *
- * const orders = new StoreOrders("shop", { settings: withDefaults({ protect: true }), code: await functionCode() });
+ * const settings = withDefaults({ protect: true });
+ * const orders = new StoreOrders("shop", { settings, code: await functionCode() });
  * export const baseUrl = orders.baseUrl;
  * ```
  *

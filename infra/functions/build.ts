@@ -20,6 +20,9 @@ export const bundling = {
   legalComments: "none",
 } as const satisfies BuildOptions;
 
+/** TypeScript in the repository, JavaScript in the published package. */
+const SOURCE = import.meta.url.endsWith(".ts") ? "ts" : "js";
+
 /**
  * Lambda gives a function its credentials in the environment and nowhere else. The other places that the vendor's
  * library would look at (profiles, single sign-on, other services) are a third of the bundle and stay out.
@@ -39,7 +42,7 @@ export async function buildFunctions(): Promise<FunctionBundle> {
     ...bundling,
     // Whatever folder this is called from, the same sources make the same bytes.
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: ["infra/functions/entry.ts"],
+    entryPoints: [`infra/functions/entry.${SOURCE}`],
     outfile: "entry.mjs",
     sourcemap: "linked",
     sourcesContent: false,

@@ -3,6 +3,7 @@
  * context; another one is a line in `GROUPS`.
  */
 import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
 import { Command, CommanderError } from "commander";
 import { systemClock } from "../clock.ts";
 import { addAccountCommands } from "./accounts.ts";
@@ -83,8 +84,9 @@ Examples:
 Exit status: 0 done, 1 refused or rejected, 2 wrong usage or configuration, 3 the store cannot be reached.
 Flags win over the environment; STORE_ORDERS_ENVIRONMENT (test or live) is the middle of the keys that are issued.`;
 
-/** Read from the package, which lies two folders above both the source and the build. */
+/** Read from the package, however deep in it the program lies: in the source or in the build. */
 function version(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
+  const manifest = findPackageJSON(import.meta.url);
+  if (manifest === undefined) return "unknown";
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

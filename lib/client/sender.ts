@@ -103,7 +103,7 @@ export function createSender(options: SenderOptions): Sender {
         cause = result;
       } catch (error) {
         const transient = error instanceof NetworkError || error instanceof TimedOutError;
-        if (signal.aborted || !transient || number >= attempts) throw error;
+        if (!transient || number >= attempts) throw error;
         unsure = true;
         cause = error;
       }

@@ -8,8 +8,11 @@ import { parseArgs } from "node:util";
 import type { JobReport } from "./figures.ts";
 import { installPeers } from "./install-peers.ts";
 import type { Bench, Job } from "./job.ts";
+import { admission } from "./jobs/admission.ts";
+import { bundle } from "./jobs/bundle.ts";
 import { cancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
+import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
 import { refused } from "./jobs/refused.ts";
@@ -17,7 +20,7 @@ import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList];
+const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList, admission, bundle, importOrders];
 
 const { values } = parseArgs({
   options: {

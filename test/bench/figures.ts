@@ -45,7 +45,8 @@ export function spreadOf(values: readonly number[]): Spread {
 /** The peer that does best, by its median. */
 export function bestPeer({ peers = {}, better }: Figure): readonly [string, Spread] | undefined {
   const sign = better === "more" ? -1 : 1;
-  return Object.entries(peers).sort(([, a], [, b]) => sign * (a.median - b.median))[0];
+  const known = Object.entries(peers).filter(([, { median }]) => !Number.isNaN(median));
+  return known.sort(([, a], [, b]) => sign * (a.median - b.median))[0];
 }
 
 /** How many times better than another we are: above 1 is better than it, whatever the figure's direction. */

@@ -24,6 +24,12 @@ const LEVELS = [
   "orders ship",
   "orders fulfil",
   "orders cancel",
+  "domains",
+  "domains records",
+  "domains check",
+  "tables",
+  "tables create",
+  "tables delete",
   "openapi",
 ];
 
@@ -34,7 +40,7 @@ test("every level has help with examples and the options of the store", async ()
       const { status, stdout, stderr } = await cli.run([...words, "--help"]);
       expect({ level, status, stderr }).toEqual({ level, status: 0, stderr: "" });
       expect(stdout).toContain(`Usage: ${["store-orders", ...words].join(" ")}`);
-      expect(stdout).toMatch(/Examples:\n {2}\$ store-orders /);
+      expect(stdout).toMatch(/Examples:\n {2}\$ .*\bstore-orders /);
       for (const option of ["--database <path>", "--dynamodb <prefix>", "--json"])
         expect(stdout).toContain(option);
     }),
@@ -43,7 +49,7 @@ test("every level has help with examples and the options of the store", async ()
 
 test("the first page names every group, the exit statuses and the environment", async () => {
   const { stdout } = await cli.run(["--help"]);
-  for (const group of ["serve", "accounts", "keys", "orders", "openapi"]) {
+  for (const group of ["serve", "accounts", "keys", "orders", "domains", "tables", "openapi"]) {
     expect(stdout).toMatch(new RegExp(`^ {2}${group}\\b`, "m"));
   }
   expect(stdout).toMatch(/Exit status: 0 .* 1 .* 2 .* 3 /);

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
   ApiError,
+  createClient,
   InvalidInputError,
   NetworkError,
   RateLimitedError,
   TimedOutError,
 } from "../../lib/client/index.ts";
+import { startNodeServer } from "../../lib/runtimes/node-server.ts";
 import { MAX } from "../http/shop.ts";
 import { errorAnswer, openService } from "./service.ts";
 
@@ -48,11 +50,40 @@ describe("what the caller cannot go on from is thrown", () => {
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_answer", status: 403 });
   });
 
+  test("a gateway's own code is none of the service, but its message is told", async () => {
+    const { client, run } = await openService({
+      network: async () => errorAnswer(413, "too_big", {}, "Too big."),
+    });
+    await expect(run(client.cancel(1n))).rejects.toMatchObject({
+      code: "unexpected_answer",
+      message: "413 unexpected_answer: Too big.",
+    });
+  });
+
   test("a redirect, which would lose the key on its way, is told with its target", async () => {
     const location = "https://orders.example.com/v1/store/orders/1";
     const network = async () => new Response(null, { status: 301, headers: { location } });
     const { client, run } = await openService({ network });
     await expect(run(client.cancel(1n))).rejects.toThrow(location);
+  });
+
+  test("over a real connection the key does not follow a redirect", async () => {
+    const strangers: Request[] = [];
+    const stranger = await startNodeServer({
+      port: 0,
+      handler: async (request) => {
+        strangers.push(request);
+        return new Response();
+      },
+    });
+    const mover = await startNodeServer({
+      port: 0,
+      handler: async () => new Response("Moved", { status: 301, headers: { location: stranger.url } }),
+    });
+    const client = createClient({ baseUrl: mover.url, apiKey: "key" });
+    await expect(client.cancel(1n)).rejects.toThrow(stranger.url);
+    expect(strangers).toEqual([]);
+    await Promise.all([mover.close({ grace: 0 }), stranger.close({ grace: 0 })]);
   });
 
   test.each([
@@ -101,6 +132,14 @@ describe("a request that fails is sent again", () => {
       outcome: "order_already_cancelled",
       perhapsByThisCall: false,
     });
+  });
+
+  test("after a second at least where a 429 does not tell the wait", async () => {
+    const { client, run, sent } = await openService({
+      network: async (pass, number) => (number === 1 ? errorAnswer(429, "rate_limit_exceeded") : pass()),
+    });
+    await run(client.cancel(1n));
+    expect((sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)).toBe(1_250);
   });
 
   test("but not for ever", async () => {

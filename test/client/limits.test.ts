@@ -171,18 +171,3 @@ test("a list that is being read holds nobody up, and counts as one request", asy
   await run(list.next());
   expect(answers.map(({ status }) => status)).toEqual([200, 204]);
 });
-
-test("one that leaves the line does not let others past those before it", async () => {
-  const { client, run, sleep, answers } = await serve();
-  await run(tenTasks((id) => client.cancel(id), 6));
-  const order: string[] = [];
-  const controller = new AbortController();
-  const first = client.cancel(1n).then(() => order.push("first"));
-  const left = client.cancel(2n, { signal: controller.signal }).catch(() => order.push("left"));
-  const third = client.cancel(3n).then(() => order.push("third"));
-  await run(sleep(1_000, new AbortController().signal));
-  controller.abort();
-  await run(Promise.all([first, left, third]));
-  expect(order).toEqual(["left", "first", "third"]);
-  expect(answers).toHaveLength(62);
-});

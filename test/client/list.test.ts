@@ -35,14 +35,15 @@ function brokenBody(pieces: readonly string[], end: "breaks" | "hangs" | "ends")
   );
 }
 
-test("every order, with all its digits", async () => {
-  const { client, run } = await openService();
+test("every order, with all its digits, and no timer left behind", async () => {
+  const { client, run, sleeping } = await openService();
   expect(await run(collect(client.list()))).toEqual([
     { id: 1n, petId: 7n, quantity: 2 },
     { id: 2n, shipDate: "2026-11-01T00:00:00Z", complete: true },
     { id: 3n },
     { id: MAX, petId: -1n },
   ]);
+  expect(sleeping()).toBe(0);
 });
 
 test("nothing is sent until the first order is asked for", async () => {

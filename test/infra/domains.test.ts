@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { cloud, type Dns, type World, zone } from "./harness/cloud.ts";
+import { cloud, zone } from "./harness/cloud.ts";
 import type { Registration, Seen } from "./harness/engine.ts";
-import { find, type Outcome, ofType, run, stackFile } from "./harness/program.ts";
+import { find, ofType, run } from "./harness/program.ts";
 import { typeErrors, unknownValues } from "./harness/provider-types.ts";
+import { from, ok, own, production, update, withDomains } from "./harness/scenario.ts";
 
 // The first test to need a run waits for those before it.
 vi.setConfig({ testTimeout: 120_000 });
@@ -11,32 +12,6 @@ const DOMAIN = "aws:apigateway/domainName:DomainName";
 const RECORD = "cloudflare:index/dnsRecord:DnsRecord";
 const CERTIFICATE = "aws:acm/certificate:Certificate";
 const FUNCTION = "aws:lambda/function:Function";
-
-const production = stackFile("production");
-const from = (name: string) => ({ from: name, to: "orders.example.com" });
-const withDomains = (domains: unknown, more: Readonly<Record<string, unknown>> = {}) => ({
-  ...production,
-  "store-orders:domains": domains,
-  ...more,
-});
-const update = (config: Readonly<Record<string, unknown>>, world?: World) =>
-  run({ stack: "production", config, cloud: cloud(world) });
-const ok = async (outcome: Promise<Outcome>) => {
-  const seen = await outcome;
-  expect({ code: seen.code, errors: seen.errors }).toEqual({ code: 0, errors: "" });
-  return seen;
-};
-const hosts = (seen: Seen) => ofType(seen, DOMAIN).map(({ inputs }) => inputs["domainName"]);
-
-const foreign: Dns = {
-  id: "f00d",
-  zone: "example.com",
-  name: "orders.example.com",
-  type: "A",
-  content: "192.0.2.1",
-  comment: "old shop",
-};
-const own = { ...foreign, type: "CNAME", comment: "store-orders/production, kept by Pulumi" };
 
 const asItStands = update(production, { records: [own] });
 const wide = run({
@@ -52,7 +27,7 @@ const wide = run({
       "store-orders:reservedConcurrency": 20,
       "store-orders:timeoutSeconds": 60,
       "store-orders:reverify": { "www.example.com": 2 },
-      "store-orders:hold": ["example.com"],
+      "store-orders:hold": ["shop.eu.example.co.uk"],
       "store-orders:adopt": { "www.example.com": "0123456789abcdef0123456789abcdef" },
     },
   ),
@@ -66,17 +41,6 @@ const oneMore = update(
     redirects: [from("www.orders.example.com")],
   }),
 );
-const waiting = update(withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" }));
-const issued = update(withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" }), {
-  issued: ["orders.example.org"],
-});
-const late = update(production, {
-  failing: {
-    "store-orders-production-orders-example-com-validation":
-      "timeout while waiting for state to become ISSUED",
-  },
-});
-
 describe("a host", () => {
   test("is made in order: certificate, proof, validation, domain name, mapping, and the route last", async () => {
     const seen = await ok(asItStands);
@@ -115,6 +79,12 @@ describe("a host", () => {
     });
   });
 
+  test("may have its record already: our own, known by its comment, is in nobody's way", async () => {
+    expect((await ok(asItStands)).questions.map(({ token }) => token)).toContain(
+      "cloudflare:index/getDnsRecords:getDnsRecords",
+    );
+  });
+
   test("is known to both functions", async () => {
     for (const { inputs } of ofType(await ok(asItStands), FUNCTION)) {
       expect(JSON.stringify(inputs["environment"])).toContain("www.orders.example.com");
@@ -132,16 +102,20 @@ describe("several hosts", () => {
       "_0123.example.com": "zone-of-example.com",
       "_0123.www.example.com": "zone-of-example.com",
       "www.example.com": "zone-of-example.com",
+      "example.com": "zone-of-example.com",
       "_0123.shop.eu.example.co.uk": "zone-of-eu.example.co.uk",
-      "shop.eu.example.co.uk": "zone-of-eu.example.co.uk",
     });
     expect(seen.stackOutputs["domains"]).toMatchObject({
       "example.com": {
         role: "redirect",
-        state: "pending_dns",
+        state: "live",
         record: { type: "ALIAS", name: "@", ttl: 3600 },
       },
-      "shop.eu.example.co.uk": { role: "redirect", state: "live", record: { type: "CNAME", name: "shop" } },
+      "shop.eu.example.co.uk": {
+        role: "redirect",
+        state: "pending_dns",
+        record: { type: "CNAME", name: "shop" },
+      },
     });
   });
 
@@ -158,14 +132,17 @@ describe("several hosts", () => {
 
   test("can be held, adopted and verified again one by one", async () => {
     const seen = await ok(wide);
-    expect(seen.registrations.some(({ name }) => name === "store-orders-production-example-com-route")).toBe(
-      false,
-    );
+    expect(
+      seen.registrations.some(({ name }) => name === "store-orders-production-shop-eu-example-co-uk-route"),
+    ).toBe(false);
     expect(find(seen, "store-orders-production-www-example-com-route").importId).toBe(
       "zone-of-example.com/0123456789abcdef0123456789abcdef",
     );
-    const triggers = ofType(seen, CERTIFICATE).map(({ replacementTrigger }) => replacementTrigger);
-    expect(triggers).toEqual([null, null, 2, null]);
+    const triggers = ofType(seen, CERTIFICATE).map((each) => [
+      each.inputs["domainName"],
+      each.replacementTrigger,
+    ]);
+    expect(triggers.filter(([, trigger]) => trigger !== null)).toEqual([["www.example.com", 2]]);
   });
 
   test("with everything switched on, every input fits the providers' types, and a secret stays one", async () => {
@@ -185,14 +162,13 @@ describe("several hosts", () => {
     const shapeOf = (seen: Seen) =>
       ofType(seen, "aws:apigateway/deployment:Deployment").map(({ inputs }) => inputs["triggers"]);
     expect(shapeOf(after)).not.toEqual(shapeOf(before));
-    const limits = ofType(after, FUNCTION).map(({ inputs }) => [
-      inputs["timeout"],
-      inputs["reservedConcurrentExecutions"],
-    ]);
-    expect(limits).toEqual([
-      [60, 20],
-      [29, 20],
-    ]);
+    for (const [role, timeout] of [
+      ["list", 60],
+      ["api", 29],
+    ] as const) {
+      const { inputs } = find(after, `store-orders-production-${role}-function`);
+      expect(inputs).toMatchObject({ timeout, reservedConcurrentExecutions: 20 });
+    }
     const streamed = ofType(after, "aws:apigateway/integration:Integration").find(
       ({ inputs }) => inputs["responseTransferMode"] === "STREAM",
     );
@@ -245,92 +221,6 @@ describe("a change of one host leaves its neighbours alone", () => {
       ),
     );
     expect(gone.filter(({ protect, retainOnDelete }) => protect || retainOnDelete)).toEqual([]);
-  });
-});
-
-describe("DNS elsewhere", () => {
-  test("the first run asks for the certificate, tells the record to set, and waits for nothing", async () => {
-    const seen = await ok(waiting);
-    expect(hosts(seen)).toEqual([]);
-    expect(ofType(seen, "aws:acm/certificateValidation:CertificateValidation")).toEqual([]);
-    expect(seen.registrations.some(({ type }) => type.startsWith("cloudflare:"))).toBe(false);
-    expect(seen.stackOutputs["domains"]).toEqual({
-      "orders.example.org": {
-        role: "primary",
-        state: "pending_dns",
-        record: { type: "CNAME", name: "orders", ttl: 3600 },
-        validationRecord: {
-          type: "CNAME",
-          name: "_0123.orders.example.org",
-          value: "_4567.acm-validations.aws",
-        },
-      },
-    });
-    expect(seen.stackOutputs["baseUrl"]).toBe(
-      "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1",
-    );
-  });
-
-  test("once it has been issued, the next run makes the rest and tells where the host has to point", async () => {
-    const seen = await ok(issued);
-    expect(hosts(seen)).toEqual(["orders.example.org"]);
-    expect(seen.stackOutputs["domains"]).toMatchObject({
-      "orders.example.org": {
-        state: "live",
-        record: { value: "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com" },
-      },
-    });
-    expect(seen.stackOutputs["baseUrl"]).toBe("https://orders.example.org/v1");
-  });
-});
-
-describe("what is in the way stops the preview before anything is made", () => {
-  const preview = (world: World) => run({ stack: "production", preview: true, cloud: cloud(world) });
-  const nothingMade = ({ registrations }: Seen) => registrations.filter(({ custom }) => custom);
-
-  test("a record of somebody else's and a zone that is not there, both at once, each with its mend", async () => {
-    const config = withDomains({ primary: "orders.example.com", redirects: [from("shop.example.net")] });
-    const seen = await run({
-      stack: "production",
-      config,
-      preview: true,
-      cloud: cloud({ records: [foreign] }),
-    });
-    expect(seen.code).not.toBe(0);
-    expect(nothingMade(seen)).toEqual([]);
-    expect(seen.errors).toMatchInlineSnapshot(`
-      "DNS is not ready for the domains:
-        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') is in the way of our CNAME. Delete it; or, if it carries traffic, put orders.example.com under 'hold' and move it as "Moving a live host" says.
-        shop.example.net: there is no zone for it among those that the Cloudflare token sees (looked for shop.example.net, example.net). Add the zone there, give the token 'Zone Read' on it, or set 'dns: manual' where DNS is elsewhere."
-    `);
-  });
-
-  test("our own record, known by its comment, is in nobody's way", async () => {
-    expect((await ok(asItStands)).questions.map(({ token }) => token)).toContain(
-      "cloudflare:index/getDnsRecords:getDnsRecords",
-    );
-  });
-
-  test("Cloudflare that does not answer is no verdict", async () => {
-    const seen = await preview({ silent: ["cloudflare:index/getZones:getZones"] });
-    expect(nothingMade(seen)).toEqual([]);
-    expect(seen.errors).toMatchInlineSnapshot(`
-      "Cloudflare could not be asked about the zone orders.example.com: connection refused
-      Set CLOUDFLARE_API_TOKEN to a token with 'Zone Read' and 'DNS Edit' on the zones, and run again."
-    `);
-  });
-
-  test("a certificate that does not come in 30 minutes ends with what to check", async () => {
-    const seen = await late;
-    expect(hosts(seen)).toEqual([]);
-    const told = seen.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
-    expect(told[0]).toMatchInlineSnapshot(`
-      "No certificate has come for orders.example.com within 30 minutes of asking.
-        1. Check that the domain still verifies. (store-orders domains check)
-        2. Check that CAA records do not block the certificate authority. (Amazon has to be among them, or there are none)
-        3. Choose Re-verify to trigger a new attempt. (store-orders:reverify: { orders.example.com: 1 }, then run again)
-        What the provider said: timeout while waiting for state to become ISSUED"
-    `);
   });
 });
 

@@ -46,8 +46,8 @@ describe("the tree", () => {
     expect(functionFor("GET", "/v1/store/orders")).toBe("list");
     for (const method of ["HEAD", "POST", "DELETE", "OPTIONS"])
       expect(functionFor(method, "/v1/store/orders")).toBe("api");
-    for (const path of ["/v1/store/orders/1", "/v1/store/orders/", "/v1/store", "/store/orders"]) {
-      if (path !== "/v1/store/orders/") expect(functionFor("GET", path)).toBe("api");
+    for (const path of ["/v1/store/orders/1", "/v1/store", "/store/orders"]) {
+      expect(functionFor("GET", path)).toBe("api");
     }
   });
 

@@ -4,6 +4,7 @@ import type { Registration } from "./harness/engine.ts";
 import { planText } from "./harness/plan.ts";
 import { find, type Outcome, ofType, run } from "./harness/program.ts";
 import { inputsWithValues, typeErrors, unknownValues } from "./harness/provider-types.ts";
+import { UNKNOWN, type Value } from "./harness/wire.ts";
 
 // The first test to need a run waits for those before it.
 vi.setConfig({ testTimeout: 120_000 });
@@ -44,6 +45,15 @@ describe("both programs run whole, in preview and in update", () => {
       expect(names(await outcome(`${stack} preview`))).toEqual(names(await outcome(`${stack} update`)));
     },
   );
+
+  test.each(["staging", "production"])("what the preview of %s says comes true", async (stack) => {
+    const update = await outcome(`${stack} update`);
+    const made = new Map(update.registrations.map(({ urn, inputs }) => [urn, inputs]));
+    for (const { urn, inputs } of (await outcome(`${stack} preview`)).registrations) {
+      const { code: _files, ...announced } = inputs;
+      expect(comesTrue(announced, made.get(urn) ?? null), urn).toBe(true);
+    }
+  });
 
   test.each(["staging", "production"])("the plan of %s is the one under review", async (stack) => {
     await expect(planText(await outcome(`${stack} update`))).toMatchFileSnapshot(`plans/${stack}.txt`);
@@ -197,3 +207,12 @@ describe("the API", () => {
     expect(find(seen, "store-orders-production-gateway-stage").inputs["accessLogSettings"]).toBeUndefined();
   });
 });
+
+/** True where everything that was known of a value is so. */
+function comesTrue(announced: Value, made: Value): boolean {
+  if (announced === UNKNOWN) return true;
+  if (typeof announced !== "object" || announced === null) return announced === made;
+  if (typeof made !== "object" || made === null) return false;
+  const now = new Map<string, Value>(Object.entries(made));
+  return Object.entries(announced).every(([key, value]) => comesTrue(value, now.get(key) ?? null));
+}

@@ -56,7 +56,7 @@ test.each([
   "/docs/package.json",
   "/docs/../package.json",
   "/docs/__proto__",
-  "/docs/a/b",
+  "/docs/page.js/b",
   "/docsx",
 ])("%s is none of its parts", async (path) => {
   const { handler } = await openShop({ pages: docsPage() });

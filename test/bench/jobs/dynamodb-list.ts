@@ -1,5 +1,3 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
 import { DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb-tables.ts";
 import { clientFor } from "../../stores/dynamodb/emulator.ts";
@@ -8,6 +6,7 @@ import type { Figure } from "../figures.ts";
 import type { Job } from "../job.ts";
 import { download } from "../load/download.ts";
 import { type Sample, spreadIn, takeTurns } from "../rounds.ts";
+import { startChild } from "../servers/child.ts";
 import { type EmulatedEngine, fillTables, startEngine } from "../servers/emulator.ts";
 import { forgetPeak, memory, processorTime } from "../servers/process-cost.ts";
 import { ours, start } from "../servers/server-process.ts";
@@ -96,12 +95,12 @@ async function listed(engine: EmulatedEngine, key: string, orders: number): Prom
 
 async function queried({ endpoint }: EmulatedEngine): Promise<Listing> {
   const { name } = tableShapes(PREFIX).orders;
-  const child = fork(new URL("../servers/query-all.ts", import.meta.url), [
+  const child = startChild(new URL("../servers/query-all.ts", import.meta.url), [
     endpoint,
     name,
     `${DEFAULT_BUCKETS}`,
   ]);
-  const [{ total }] = (await once(child, "message")) as [{ readonly total: number }];
-  await once(child, "exit");
+  const { total } = await child.told<{ readonly total: number }>();
+  await child.end();
   return { total, firstByte: NaN, memory: NaN, processor: NaN, engine: NaN };
 }

@@ -1,5 +1,3 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { atMost, atMostFloor } from "../budgets.ts";
 import type { Figure, Spread } from "../figures.ts";
@@ -7,6 +5,7 @@ import type { Job } from "../job.ts";
 import { besidesIt } from "../load/bystander.ts";
 import { download } from "../load/download.ts";
 import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
+import { startChild } from "../servers/child.ts";
 import { CEILING, contendersFor } from "../servers/contenders.ts";
 import { forgetPeak, memory, processorTime } from "../servers/process-cost.ts";
 import { PEERS, type Program, start } from "../servers/server-process.ts";
@@ -90,8 +89,8 @@ async function withServer<T>(
 
 async function concatenated(database: string, orders: number): Promise<LongList> {
   const file = new URL("../servers/concatenate.ts", import.meta.url);
-  const child = fork(file, [database, `${FIRST_ID + 1}`, `${orders}`]);
-  const [{ total, processor }] = (await once(child, "message")) as [Sample<"total" | "processor">];
-  await once(child, "exit");
+  const child = startChild(file, [database, `${FIRST_ID + 1}`, `${orders}`]);
+  const { total, processor } = await child.told<Sample<"total" | "processor">>();
+  await child.end();
   return { total, processor, firstByte: NaN, peak: NaN, wait: NaN };
 }

@@ -1,5 +1,4 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
+import { startChild } from "../servers/child.ts";
 
 /** What somebody else met with while something was going on. */
 export interface Waits {
@@ -10,10 +9,11 @@ export interface Waits {
 
 /** Does something while somebody else, in a process of its own, sends small requests to the same server. */
 export async function besidesIt(url: string, key: string, work: () => Promise<unknown>): Promise<Waits> {
-  const bystander = fork(new URL("bystander-process.ts", import.meta.url), [url, key]);
-  await once(bystander, "message");
+  const bystander = startChild(new URL("bystander-process.ts", import.meta.url), [url, key]);
+  await bystander.told();
   await work();
-  const told = once(bystander, "message");
   bystander.send("stop");
-  return (await told)[0];
+  const waits = await bystander.told<Waits>();
+  await bystander.end();
+  return waits;
 }

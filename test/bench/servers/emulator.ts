@@ -1,11 +1,10 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { toWire } from "../../../lib/orders/order.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
 import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb-tables.ts";
 import { clientFor, EMULATED } from "../../stores/dynamodb/emulator.ts";
 import { orderAt } from "../shop.ts";
+import { startChild } from "./child.ts";
 
 /** DynamoDB's emulator in a process of its own, in memory. */
 export interface EmulatedEngine {
@@ -19,23 +18,19 @@ export interface EmulatedEngine {
 /** Starts dynalite, which answers a failed condition with the old item as AWS does. */
 export async function startEngine(): Promise<EmulatedEngine> {
   const program = new URL("../../stores/dynamodb/emulator-process.ts", import.meta.url);
-  const child = fork(program, ["all-old"]);
-  const [port] = (await once(child, "message")) as [number];
+  const child = startChild(program, ["all-old"]);
+  const port = await child.told<number>();
   const endpoint = `http://127.0.0.1:${port}`;
   return {
     endpoint,
-    pid: child.pid ?? 0,
+    pid: child.pid,
     environment: {
       AWS_ENDPOINT_URL: endpoint,
       AWS_REGION: EMULATED.region,
       AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
     },
-    async stop() {
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-    },
+    stop: child.kill,
   };
 }
 

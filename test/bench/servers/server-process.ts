@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PEERS_HOME } from "../install-peers.ts";
+import { startChild } from "./child.ts";
 
 /** A server in a process of its own. */
 export interface RunningServer {
@@ -49,25 +48,9 @@ export function peer(name: (typeof PEERS)[number], database: string): Program {
 
 /** Starts a program and waits until it listens. */
 export async function start({ file, arguments: given, environment = {} }: Program): Promise<RunningServer> {
-  const child: ChildProcess = fork(file, [...given], {
-    env: { ...process.env, NODE_ENV: "production", ...environment },
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
-  const told = await Promise.race([once(child, "message"), once(child, "exit")]);
-  if (child.exitCode !== null || child.pid === undefined) {
-    throw new Error(`${file} ended with ${child.exitCode} before it listened.`);
-  }
-  const [{ port }] = told as [{ readonly port: number }];
-  return {
-    url: `http://127.0.0.1:${port}`,
-    pid: child.pid,
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, "exit");
-      child.disconnect();
-      await ended;
-    },
-  };
+  const child = startChild(file, given, environment);
+  const { port } = await child.told<{ readonly port: number }>();
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop: child.end };
 }
 
 function here(file: string): string {

@@ -7,27 +7,10 @@ import resourceService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resource from "@pulumi/pulumi/proto/resource_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
+import { type Registration, type RunKind, toRegistration } from "./registration.ts";
 import { read, type Value } from "./wire.ts";
 
-/** A resource as the program registered it. */
-export interface Registration {
-  readonly urn: string;
-  readonly type: string;
-  readonly name: string;
-  readonly parent: string;
-  readonly custom: boolean;
-  readonly inputs: Readonly<Record<string, Value>>;
-  /** The URNs of everything that it waits for. */
-  readonly dependencies: readonly string[];
-  readonly protect: boolean;
-  readonly retainOnDelete: boolean;
-  readonly deleteBeforeReplace: boolean;
-  readonly deletedWith: string;
-  readonly importId: string;
-  readonly replacementTrigger: Value;
-  readonly createTimeout: string;
-  readonly provider: string;
-}
+export type { Registration } from "./registration.ts";
 
 /** A question that the program asked a provider. */
 export interface Question {
@@ -58,13 +41,6 @@ export interface Engine {
   readonly address: string;
   readonly seen: Seen;
   close(): void;
-}
-
-/** Which run an engine is for. */
-export interface RunKind {
-  readonly project: string;
-  readonly stack: string;
-  readonly preview: boolean;
 }
 
 interface Call<Request> {
@@ -194,33 +170,6 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
     );
   });
   return { address: `127.0.0.1:${port}`, seen, close: () => server.forceShutdown() };
-}
-
-function toRegistration(
-  request: InstanceType<typeof resource.RegisterResourceRequest>,
-  inputs: unknown,
-  { project, stack }: RunKind,
-): Registration {
-  const [type, name, parent] = [request.getType(), request.getName(), request.getParent()];
-  const isStack = parent === "" || parent.includes("::pulumi:pulumi:Stack::");
-  const parentType = isStack ? "" : `${parent.split("::")[2]}$`;
-  return {
-    urn: `urn:pulumi:${stack}::${project}::${parentType}${type}::${name}`,
-    type,
-    name,
-    parent,
-    custom: request.getCustom(),
-    inputs: read(inputs) as Registration["inputs"],
-    dependencies: request.getDependenciesList(),
-    protect: request.getProtect() === true,
-    retainOnDelete: request.getRetainondelete() === true,
-    deleteBeforeReplace: request.getDeletebeforereplace(),
-    deletedWith: request.getDeletedwith(),
-    importId: request.getImportid(),
-    replacementTrigger: read(request.getReplacementTrigger()?.toJavaScript() ?? null),
-    createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
-    provider: request.getProvider(),
-  };
 }
 
 /** Calls a hook of the program back, as the engine does when an operation has failed. */

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { toLine } from "../../../lib/orders/order.ts";
+import type { Figure } from "../figures.ts";
+import type { Job } from "../job.ts";
+import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
+import { memory } from "../servers/process-cost.ts";
+import { orderAt } from "../shop.ts";
+
+const BY_HAND = "by hand";
+
+type Imported = Sample<"rate" | "peak">;
+
+/** Importing orders with the command, start of the process included. */
+export const importOrders: Job = {
+  id: "import",
+  async run({ folder, quick, rounds, tell }) {
+    const lines = quick ? 20_000 : 500_000;
+    const file = join(folder, "orders.ndjson");
+    await write(file, lines);
+    const database = join(folder, "import.db");
+    const programs: Readonly<Record<string, readonly string[]>> = {
+      ours: [at("../../../lib/cli/bin.ts"), "orders", "import", file, "--database", database],
+      [BY_HAND]: [at("../servers/import-by-hand.ts"), file, database],
+    };
+    const samples = await takeTurns(Object.keys(programs), Math.min(rounds, 3), async (name, round) => {
+      tell(`import: round ${round + 1}, ${name}`);
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(database + suffix, { force: true });
+      return run(programs[name] ?? [], lines);
+    });
+    const figure = (what: string, unit: string, better: "more" | "less", name: keyof Imported): Figure => ({
+      what,
+      unit,
+      better,
+      ours: spreadIn(samples, "ours", name),
+      peers: spreadsIn(samples, [BY_HAND], name),
+    });
+    return {
+      title: `Import of ${lines.toLocaleString("en-US")} orders into SQLite`,
+      figures: [figure("lines a second", "/s", "more", "rate"), figure("peak memory", "MiB", "less", "peak")],
+      notes: [
+        "By hand: lines, `JSON.parse`, inserts in transactions of a thousand; it checks nothing, tells of no line that is wrong, and cannot be run again.",
+      ],
+    };
+  },
+};
+
+async function write(file: string, lines: number): Promise<void> {
+  const stream = createWriteStream(file);
+  for (let index = 0; index < lines; index++) {
+    if (!stream.write(`${toLine(orderAt(index))}\n`)) await once(stream, "drain");
+  }
+  stream.end();
+  await once(stream, "finish");
+}
+
+async function run(program: readonly string[], lines: number): Promise<Imported> {
+  const began = performance.now();
+  const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "pipe"] });
+  let peak = NaN;
+  const watch = setInterval(() => {
+    peak = memory(child.pid ?? 0).peak || peak;
+  }, 20);
+  const errors = child.stderr.toArray();
+  const [status] = await once(child, "exit");
+  clearInterval(watch);
+  if (status !== 0) throw new Error(`The import ended with ${status}: ${Buffer.concat(await errors)}`);
+  return { rate: (lines * 1000) / (performance.now() - began), peak };
+}
+
+function at(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}

@@ -1,0 +1,59 @@
+import { createHandler } from "../../../lib/http/handler.ts";
+import { MINUTE } from "../../../lib/plans/windows.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
+import { clientFor } from "../../stores/dynamodb/emulator.ts";
+import { tapWire } from "../../stores/dynamodb/wire.ts";
+import { FIRST_ID, openAccount } from "../shop.ts";
+
+/** Calls to DynamoDB for one request, seen on the wire. */
+export interface StoreCalls {
+  readonly steady: number;
+  /** The first request of a window. */
+  readonly rolled: number;
+  readonly refused: number;
+  /** A cancel in all, its admission included. */
+  readonly cancel: number;
+}
+
+/** Counts the calls of whole requests through the handler. The tables are there, with orders in them. */
+export async function countStoreCalls(endpoint: string, prefix: string): Promise<StoreCalls> {
+  const wire = await tapWire(endpoint);
+  const client = clientFor(wire.endpoint);
+  const store = createDynamodbStore({ prefix, client });
+  let now = Date.UTC(2026, 10, 20, 12);
+  const handler = createHandler({ store, clock: () => now });
+  const plan = { plan: "enterprise", custom: { perMinute: 5, perDay: 1_000 } } as const;
+  const authorization = `Bearer ${await openAccount(store, "counted", plan)}`;
+  const send = async (path: string, method = "GET") => {
+    wire.calls();
+    await handler(new Request(`http://localhost/v1${path}`, { method, headers: { authorization } }));
+    return wire.calls().length;
+  };
+
+  await store.orders.find(0n);
+  await send("/pets/1");
+  const steady = await send("/pets/1");
+  now += MINUTE;
+  const rolled = await send("/pets/1");
+  const cancel = await send(`/store/orders/${FIRST_ID + 1}`, "DELETE");
+  for (let more = 0; more < 4; more++) await send("/pets/1");
+  const refused = await send("/pets/1");
+  client.destroy();
+  await wire.close();
+  return { steady, rolled, refused, cancel };
+}
+
+/** Counts the calls of some work that a process does against an endpoint of its own. */
+export async function callsOf(
+  endpoint: string,
+  work: (endpoint: string) => Promise<unknown>,
+): Promise<number> {
+  const wire = await tapWire(endpoint);
+  try {
+    wire.calls();
+    await work(wire.endpoint);
+    return wire.calls().length;
+  } finally {
+    await wire.close();
+  }
+}

@@ -1,0 +1,57 @@
+import type resource from "@pulumi/pulumi/proto/resource_pb.js";
+import { read, type Value } from "./wire.ts";
+
+/** A resource as the program registered it. */
+export interface Registration {
+  readonly urn: string;
+  readonly type: string;
+  readonly name: string;
+  readonly parent: string;
+  readonly custom: boolean;
+  readonly inputs: Readonly<Record<string, Value>>;
+  /** The URNs of everything that it waits for. */
+  readonly dependencies: readonly string[];
+  readonly protect: boolean;
+  readonly retainOnDelete: boolean;
+  readonly deleteBeforeReplace: boolean;
+  readonly deletedWith: string;
+  readonly importId: string;
+  readonly replacementTrigger: Value;
+  readonly createTimeout: string;
+  readonly provider: string;
+}
+
+/** Which run an engine is for. */
+export interface RunKind {
+  readonly project: string;
+  readonly stack: string;
+  readonly preview: boolean;
+}
+
+/** Reads a registration off the wire. */
+export function toRegistration(
+  request: InstanceType<typeof resource.RegisterResourceRequest>,
+  inputs: unknown,
+  { project, stack }: RunKind,
+): Registration {
+  const [type, name, parent] = [request.getType(), request.getName(), request.getParent()];
+  const isStack = parent === "" || parent.includes("::pulumi:pulumi:Stack::");
+  const parentType = isStack ? "" : `${parent.split("::")[2]}$`;
+  return {
+    urn: `urn:pulumi:${stack}::${project}::${parentType}${type}::${name}`,
+    type,
+    name,
+    parent,
+    custom: request.getCustom(),
+    inputs: read(inputs) as Registration["inputs"],
+    dependencies: request.getDependenciesList(),
+    protect: request.getProtect() === true,
+    retainOnDelete: request.getRetainondelete() === true,
+    deleteBeforeReplace: request.getDeletebeforereplace(),
+    deletedWith: request.getDeletedwith(),
+    importId: request.getImportid(),
+    replacementTrigger: read(request.getReplacementTrigger()?.toJavaScript() ?? null),
+    createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
+    provider: request.getProvider(),
+  };
+}

@@ -32,6 +32,7 @@ export interface AccountStore {
   /**
    * Applies `admission` to the caller that the key belongs to. With any number of callers in any number of
    * processes exactly the limit is admitted. No cache: a revoked key, a new plan, a ban hold at the next call.
+   * Where it is refused it counts as `refusals` (1).
    */
-  admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
+  admit(key: ParsedKey, at: Instant, policy?: BanPolicy, refusals?: number): Promise<Admission>;
 }

@@ -2,7 +2,7 @@
  * The rules inside a service that has routes of its own: Fastify carries the requests, store-orders decides who comes
  * in and what an order may do.
  */
-import Fastify from "fastify";
+import Fastify, { type FastifyRequest } from "fastify";
 import { type Clock, createAccounts, createOrders, parseInt64, parseInt64Json, toWire } from "store-orders";
 import { createMemoryStore } from "store-orders/memory";
 import { gate, refuse } from "./gate.ts";
@@ -15,9 +15,8 @@ const orders = createOrders({ store: store.orders, clock });
 const app = Fastify();
 
 // Identifiers are int64: `JSON.parse` would round them.
-app.addContentTypeParser<string>("application/json", { parseAs: "string" }, async (_request, body) =>
-  parseInt64Json(body),
-);
+const parse = async (_request: FastifyRequest, body: string) => parseInt64Json(body);
+app.addContentTypeParser("application/json", { parseAs: "string" }, parse);
 
 app.addHook("onRequest", gate(store.accounts, clock));
 

@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -20,7 +21,7 @@ async function settle(example: string): Promise<string> {
   const home = join(folder, example);
   await cp(join(ROOT, "test/examples", example), home, { recursive: true });
   await install(home, tarball);
-  expect(await typeErrors(home, ["main.ts"])).toBe("");
+  expect(await typeErrors(home, globSync("*.ts", { cwd: home }))).toBe("");
   return home;
 }
 

@@ -36,6 +36,9 @@ async function cancel(id: bigint): Promise<Told> {
 }
 
 const worker = fork(join(import.meta.dirname, "worker.ts"), [path]);
+worker.once("exit", (code) => {
+  if (code !== 0) throw new Error("The worker has died.");
+});
 await once(worker, "message");
 const reported = once(worker, "message") as Promise<[readonly Told[]]>;
 const byApi: Told[] = [];

@@ -2,7 +2,7 @@
  * Writes the API reference of the public entries into `dist/reference`, from their docstrings: `npm run docs`. Ends
  * with an error where one of them is not documented.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,4 +17,5 @@ execFileSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd
 
 const generator = join(HOME, "node_modules/typedoc/bin/typedoc");
 const options = ["--options", join(SOURCE, "typedoc.json")];
-execFileSync(process.execPath, [generator, ...options], { cwd: SOURCE, stdio: "inherit" });
+const { status } = spawnSync(process.execPath, [generator, ...options], { cwd: SOURCE, stdio: "inherit" });
+process.exitCode = status ?? 1;

@@ -10,7 +10,7 @@
  * if (result.moved) console.log(result.order.status); // "cancelled"
  * ```
  *
- * @module
+ * @module store-orders
  */
 
 export {

@@ -6,6 +6,8 @@
  * ```
  *
  * Each case wants a store of its own with nothing in it, and rejects with an `AssertionError` where a promise is broken.
+ *
+ * @module store-orders/contract
  */
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";

@@ -1,7 +1,7 @@
 /**
  * The HTTP service: one function from `Request` to `Response` over a store.
  *
- * @module
+ * @module store-orders/http
  */
 export type { Deprecation } from "./deprecation.ts";
 export { createHandler, type Handler, type HandlerOptions, type RequestContext } from "./handler.ts";

@@ -24,6 +24,7 @@ export interface OrderStore {
    */
   place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
 
+  /** The order as it is now. `undefined`: no such order. */
   find(id: bigint): Promise<StoredOrder | undefined>;
 
   /** Applies `transition`. Of events that race, each sees what the one before it left. `undefined`: no such order. */

@@ -1,7 +1,7 @@
 /**
  * What runs the service on Node: the server, its access log, and DNS for the verification of custom domains.
  *
- * @module
+ * @module store-orders/node
  */
 export { accessLine } from "./access-log.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";

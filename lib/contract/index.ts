@@ -15,6 +15,7 @@ import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
 
+export type { Store } from "../stores/store.ts";
 export type { ContractCase } from "./contract-case.ts";
 
 /** Every promise of `OrderStore` and `AccountStore`. */

@@ -3,6 +3,7 @@
  *
  * @module store-orders/http
  */
+export { type Answer, type PageSource, quotaFields } from "./answer.ts";
 export type { Deprecation } from "./deprecation.ts";
 export { createHandler, type Handler, type HandlerOptions, type RequestContext } from "./handler.ts";
 export type { PetSource } from "./implementations.ts";

@@ -3,6 +3,7 @@
  *
  * @module store-orders/node
  */
+export type { DnsResolver } from "../domains/resolver.ts";
 export { accessLine } from "./access-log.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs-page.ts";

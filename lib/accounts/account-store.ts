@@ -12,6 +12,7 @@ export interface AccountStore {
   /** Adds an account. `false`, and nothing changed, where its identifier is taken. */
   create(account: AccountSettings): Promise<boolean>;
 
+  /** The account as it is now. `undefined`: no such account. */
   find(id: string): Promise<Account | undefined>;
 
   /** All accounts, ascending by identifier. */

@@ -4,6 +4,8 @@
  * ```ts
  * const { orders, accounts } = createMemoryStore();
  * ```
+ *
+ * @module store-orders/memory
  */
 import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";

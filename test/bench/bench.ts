@@ -12,6 +12,7 @@ import { admission } from "./jobs/admission.ts";
 import { bundle } from "./jobs/bundle.ts";
 import { cancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
+import { growth } from "./jobs/growth.ts";
 import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
@@ -20,7 +21,17 @@ import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
 
-const JOBS: readonly Job[] = [list, cancel, refused, longList, dynamodbList, admission, bundle, importOrders];
+const JOBS: readonly Job[] = [
+  list,
+  cancel,
+  refused,
+  longList,
+  dynamodbList,
+  admission,
+  bundle,
+  importOrders,
+  growth,
+];
 
 const { values } = parseArgs({
   options: {
@@ -33,8 +44,9 @@ const { values } = parseArgs({
 });
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 const jobs = JOBS.filter(({ id }) => values.only.length === 0 || values.only.includes(id));
-if (jobs.length === 0) {
-  tell(`Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
+const unknown = values.only.filter((id) => !JOBS.some((job) => job.id === id));
+if (unknown.length > 0) {
+  tell(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
   process.exit(2);
 }
 

@@ -35,20 +35,18 @@ function summary(title: string, figure: Figure): readonly string[] {
 }
 
 function details({ title, figures, notes }: JobReport): readonly string[] {
-  const columns = new Map<string, Map<string, Spread>>();
-  for (const { what, ours, peers, floor, besides } of figures) {
-    const everyone = { ours, ...besides, ...peers, ...(floor === undefined ? {} : { floor }) };
-    for (const [name, spread] of Object.entries(everyone)) {
-      const row = columns.get(name) ?? new Map<string, Spread>();
-      columns.set(name, row.set(what, spread));
-    }
-  }
-  const rows = [...columns].map(([name, row]) => [
-    name,
-    ...figures.map(({ what, unit }) => range(row.get(what), unit)),
-  ]);
-  const heads = figures.map(({ what }) => what);
-  return ["", `### ${title}`, "", table(["", ...heads], rows), "", ...notes.map((note) => `- ${note}`)];
+  const everyone = figures.map(({ ours, besides, peers, floor }) => ({
+    ours,
+    ...besides,
+    ...peers,
+    ...(floor === undefined ? {} : { floor }),
+  }));
+  const names = [...new Set(everyone.flatMap((spreads) => Object.keys(spreads)))];
+  const rows = figures.map(({ what, unit }, index) => {
+    const spreads: Readonly<Record<string, Spread>> = everyone[index] ?? {};
+    return [what, ...names.map((name) => range(spreads[name], unit))];
+  });
+  return ["", `### ${title}`, "", table(["", ...names], rows), "", ...notes.map((note) => `- ${note}`)];
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {

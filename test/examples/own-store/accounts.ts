@@ -39,12 +39,17 @@ export function accountsIn(path: string): AccountStore {
       save({ ...account, penalties });
     },
 
-    async admit({ accountId, hash }, at, policy) {
+    async admit({ accountId, hash }, at, policy, refusals) {
       const account = find(accountId);
       const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return admission(undefined, at, policy);
+      if (account === undefined || key === undefined) return admission(undefined, at);
       const { terms, usage, penalties } = account;
-      const decided = admission({ accountId, terms, usage, key, penalty: penalties[key.id] }, at, policy);
+      const decided = admission(
+        { accountId, terms, usage, key, penalty: penalties[key.id] },
+        at,
+        policy,
+        refusals,
+      );
       if (decided.outcome === "admitted") save({ ...account, usage: decided.write });
       if (decided.outcome === "refused" && decided.write !== undefined) {
         save({ ...account, penalties: { ...penalties, [key.id]: decided.write } });

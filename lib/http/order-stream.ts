@@ -39,6 +39,7 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
           if (!last) return await turn();
           controller.close();
           end({ as: "complete" });
+          await pages.return?.();
         } catch (error) {
           end({ as: "failed", error });
           throw error;

@@ -10,6 +10,8 @@
  * ```
  *
  * A program with domains plans its hosts first: `await lookAround(settings)`.
+ *
+ * @module store-orders/infra
  */
 export { AccessLog, type AccessLogArgs } from "./access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api.ts";

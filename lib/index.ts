@@ -10,7 +10,7 @@
  * if (result.moved) console.log(result.order.status); // "cancelled"
  * ```
  *
- * @module
+ * @module store-orders
  */
 
 export {
@@ -35,6 +35,7 @@ export {
 } from "./accounts/admission.ts";
 export { type AnonymousCallers, createAnonymousCallers } from "./accounts/anonymous-callers.ts";
 export { type Environment, generateKey, hashKey, type ParsedKey, parseKey } from "./accounts/api-key.ts";
+export { rememberRefusals } from "./accounts/refusal-memory.ts";
 export { type Clock, type Instant, systemClock } from "./clock.ts";
 export {
   type ConfiguredHost,

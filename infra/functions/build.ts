@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type BuildOptions, build, type Plugin } from "esbuild";
+import type { BuildOptions, Plugin } from "esbuild";
 
 /** The files that both functions are deployed as, by name. */
 export interface FunctionBundle {
@@ -38,6 +38,8 @@ const lambdaCredentials: Plugin = {
 
 /** Bundles the functions' entry with all that it imports, minified, with a source map. */
 export async function buildFunctions(): Promise<FunctionBundle> {
+  // Loaded here, so that a program that takes one component alone need not install it.
+  const { build } = await import("esbuild");
   const { outputFiles } = await build({
     ...bundling,
     // Whatever folder this is called from, the same sources make the same bytes.

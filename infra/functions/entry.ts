@@ -3,6 +3,7 @@
  * `api` answers everything else.
  */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
+import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
 import type { DomainConfig } from "../../lib/domains/domain-config.ts";
 import { hostTable } from "../../lib/domains/host-routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -22,9 +23,10 @@ const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy)
 const config = domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainConfig }).domains;
 const hosts = hostTable(config, [PLATFORM_HOST]);
 
+const { orders, accounts } = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
 const handler = createHandler({
-  store: telemetry.watch(createDynamodbStore({ prefix })),
+  store: telemetry.watch({ orders, accounts: rememberRefusals(accounts) }),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
   ...policy,

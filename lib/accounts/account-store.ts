@@ -12,6 +12,7 @@ export interface AccountStore {
   /** Adds an account. `false`, and nothing changed, where its identifier is taken. */
   create(account: AccountSettings): Promise<boolean>;
 
+  /** The account as it is now. `undefined`: no such account. */
   find(id: string): Promise<Account | undefined>;
 
   /** All accounts, ascending by identifier. */
@@ -32,6 +33,7 @@ export interface AccountStore {
   /**
    * Applies `admission` to the caller that the key belongs to. With any number of callers in any number of
    * processes exactly the limit is admitted. No cache: a revoked key, a new plan, a ban hold at the next call.
+   * Where it is refused it counts as `refusals` (1).
    */
-  admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
+  admit(key: ParsedKey, at: Instant, policy?: BanPolicy, refusals?: number): Promise<Admission>;
 }

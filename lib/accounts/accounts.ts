@@ -16,9 +16,11 @@ export interface IssuedKey {
 
 /** What an operator does with accounts and keys. A refusal is returned; invalid input throws `InvalidInputError`. */
 export interface Accounts {
+  /** Opens an account without keys. Refused where its identifier is taken. */
   create(id: string, terms: PlanTerms): Promise<AccountSettings | Refusal>;
   /** Changes the plan at once. A running window keeps its count and takes the new limit. */
   setPlan(id: string, terms: PlanTerms): Promise<AccountSettings | Refusal>;
+  /** Adds a key, which is told this once. It lives until `expiresAt`, or until it is revoked. */
   issueKey(id: string, options?: { expiresAt?: Instant }): Promise<IssuedKey | Refusal>;
   /** Issues a successor; the old key lives for `overlap` milliseconds more, never longer than it would have. */
   rotateKey(keyId: string, options: { overlap: number }): Promise<IssuedKey | Refusal>;

@@ -64,12 +64,14 @@ export type Admission =
 
 /**
  * Decides about one request. Pure: authentication, ban, both windows and the plan at an instant. An admitted
- * request counts in both windows, a refused one in neither; the one refusal too many brings the ban with it.
+ * request counts in both windows, a refused one in neither; the one refusal too many brings the ban with it. Where it
+ * is refused it counts as `refusals`: itself, and those given in this minute that no store was told of yet.
  */
 export function admission(
   caller: Caller | undefined,
   at: Instant,
   policy: BanPolicy = BAN_POLICY,
+  refusals = 1,
 ): Admission {
   if (caller === undefined) return { outcome: "unknown", reason: "no_such_key" };
   const { key, penalty, terms } = caller;
@@ -102,7 +104,7 @@ export function admission(
   }
 
   const { start } = usage.minute;
-  const refused = penalty?.start === start ? penalty.refused + 1 : 1;
+  const refused = (penalty?.start === start ? penalty.refused : 0) + refusals;
   if (refused > policy.refusals) {
     const until = at + policy.duration;
     return {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { rememberRefusals } from "../accounts/refusal-memory.ts";
 import { InvalidInputError } from "../errors.ts";
 import { BASE_PATH } from "../http/operations.ts";
 import { accessLine } from "../runtimes/access-log.ts";
@@ -45,8 +46,10 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           address.host,
           terminal,
         );
+        const { orders, accounts } = store;
         const handler = createHandler({
-          store,
+          // A flood of refused requests costs the store one call a second for each key.
+          store: { orders, accounts: rememberRefusals(accounts) },
           clock,
           Response: NodeResponse,
           pages: docsPage(),

@@ -7,6 +7,8 @@
  * for await (const order of client.list()) console.log(order.id);
  * const { outcome } = await client.cancel(1001n);
  * ```
+ *
+ * @module store-orders/client
  */
 export { InvalidInputError, StoreOrdersError } from "../errors.ts";
 export type { OrderRecord } from "../orders/order.ts";

@@ -38,6 +38,19 @@ export const banCases: readonly ContractCase[] = [
     },
   },
   {
+    promise: "a refusal counts as those that it stands for, and brings the ban where they are too many",
+    async check({ accounts }) {
+      const shop = await openShop(accounts);
+      await shop.burst(60, AT);
+      const refuse = async (refusals: number) =>
+        tell(await accounts.admit({ accountId: "shop", hash: FIRST.hash }, AT, BAN_POLICY, refusals));
+      const refused = async () => (await accounts.find("shop"))?.penalties[FIRST.id]?.refused;
+      assert.deepEqual([await refuse(7), await refused()], ["rate_limit_exceeded", 7]);
+      assert.deepEqual([await refuse(13), await refused()], ["rate_limit_exceeded", 20]);
+      assert.deepEqual([await refuse(3), await refused()], ["api_key_banned", 23]);
+    },
+  },
+  {
     promise: "refusals of different minutes do not add up, and calling during a ban does not lengthen it",
     async check({ accounts }) {
       const shop = await openShop(accounts, { plan: "enterprise", custom: { perMinute: 1, perDay: 1_000 } });

@@ -6,6 +6,8 @@
  * ```
  *
  * Each case wants a store of its own with nothing in it, and rejects with an `AssertionError` where a promise is broken.
+ *
+ * @module store-orders/contract
  */
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
@@ -13,6 +15,7 @@ import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
 
+export type { Store } from "../stores/store.ts";
 export type { ContractCase } from "./contract-case.ts";
 
 /** Every promise of `OrderStore` and `AccountStore`. */

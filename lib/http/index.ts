@@ -1,8 +1,9 @@
 /**
  * The HTTP service: one function from `Request` to `Response` over a store.
  *
- * @module
+ * @module store-orders/http
  */
+export { type Answer, type PageSource, quotaFields } from "./answer.ts";
 export type { Deprecation } from "./deprecation.ts";
 export { createHandler, type Handler, type HandlerOptions, type RequestContext } from "./handler.ts";
 export type { PetSource } from "./implementations.ts";

@@ -7,7 +7,7 @@ export type PlaceOutcome = "placed" | "unchanged" | "conflict";
 
 /** A part of the list of all orders. */
 export interface OrderPage {
-  /** Records in wire form, ascending by identifier, separated by commas; empty only where there are none. */
+  /** Records in wire form, ascending by identifier, separated by commas; a last page may be empty. */
   readonly rows: string;
   /** True where nothing follows. */
   readonly last: boolean;
@@ -24,6 +24,7 @@ export interface OrderStore {
    */
   place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
 
+  /** The order as it is now. `undefined`: no such order. */
   find(id: bigint): Promise<StoredOrder | undefined>;
 
   /** Applies `transition`. Of events that race, each sees what the one before it left. `undefined`: no such order. */

@@ -9,6 +9,8 @@
  *
  * Two, since answers without a body break or hang on Lambda's streaming path (design, "The cloud stack"). Route the
  * `GET` of the list to the streaming one, everything else to the other.
+ *
+ * @module store-orders/lambda
  */
 import type { Handler } from "../http/handler.ts";
 import { fromEvent, type ProxyEvent } from "./lambda-event.ts";

@@ -1,8 +1,9 @@
 /**
  * What runs the service on Node: the server, its access log, and DNS for the verification of custom domains.
  *
- * @module
+ * @module store-orders/node
  */
+export type { DnsResolver } from "../domains/resolver.ts";
 export { accessLine } from "./access-log.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs-page.ts";

@@ -29,7 +29,7 @@ export function createAccountStore(table: Table): AccountStore {
       const items: Item[] = [];
       for (let from: Item | undefined, more = true; more; more = from !== undefined) {
         const page = await table.scan(from, deadline());
-        items.push(...page.items);
+        items.push(...page.kept);
         from = page.next;
       }
       yield* items.map(accountOf).sort((a, b) => (a.id < b.id ? -1 : 1));

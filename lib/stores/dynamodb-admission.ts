@@ -18,21 +18,21 @@ const MOST_TRIES = 8;
  * refused, a second write says so, guarded by what was seen; if another process was faster, all is decided again.
  */
 export function createAdmit(accounts: Table): AccountStore["admit"] {
-  return async ({ accountId, hash }, at, policy = BAN_POLICY) => {
+  return async ({ accountId, hash }, at, policy = BAN_POLICY, refusals = 1) => {
     const signal = deadline();
     let change = steadyState(hash, at);
     for (let round = 0; round < MOST_TRIES; round++) {
       if (round > 2) await jitter(round);
       const { done, before = {} } = await accounts.update({ id: { S: accountId } }, change, signal);
       const caller = callerOf(before, hash);
-      const decided = admission(caller, at, policy);
+      const decided = admission(caller, at, policy, refusals);
       if (done || caller === undefined || decided.outcome === "unknown" || decided.write === undefined) {
         return decided;
       }
       const guarded =
         decided.outcome === "admitted"
           ? count(caller, decided.write, at)
-          : penalise(caller, decided.write, policy);
+          : penalise(caller, decided.write, policy, refusals);
       change = unlessChanged(before, hash, guarded);
     }
     throw new StoreUnavailableError("Other processes kept changing the account.");
@@ -74,18 +74,18 @@ function count({ usage, terms }: Caller, write: Usage, at: Instant): Change {
 }
 
 /**
- * Writes a refusal. One more in a minute is added to however many there are by then, so that a burst of refusals
+ * Writes refusals. More in a minute are added to however many there are by then, so that a burst of refusals
  * does not have to queue; the first of a minute, and the one that brings the ban, are written over what was seen.
  */
-function penalise({ penalty: seen }: Caller, write: Penalty, policy: BanPolicy): Change {
+function penalise({ penalty: seen }: Caller, write: Penalty, policy: BanPolicy, refusals: number): Change {
   if (seen?.start === write.start && write.bannedUntil === undefined) {
     return {
-      update: "SET #penalties.#hash.#refused = #penalties.#hash.#refused + :one",
-      condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused < :most",
+      update: "SET #penalties.#hash.#refused = #penalties.#hash.#refused + :more",
+      condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused <= :most",
       values: {
-        ":one": numberValue(1),
+        ":more": numberValue(refusals),
         ":start": numberValue(write.start),
-        ":most": numberValue(policy.refusals),
+        ":most": numberValue(policy.refusals - refusals),
       },
     };
   }

@@ -3,7 +3,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../errors.ts";
 
 /** The longest that one call of the store takes, tries and waits included, in milliseconds. */
-const BUDGET = 4_000;
+export const BUDGET = 4_000;
 
 /**
  * Makes a client from the environment, as every AWS tool reads it. A try ends after 1.5 seconds and there are three

@@ -1,5 +1,5 @@
 import type { OrderPage } from "../orders/order-store.ts";
-import { deadline } from "./dynamodb-client.ts";
+import { BUDGET } from "./dynamodb-client.ts";
 import type { Item, Table } from "./dynamodb-table.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
 
@@ -36,29 +36,34 @@ async function* readAscending<Row>(
   projection: string,
   keep: (items: readonly Item[]) => (index: number) => Row,
 ): AsyncGenerator<readonly Row[]> {
-  const leaving = new AbortController();
+  const ending = new AbortController();
+  const keepRows = (items: readonly Item[]) => ({ ranks: BigInt64Array.from(items, idOf), row: keep(items) });
   const readBucket =
     (bucket: number) =>
     async (from: Item | undefined): Promise<SourcePage<Row, Item>> => {
-      const { items, next } = await table.query(
-        {
-          condition: after === undefined ? "#bucket = :bucket" : "#bucket = :bucket AND #id > :after",
-          projection,
-          values: {
-            ":bucket": { N: String(bucket) },
-            ...(after === undefined ? {} : { ":after": { N: String(after) } }),
-          },
-          limit: PAGE,
-          from,
+      const range = {
+        condition: after === undefined ? "#bucket = :bucket" : "#bucket = :bucket AND #id > :after",
+        projection,
+        values: {
+          ":bucket": { N: String(bucket) },
+          ...(after === undefined ? {} : { ":after": { N: String(after) } }),
         },
-        AbortSignal.any([leaving.signal, deadline()]),
-      );
-      return { ranks: BigInt64Array.from(items, idOf), row: keep(items), next };
+        limit: PAGE,
+        from,
+      };
+      // One signal for all of a list: a page that takes too long ends it, just as a reader that leaves.
+      const late = setTimeout(() => ending.abort(), BUDGET);
+      try {
+        const { kept, next } = await table.query(range, keepRows, ending.signal);
+        return { ...kept, next };
+      } finally {
+        clearTimeout(late);
+      }
     };
   try {
     yield* mergeAscending(Array.from({ length: buckets }, (_, bucket) => readBucket(bucket)));
   } finally {
-    leaving.abort();
+    ending.abort();
   }
 }
 

@@ -40,9 +40,9 @@ export interface Range {
   readonly from: Item | undefined;
 }
 
-/** A page of items, and where the next one begins. */
-export interface ItemPage {
-  readonly items: readonly Item[];
+/** What was kept of a page of items, and where the next page begins. */
+export interface Page<Kept> {
+  readonly kept: Kept;
   readonly next: Item | undefined;
 }
 
@@ -52,8 +52,8 @@ export interface Table {
   /** Adds an item where there is none with its key. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<Written>;
   update(key: Item, change: Change, signal: AbortSignal): Promise<Written>;
-  query(range: Range, signal: AbortSignal): Promise<ItemPage>;
-  scan(from: Item | undefined, signal: AbortSignal): Promise<ItemPage>;
+  query<Kept>(range: Range, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
+  scan(from: Item | undefined, signal: AbortSignal): Promise<Page<readonly Item[]>>;
 }
 
 /** Binds the calls to a client and a table. */
@@ -113,7 +113,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       }
     },
 
-    async query({ condition, projection, values, limit, from }, abortSignal) {
+    async query({ condition, projection, values, limit, from }, keep, abortSignal) {
       const command = new QueryCommand({
         TableName,
         ConsistentRead: true,
@@ -124,25 +124,17 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         Limit: limit,
         ExclusiveStartKey: from,
       });
-      const items = takeItems(command);
-      const { LastEvaluatedKey } = await ask(() => client.send(command, { abortSignal }));
-      return pageOf({ Items: items(), LastEvaluatedKey });
+      const kept = takeItems(command, keep);
+      const { LastEvaluatedKey: next } = await ask(() => client.send(command, { abortSignal }));
+      return { kept: kept(), next };
     },
 
     async scan(from, abortSignal) {
       const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
-      return pageOf(await ask(() => client.send(command, { abortSignal })));
+      const { Items = [], LastEvaluatedKey: next } = await ask(() => client.send(command, { abortSignal }));
+      return { kept: Items, next };
     },
   };
-}
-
-function pageOf({ Items = [], LastEvaluatedKey: next }: Answer): ItemPage {
-  return { items: Items, next };
-}
-
-interface Answer {
-  readonly Items?: readonly Item[] | undefined;
-  readonly LastEvaluatedKey?: Item | undefined;
 }
 
 const namesSeen = new Map<string, Readonly<Record<string, string>>>();

@@ -7,6 +7,8 @@
  *
  * Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as every AWS tool takes them. The tables
  * `shop-orders` and `shop-accounts` are made by the infrastructure or by `createDynamodbTables`.
+ *
+ * @module store-orders/dynamodb
  */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createAccountStore } from "./dynamodb-accounts.ts";

@@ -4,6 +4,8 @@
  * ```ts
  * const { orders, accounts } = createMemoryStore();
  * ```
+ *
+ * @module store-orders/memory
  */
 import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
@@ -98,12 +100,12 @@ function memoryAccounts(): AccountStore {
       accounts.set(accountId, { ...account, penalties });
     },
 
-    async admit({ accountId, hash }, at, policy) {
+    async admit({ accountId, hash }, at, policy, refusals) {
       const account = accounts.get(accountId);
       const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return admission(undefined, at, policy);
+      if (account === undefined || key === undefined) return admission(undefined, at);
       const caller = { accountId, terms: account.terms, usage: account.usage, key };
-      const decided = admission({ ...caller, penalty: account.penalties[key.id] }, at, policy);
+      const decided = admission({ ...caller, penalty: account.penalties[key.id] }, at, policy, refusals);
       if (decided.outcome === "admitted") accounts.set(accountId, { ...account, usage: decided.write });
       if (decided.outcome === "refused" && decided.write !== undefined) {
         const penalties = { ...account.penalties, [key.id]: decided.write };

@@ -18,13 +18,16 @@ export async function* mergeAscending<Row, From>(
   const sources = reads.map(openSource);
   for (;;) {
     await Promise.all(sources.map((source) => source.fill()));
-    // A page that is not here yet begins above its source's last row, so up to the least of these all rows are here.
+    // What a source has not shown yet lies above what it shows, so up to the least of these bounds all rows are here.
     const bound = least(sources.flatMap((source) => source.bound() ?? []));
     const ready = sources.flatMap((source) => source.take(bound));
     yield ready.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ row }) => row);
     if (bound === undefined) return;
   }
 }
+
+/** Rows of a source that are looked at in a turn: all that wait as rows, however many wait in their pages. */
+const SHOWN = 32;
 
 interface Ranked<Row> {
   readonly rank: bigint;
@@ -43,8 +46,12 @@ function openSource<Row, From>(read: ReadPage<Row, From>) {
         ahead = page.next === undefined ? undefined : handled(read(page.next));
       }
     },
-    /** The last rank that is here; none where nothing follows it. */
-    bound: () => (ahead === undefined ? undefined : page?.ranks.at(-1)),
+    /** The last rank that the source shows; none where nothing follows it. */
+    bound() {
+      const shown = page?.ranks.subarray(position, position + SHOWN);
+      const more = ahead !== undefined || (page !== undefined && position + SHOWN < page.ranks.length);
+      return more ? shown?.at(-1) : undefined;
+    },
     take(bound: bigint | undefined): readonly Ranked<Row>[] {
       const rows: Ranked<Row>[] = [];
       for (; page !== undefined && position < page.ranks.length; position++) {

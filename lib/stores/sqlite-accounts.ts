@@ -66,9 +66,14 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     }
   }
 
-  function admit({ accountId, hash }: ParsedKey, at: Instant, policy?: BanPolicy): Admission {
+  function admit(
+    { accountId, hash }: ParsedKey,
+    at: Instant,
+    policy?: BanPolicy,
+    refusals?: number,
+  ): Admission {
     const row = selectCaller.get(hash, accountId) as unknown as (AccountRow & KeyRow) | undefined;
-    if (row === undefined) return admission(undefined, at, policy);
+    if (row === undefined) return admission(undefined, at);
     const caller = {
       accountId,
       terms: toTerms(row),
@@ -76,7 +81,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       key: toKey(row),
       penalty: toPenalty(row),
     };
-    const decided = admission(caller, at, policy);
+    const decided = admission(caller, at, policy, refusals);
     if (decided.outcome === "admitted") {
       const { minute, day } = decided.write;
       updateUsage.run(minute.start, minute.count, day.start, day.count, accountId);
@@ -120,7 +125,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     },
 
     // Counters and bans outlive the process; only a loss of power may take back the last of them.
-    admit: (key, at, policy) => write("cached", () => admit(key, at, policy)),
+    admit: (key, at, policy, refusals) => write("cached", () => admit(key, at, policy, refusals)),
   };
 }
 

@@ -6,6 +6,8 @@
  * ```
  *
  * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`).
+ *
+ * @module store-orders/sqlite
  */
 import { sqliteAccounts } from "./sqlite-accounts.ts";
 import { openConnection } from "./sqlite-connection.ts";

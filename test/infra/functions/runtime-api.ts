@@ -29,6 +29,21 @@ interface Invocation {
   readonly posted: PromiseWithResolvers<Posted>;
 }
 
+/**
+ * The runtime client: the one whose path is in `AWS_LAMBDA_RIC`, built with its native part as on Lambda, or else the
+ * one from npm with that part left out, since building it needs a compiler.
+ */
+const RUNTIME_CLIENT = runtimeClient(process.env["AWS_LAMBDA_RIC"]);
+
+function runtimeClient(built: string | undefined) {
+  if (built !== undefined) return { arguments: [built], environment: {} };
+  const client = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
+  return {
+    arguments: ["--import", new URL("no-native-client.ts", import.meta.url).href, client],
+    environment: { AWS_LAMBDA_NODEJS_USE_ALTERNATIVE_CLIENT_1: "true" },
+  };
+}
+
 /** Starts a function from the bundle in a folder, as Lambda would: `entry.list` or `entry.api`. */
 export async function runFunction(
   folder: string,
@@ -68,28 +83,23 @@ export async function runFunction(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const client = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
-  const child = spawn(
-    process.execPath,
-    ["--enable-source-maps", "--import", new URL("no-native-client.ts", import.meta.url).href, client, name],
-    {
-      cwd: folder,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-        AWS_LAMBDA_NODEJS_USE_ALTERNATIVE_CLIENT_1: "true",
-        AWS_LAMBDA_FUNCTION_NAME: name,
-        AWS_LAMBDA_FUNCTION_VERSION: "1",
-        AWS_LAMBDA_FUNCTION_MEMORY_SIZE: "512",
-        AWS_LAMBDA_LOG_GROUP_NAME: "group",
-        AWS_LAMBDA_LOG_STREAM_NAME: "stream",
-        AWS_LAMBDA_LOG_FORMAT: "JSON",
-        LAMBDA_TASK_ROOT: folder,
-        _HANDLER: name,
-        ...environment,
-      },
+  const child = spawn(process.execPath, ["--enable-source-maps", ...RUNTIME_CLIENT.arguments, name], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      ...RUNTIME_CLIENT.environment,
+      AWS_LAMBDA_FUNCTION_NAME: name,
+      AWS_LAMBDA_FUNCTION_VERSION: "1",
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: "512",
+      AWS_LAMBDA_LOG_GROUP_NAME: "group",
+      AWS_LAMBDA_LOG_STREAM_NAME: "stream",
+      AWS_LAMBDA_LOG_FORMAT: "JSON",
+      LAMBDA_TASK_ROOT: folder,
+      _HANDLER: name,
+      ...environment,
     },
-  );
+  });
   let log = "";
   for (const output of [child.stdout, child.stderr]) {
     output.setEncoding("utf8").on("data", (text: string) => {

@@ -45,8 +45,11 @@ async function perform(task: Task): Promise<readonly string[]> {
   }
   const { event, at } = task.move;
   const moved: string[] = [];
-  for (let from = 0; from < task.move.orders; from += 20) {
-    const ids = Array.from({ length: 20 }, (_, index) => BigInt(from + index));
+  const all = Array.from({ length: task.move.orders }, (_, id) => BigInt(id));
+  // From both ends, so that however the processes are scheduled each event wins some, and all meet in the middle.
+  if (event === "ship") all.reverse();
+  for (let from = 0; from < all.length; from += 20) {
+    const ids = all.slice(from, from + 20);
     const results = await Promise.all(ids.map((id) => orders.apply(id, event, at)));
     moved.push(...ids.filter((_, index) => results[index]?.moved === true).map(String));
   }

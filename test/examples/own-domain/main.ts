@@ -1,0 +1,48 @@
+/** A Pulumi program of one's own: an API that has nothing to do with orders, under a host by `CustomDomain`. */
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { CustomDomain, holdRules } from "store-orders/infra";
+
+// Whatever this program adds is held to the same rules as the service itself.
+holdRules({ protect: false });
+
+const config = new pulumi.Config("own-domain");
+const body = {
+  openapi: "3.0.1",
+  info: { title: "greeting", version: "1" },
+  paths: { "/": { get: greeting() } },
+};
+const api = new aws.apigateway.RestApi("greeting", { body: JSON.stringify(body) });
+const deployment = new aws.apigateway.Deployment("greeting", { restApi: api.id });
+const stage = new aws.apigateway.Stage("greeting", {
+  restApi: api.id,
+  deployment: deployment.id,
+  stageName: "live",
+});
+
+const greetings = new CustomDomain("greetings", {
+  host: config.require("host"),
+  dns: {
+    at: "cloudflare",
+    zoneId: config.require("zoneId"),
+    comment: "own-domain, kept by Pulumi",
+    route: "managed",
+  },
+  restApi: api.id,
+  stageName: stage.stageName,
+});
+
+/** An integration that answers by itself. */
+function greeting() {
+  const answers = { "200": { description: "A greeting" } };
+  const responses = { default: { statusCode: "200", responseTemplates: { "application/json": '"Hello"' } } };
+  const requestTemplates = { "application/json": '{"statusCode": 200}' };
+  return {
+    responses: answers,
+    "x-amazon-apigateway-integration": { type: "mock", requestTemplates, responses },
+  };
+}
+
+export const host = config.require("host");
+export const target = greetings.target;
+export const state = greetings.state;

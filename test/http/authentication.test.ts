@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import { MINUTE } from "../../lib/plans/windows.ts";
+import { codeOf, NOON, openShop } from "./shop.ts";
+
+describe("authentication", () => {
+  test.each([
+    ["no header", {}, "missing_api_key"],
+    ["another scheme", { authorization: "Basic abc" }, "missing_api_key"],
+    ["no key behind the scheme", { authorization: "Bearer" }, "missing_api_key"],
+    ["something that is no key", { authorization: "Bearer abc" }, "invalid_api_key"],
+    [
+      "a key with a wrong checksum",
+      { authorization: `Bearer so_test_shop_${"0".repeat(38)}` },
+      "invalid_api_key",
+    ],
+  ])("%s: 401 with a challenge (decision 7)", async (_name, headers, code) => {
+    const { handler } = await openShop();
+    for (const [method, path] of [
+      ["GET", "/v1/store/orders"],
+      ["DELETE", "/v1/store/orders/1"],
+      ["GET", "/nowhere"],
+    ]) {
+      const response = await handler(
+        new Request(`http://localhost${path}`, { method: method ?? "", headers }),
+      );
+      const answer = { status: response.status, headers: response.headers, text: await response.text() };
+      expect([answer.status, codeOf(answer)]).toEqual([401, code]);
+      expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
+    }
+  });
+
+  test.each(["bearer", "BEARER", "bEaReR "])("the scheme is read in any case: %s", async (scheme) => {
+    const { send, key } = await openShop();
+    expect((await send("GET", "/v1/store/orders", { authorization: `${scheme} ${key}` })).status).toBe(200);
+  });
+
+  test("two Authorization headers are no key", async () => {
+    const { handler, key } = await openShop();
+    const headers = new Headers([
+      ["authorization", `Bearer ${key}`],
+      ["authorization", `Bearer ${key}`],
+    ]);
+    const response = await handler(new Request("http://localhost/v1/store/orders", { headers }));
+    expect(response.status).toBe(401);
+  });
+
+  test("a key that is well formed and belongs to nobody is refused after a look at the store", async () => {
+    const { send } = await openShop();
+    const { key } = await openShop();
+    const answer = await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}` });
+    expect([answer.status, codeOf(answer)]).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("a revoked key fails at its very next request (decision 9)", async () => {
+    const { accounts, keyId, send } = await openShop();
+    expect((await send("GET", "/v1/store/orders")).status).toBe(200);
+    await accounts.revokeKey(keyId);
+    expect((await send("GET", "/v1/store/orders")).status).toBe(401);
+  });
+
+  test("guessing keys is slow: an address gets its 60 refusals a minute, then 429 (decision 12)", async () => {
+    const { send, time, key } = await openShop();
+    const guess = { authorization: "Bearer guess" };
+    for (let call = 1; call <= 60; call++) {
+      const { status, headers } = await send("GET", "/v1/store/orders", guess);
+      expect([status, headers.get("x-ratelimit-remaining")]).toEqual([401, `${60 - call}`]);
+    }
+    const refused = await send("GET", "/v1/store/orders", guess);
+    expect([refused.status, codeOf(refused), refused.headers.get("retry-after")]).toEqual([
+      429,
+      "rate_limit_exceeded",
+      "60",
+    ]);
+    expect((await send("GET", "/v1/store/orders", guess, { address: "192.0.2.9" })).status).toBe(401);
+    expect((await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}` })).status).toBe(200);
+    time.now += MINUTE;
+    expect((await send("GET", "/v1/store/orders", guess)).status).toBe(401);
+  });
+});
+
+describe("limits", () => {
+  test("the limit is admitted, then 429 with Retry-After until the minute is over (decisions 10 and 11)", async () => {
+    const { send, time } = await openShop();
+    time.now = NOON + 59_001;
+    for (let call = 1; call <= 60; call++) {
+      const { status, headers } = await send("GET", "/v1/store/orders");
+      expect([status, headers.get("x-ratelimit-remaining")]).toEqual([200, `${60 - call}`]);
+    }
+    const refused = await send("GET", "/v1/store/orders");
+    expect([refused.status, codeOf(refused)]).toEqual([429, "rate_limit_exceeded"]);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(refused.headers.get("x-ratelimit-reset")).toBe(`${NOON / 1000 + 60}`);
+    time.now = NOON + MINUTE;
+    expect((await send("GET", "/v1/store/orders")).status).toBe(200);
+  });
+
+  test("every request of the API counts, whatever becomes of it; a refused one does not", async () => {
+    const { send } = await openShop();
+    const left = async (method: string, path: string) =>
+      Number((await send(method, path)).headers.get("x-ratelimit-remaining"));
+    expect(await left("GET", "/v1/nowhere")).toBe(59);
+    expect(await left("POST", "/v1/store/orders")).toBe(58);
+    expect(await left("DELETE", "/v1/store/orders/99")).toBe(57);
+    expect(await left("HEAD", "/v1/store/orders")).toBe(56);
+    expect(await left("GET", "/v1/pets/1")).toBe(55);
+  });
+
+  test("who goes on after a 429 is banned, and a ban hits one key (decision 14)", async () => {
+    const { issued, send, time } = await openShop();
+    const other = { authorization: `Bearer ${(await issued()).key}` };
+    for (let call = 0; call < 80; call++) await send("GET", "/v1/store/orders");
+    const banned = await send("GET", "/v1/store/orders");
+    expect([banned.status, codeOf(banned)]).toEqual([429, "api_key_banned"]);
+    expect([banned.headers.get("retry-after"), banned.headers.get("x-ratelimit-remaining")]).toEqual([
+      "900",
+      "0",
+    ]);
+    time.now += MINUTE;
+    expect((await send("GET", "/v1/store/orders")).status).toBe(429);
+    expect((await send("GET", "/v1/store/orders", other)).status).toBe(200);
+    time.now += 14 * MINUTE;
+    expect((await send("GET", "/v1/store/orders")).status).toBe(200);
+  });
+});

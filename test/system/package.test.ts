@@ -1,0 +1,158 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { delimiter, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { install, newFolder, packInto, ROOT, run, succeed, typeErrors } from "./installed.ts";
+
+/** Every entry of the package, with the first package that its user has to bring. */
+const ENTRIES: Readonly<Record<string, string | undefined>> = {
+  "store-orders": undefined,
+  "store-orders/http": undefined,
+  "store-orders/memory": undefined,
+  "store-orders/sqlite": undefined,
+  "store-orders/dynamodb": "@aws-sdk/client-dynamodb",
+  "store-orders/node": "srvx",
+  "store-orders/lambda": undefined,
+  "store-orders/client": undefined,
+  "store-orders/infra": "@pulumi/aws",
+  "store-orders/contract": undefined,
+};
+
+let folder = "";
+let packed = "";
+let tarball = "";
+
+beforeAll(async () => {
+  packed = await newFolder();
+  tarball = await packInto(packed);
+  folder = join(packed, "clean");
+  await mkdir(folder);
+  await writeFile(join(folder, "package.json"), '{"type":"module","private":true}');
+  await install(folder, tarball);
+}, 240_000);
+
+afterAll(() => rm(packed, { recursive: true, force: true }));
+
+describe("what is installed", () => {
+  test("without peers it is the package, zod, and the public suffix list", () => {
+    const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
+      cwd: folder,
+    });
+    const names = manifests.map((file) => file.split("/").slice(1, -1).join("/"));
+    expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
+  });
+
+  test("it holds compiled modules with their declarations, and neither tests nor sources", async () => {
+    const home = join(folder, "node_modules/store-orders");
+    const found = await readdir(home, { recursive: true, withFileTypes: true });
+    const files = found
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(home, join(parentPath, name)));
+    expect(files.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+    expect(files.filter((file) => /test|\.map$|\.tgz$/.test(file))).toEqual([]);
+    expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual([
+      "LICENSE",
+      "README.md",
+      "package.json",
+    ]);
+  });
+
+  test("no module of the library was packed without its declarations", () => {
+    const home = join(folder, "node_modules/store-orders/dist");
+    const modules = globSync(["lib/**/*.js", "infra/**/*.js"], { cwd: home });
+    expect(modules.length).toBeGreaterThan(100);
+    expect(modules.filter((file) => !existsSync(join(home, file.replace(/\.js$/, ".d.ts"))))).toEqual([]);
+  });
+});
+
+describe("the entries", () => {
+  test("are those that the list here knows", async () => {
+    const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+    const names = Object.keys(exports).map((path) => path.replace(".", "store-orders"));
+    expect(names).toEqual([...Object.keys(ENTRIES), "store-orders/package.json"]);
+  });
+
+  for (const [entry, peer] of Object.entries(ENTRIES)) {
+    const script = `console.log(Object.keys(await import("${entry}")).length)`;
+    if (peer === undefined) {
+      test(`${entry} is imported without any other package`, async () => {
+        expect(Number(await succeed(folder, "node", ["--input-type=module", "-e", script]))).toBeGreaterThan(
+          0,
+        );
+      });
+    } else {
+      test(`${entry} without its peer fails with an error that names ${peer}`, async () => {
+        const { code, stderr } = await run(folder, "node", ["--input-type=module", "-e", script]);
+        expect(code).toBe(1);
+        expect(stderr).toContain(`Cannot find package '${peer}'`);
+      });
+    }
+  }
+});
+
+describe("the command", () => {
+  test("tells its usage", async () => {
+    const told = await succeed(folder, "npx", ["--no-install", "store-orders", "--help"]);
+    expect(told).toMatch(/^Usage: store-orders /);
+  });
+
+  test("on an older Node says in one line what it needs, and ends with 1", async ({ skip }) => {
+    const older = olderNode();
+    if (older === undefined) {
+      process.stderr.write("Skipped: no Node older than 24 is on the PATH.\n");
+      skip("no Node older than 24 is on the PATH");
+      return;
+    }
+    const bin = join(folder, "node_modules/store-orders/dist/cli/bin.js");
+    const { code, stdout, stderr } = await run(folder, older, [bin, "--help"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^store-orders needs Node 24 or newer; this is v\d+\.\d+\.\d+\.[^\n]*\n$/);
+  });
+});
+
+/** The first Node on the PATH that is too old, if there is one. */
+function olderNode(): string | undefined {
+  const found = (process.env["PATH"] ?? "").split(delimiter).map((place) => join(place, "node"));
+  return found.filter(existsSync).find((node) => {
+    const version = execFileSync(node, ["--version"], { encoding: "utf8" });
+    return Number.parseInt(version.slice(1), 10) < 24;
+  });
+}
+
+describe("types", () => {
+  const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
+  const imports = free.map((entry, index) => `import * as entry${index} from "${entry}";`);
+  const consumer = `${imports.join("\n")}
+import { createOrders, type Transition } from "store-orders";
+import { createMemoryStore } from "store-orders/memory";
+export const entries = [${free.map((_, index) => `entry${index}`).join(", ")}];
+const orders = createOrders({ store: createMemoryStore().orders });
+export const result: Transition | undefined = await orders.cancel(7n);
+`;
+
+  test("hold for a strict consumer", async () => {
+    await writeFile(join(folder, "consumer.ts"), consumer);
+    expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
+  });
+
+  test("catch an identifier that is no bigint", async () => {
+    await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
+    const told = await typeErrors(folder, ["wrong.ts"]);
+    expect(told.match(/error TS/g)).toEqual(["error TS"]);
+    expect(told).toContain("'number' is not assignable to parameter of type 'bigint'");
+  });
+});
+
+describe("the judges of packages", () => {
+  const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
+
+  test("publint finds nothing", async () => {
+    expect(await succeed(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
+  });
+
+  test("Are The Types Wrong finds nothing in any entry", async () => {
+    const told = await succeed(folder, tool("attw"), [tarball, "--profile", "esm-only", "--no-color"]);
+    expect(told.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
+  });
+});

@@ -20,9 +20,13 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
        revoked_at = excluded.revoked_at`,
   );
+  // Read at every request: named columns in an array take half the time of an object with all of them.
   const selectCaller = db.prepare(
-    "SELECT a.*, k.* FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?",
+    `SELECT a.plan, a.per_minute, a.per_day, a.minute_start, a.minute_count, a.day_start, a.day_count, k.id,
+            k.created_at, k.expires_at, k.revoked_at, k.refused_start, k.refused_count, k.banned_until
+     FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,
   );
+  selectCaller.setReturnArrays(true);
   const updateUsage = db.prepare(
     "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
   );
@@ -72,14 +76,16 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     policy?: BanPolicy,
     refusals?: number,
   ): Admission {
-    const row = selectCaller.get(hash, accountId) as unknown as (AccountRow & KeyRow) | undefined;
-    if (row === undefined) return admission(undefined, at);
+    const found = selectCaller.get(hash, accountId) as unknown as CallerColumns | undefined;
+    if (found === undefined) return admission(undefined, at);
+    const [plan, per_minute, per_day, minute_start, minute_count, day_start, day_count, ...ofKey] = found;
+    const [id, created_at, expires_at, revoked_at, refused_start, refused_count, banned_until] = ofKey;
     const caller = {
       accountId,
-      terms: toTerms(row),
-      usage: toUsage(row),
-      key: toKey(row),
-      penalty: toPenalty(row),
+      terms: toTerms({ plan, per_minute, per_day }),
+      usage: toUsage({ minute_start, minute_count, day_start, day_count }),
+      key: toKey({ id, hash, created_at, expires_at, revoked_at }),
+      penalty: toPenalty({ refused_start, refused_count, banned_until }),
     };
     const decided = admission(caller, at, policy, refusals);
     if (decided.outcome === "admitted") {
@@ -88,7 +94,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     }
     if (decided.outcome === "refused" && decided.write !== undefined) {
       const { start, refused, bannedUntil } = decided.write;
-      updatePenalty.run(start, refused, bannedUntil ?? null, accountId, row.id);
+      updatePenalty.run(start, refused, bannedUntil ?? null, accountId, id);
     }
     return decided;
   }
@@ -139,31 +145,45 @@ interface AccountRow {
   readonly day_count: number;
 }
 
-interface KeyRow {
+interface KeyRow extends PenaltyRow {
   readonly hash: string;
   readonly id: string;
   readonly created_at: Instant;
   readonly expires_at: Instant | null;
   readonly revoked_at: Instant | null;
+}
+
+interface PenaltyRow {
   readonly refused_start: Instant | null;
   readonly refused_count: number | null;
   readonly banned_until: Instant | null;
 }
 
-function toTerms({ plan, per_minute, per_day }: AccountRow): PlanTerms {
+type CallerColumns = [
+  ...[plan: Plan, per_minute: number | null, per_day: number | null],
+  ...[minute_start: Instant, minute_count: number, day_start: Instant, day_count: number],
+  ...[id: string, created_at: Instant, expires_at: Instant | null, revoked_at: Instant | null],
+  ...[refused_start: Instant | null, refused_count: number | null, banned_until: Instant | null],
+];
+
+function toTerms({
+  plan,
+  per_minute,
+  per_day,
+}: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanTerms {
   return per_minute === null || per_day === null
     ? { plan }
     : { plan, custom: { perMinute: per_minute, perDay: per_day } };
 }
 
-function toUsage(row: AccountRow): Usage {
+function toUsage(row: Omit<AccountRow, "plan" | "per_minute" | "per_day">): Usage {
   return {
     minute: { start: row.minute_start, count: row.minute_count },
     day: { start: row.day_start, count: row.day_count },
   };
 }
 
-function toKey({ id, hash, created_at, expires_at, revoked_at }: KeyRow): ApiKey {
+function toKey({ id, hash, created_at, expires_at, revoked_at }: Omit<KeyRow, keyof PenaltyRow>): ApiKey {
   return {
     id,
     hash,
@@ -173,7 +193,7 @@ function toKey({ id, hash, created_at, expires_at, revoked_at }: KeyRow): ApiKey
   };
 }
 
-function toPenalty({ refused_start, refused_count, banned_until }: KeyRow): Penalty | undefined {
+function toPenalty({ refused_start, refused_count, banned_until }: PenaltyRow): Penalty | undefined {
   if (refused_start === null || refused_count === null) return undefined;
   const ban = banned_until === null ? {} : { bannedUntil: banned_until };
   return { start: refused_start, refused: refused_count, ...ban };

@@ -29,7 +29,15 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   const startOfNext = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
   startOfNext.setReadBigInts(true);
 
+  // Most lists are short: one statement tells that there is no second page, and gives the first.
+  const rowsOfOnePage = db.prepare(
+    `SELECT group_concat(record, ',') AS rows FROM orders
+     WHERE NOT EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?)`,
+  );
+
   function readPage(from: bigint): { readonly rows: string; readonly next: bigint | undefined } {
+    const all = from === FIRST ? rowsOfOnePage.get(PAGE)?.["rows"] : undefined;
+    if (typeof all === "string") return { rows: all, next: undefined };
     const next = startOfNext.get(from, PAGE)?.["id"] as bigint | undefined;
     const joined = next === undefined ? rowsToTheEnd.get(from) : rowsBetween.get(from, next);
     return { rows: (joined?.["rows"] ?? "") as string, next };

@@ -9,10 +9,11 @@
 import { createServer, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { FastResponse, NodeRequest, sendNodeResponse } from "srvx/node";
+import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { ResponseClass } from "../http/outcome.ts";
+import { sendResponse } from "./send-response.ts";
 
 /** Give it to `createHandler` for answers that go to the socket without the detour over a full `Response`. */
 export const NodeResponse: ResponseClass = FastResponse;
@@ -48,7 +49,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const forwarded = trustProxy ? lastOf(req.headers["x-forwarded-for"]) : undefined;
     const malformed = (req.url ?? "").length > LONGEST_URL ? { malformed: "uri_too_long" as const } : {};
     const context = { ...addressOf(forwarded ?? req.socket.remoteAddress), ...malformed };
-    await sendNodeResponse(res, await handler(new NodeRequest({ req, res }), context));
+    await sendResponse(await handler(new NodeRequest({ req, res }), context), res);
   });
   server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
     void refuse(handler, socket, CLIENT_ERRORS[error.code ?? ""] ?? "bad_request");

@@ -22,7 +22,7 @@ type Listing = Sample<"total" | "firstByte" | "memory" | "processor" | "engine">
 export const dynamodbList: Job = {
   id: "dynamodb-list",
   async run(bench) {
-    const orders = bench.quick ? 10_000 : 200_000;
+    const orders = bench.quick ? 10_000 : 1_000_000;
     const engine = await startEngine();
     try {
       bench.tell(`list from DynamoDB: placing ${orders} orders`);

@@ -48,7 +48,13 @@ export const longList: Job = {
       ...(floor === undefined ? {} : { floor }),
       besides: spreadsIn(samples, [COMPILED, CEILING], name),
     });
-    const total = figure("total", "ms", "total", spreadIn(samples, SQLITE, "total"));
+    const alone = figure("total, floor: SQLite alone", "ms", "total", spreadIn(samples, SQLITE, "total"));
+    const sent = figure(
+      `total, floor: ${CEILING} around it`,
+      "ms",
+      "total",
+      spreadIn(samples, CEILING, "total"),
+    );
     const processor = figure("processor time", "ms", "processor", spreadIn(samples, SQLITE, "processor"));
     const firstByte = figure("first byte", "ms", "firstByte");
     const peak = figure("peak memory", "MiB", "peak");
@@ -56,8 +62,8 @@ export const longList: Job = {
     return {
       title: `List of ${orders.toLocaleString("en-US")} from SQLite`,
       figures: [
-        { ...total, verdict: atMostFloor(1.3)(total) },
-        { ...total, what: `total, floor: sent by ${CEILING}`, floor: spreadIn(samples, CEILING, "total") },
+        { ...alone, verdict: atMostFloor(1.3)(alone) },
+        { ...sent, verdict: atMostFloor(1.3)(sent) },
         processor,
         { ...firstByte, verdict: atMost(20)(firstByte) },
         { ...peak, verdict: atMost(110)(peak) },
@@ -67,7 +73,7 @@ export const longList: Job = {
         "Each time a fresh process and its first request. Peak memory is VmHWM after `clear_refs`, so it is of the request alone.",
         `\`ours\` runs from the TypeScript sources, as \`npm start\` does; \`${COMPILED}\` is the same as plain JavaScript, as the package is shipped. Only the former is judged.`,
         "The wait is of small requests, a millisecond apart, from a third process during a second download.",
-        `Floor: ${SQLITE}, joining the same rows in pages of 500 in a fresh process that sends them to nobody. \`${CEILING}\` sends them as they are joined, and lets nobody else have a turn meanwhile.`,
+        `The total is held against two floors. ${SQLITE} joins the same rows in pages of 500 in a fresh process that sends them to nobody; \`${CEILING}\` sends them as they are joined, and lets nobody else have a turn meanwhile. Sending a million orders takes ${CEILING} longer than joining them does, so no server comes near the first.`,
       ],
     };
   },

@@ -13,7 +13,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "lib/http": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   "lib/stores": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/contract": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/stores"],
-  "lib/runtimes": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],
+  "lib/runtimes": ["lib/errors.ts", "lib/clock.ts", "lib/accounts", "lib/http", "lib/domains"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/cli": ["lib"],
   "lib/index.ts": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
@@ -118,6 +118,16 @@ describe("habits", () => {
   test("the machine's clock is read through Clock alone, so that time can be passed in", () => {
     const readers = sources.filter((file) => /Date\.now\(|new Date\(\)/.test(text(file)));
     expect(readers.filter((file) => !/^lib\/(clock\.ts|cli\/|runtimes\/)|^infra\//.test(file))).toEqual([]);
+  });
+
+  test("what may be guessed is drawn by Math.random: how long to wait, and an order's identifier", () => {
+    const drawers = sources.filter((file) => text(file).includes("Math.random"));
+    expect(drawers.toSorted()).toEqual([
+      "lib/client/client.ts",
+      "lib/orders/orders.ts",
+      "lib/stores/dynamodb-client.ts",
+      "lib/stores/sqlite-errors.ts",
+    ]);
   });
 
   test("a file holds one concept: none is longer than 200 lines", () => {

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
+import { withoutKeys } from "../accounts/api-key.ts";
 
 /** Where a command reads and writes. Results and everything else go separate ways. */
 export interface Terminal {
@@ -12,7 +13,7 @@ export interface Terminal {
    * (as `head` does), which is no error, and nothing more needs to be made.
    */
   print(text: string): Promise<boolean>;
-  /** Writes a line to standard error. */
+  /** Writes a line to standard error, which ends up in logs: without the keys that somebody gave by mistake. */
   tell(line: string): void;
 }
 
@@ -41,7 +42,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
         });
       }),
     tell: (line) => {
-      stderr.write(`${line}\n`);
+      stderr.write(`${withoutKeys(line)}\n`);
     },
   };
 }

@@ -1,6 +1,7 @@
+import { withoutKeys } from "../accounts/api-key.ts";
 import type { RequestEvent } from "../http/request-event.ts";
 
-/** One request as a line of JSON. Of an error it tells the message and the cause's, never a stack. */
+/** One request as a line of JSON. Of an error it tells the message and the cause's, never a stack or a key. */
 export function accessLine({ error, milliseconds, ...event }: RequestEvent, at: Date): string {
   const failure = error === undefined ? {} : { error: messageOf(error) };
   return JSON.stringify({
@@ -14,5 +15,5 @@ export function accessLine({ error, milliseconds, ...event }: RequestEvent, at: 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
-  return `${error.name}: ${error.message}${cause}`;
+  return withoutKeys(`${error.name}: ${error.message}${cause}`);
 }

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../errors.ts";
-import { isSqliteError, PATIENCE, translated, whenFree } from "./sqlite-errors.ts";
+import { breather, isBusy, isSqliteError, PATIENCE, translated, whenFree } from "./sqlite-errors.ts";
 import { migrate } from "./sqlite-schema.ts";
 
 /** `flushed` survives a loss of power; `cached` survives the end of the process, and costs no wait for the disk. */
@@ -36,7 +36,7 @@ export function openConnection(path: string): Connection {
   }
   try {
     migrate(db);
-    // Waiting for other processes is done by `whenFree`, where it does not stop the event loop.
+    // Waiting for other processes is done by `whenFree` and `drain`, where it does not stop the event loop.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
   } catch (error) {
     db.close();
@@ -49,6 +49,8 @@ export function openConnection(path: string): Connection {
 const SYNCHRONOUS = { flushed: "PRAGMA synchronous = FULL", cached: "PRAGMA synchronous = NORMAL" };
 
 interface Job {
+  /** When it came: each has its own patience, however long those before it have waited. */
+  readonly since: number;
   readonly durability: Durability;
   readonly work: () => unknown;
   readonly resolve: (value: never) => void;
@@ -71,9 +73,13 @@ function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
       const jobs = queue;
       queue = [];
       try {
-        await whenFree(() => commitTogether(jobs));
+        commitTogether(jobs);
       } catch (error) {
-        for (const { reject } of jobs) reject(translated(error));
+        const late = isBusy(error) ? performance.now() - PATIENCE : Infinity;
+        for (const { since, reject } of jobs) if (since <= late) reject(translated(error));
+        const waiting = jobs.filter(({ since }) => since > late);
+        if (waiting.length > 0) await breather();
+        queue = [...waiting, ...queue];
       }
     }
     running = undefined;
@@ -111,7 +117,7 @@ function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
 
     write: (durability, work) =>
       new Promise((resolve, reject) => {
-        queue.push({ durability, work, resolve, reject });
+        queue.push({ since: performance.now(), durability, work, resolve, reject });
         running ??= drain();
       }),
 

@@ -12,9 +12,14 @@ export async function whenFree<T>(work: () => T): Promise<T> {
       return work();
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
-      await sleep(1 + Math.random() * 4);
+      await breather();
     }
   }
+}
+
+/** A moment for other processes, of another length each time, so that those who wait do not keep meeting. */
+export async function breather(): Promise<void> {
+  await sleep(1 + Math.random() * 4);
 }
 
 const BUSY = [5, 6];
@@ -30,7 +35,8 @@ function primaryCode(error: unknown): number {
   return isSqliteError(error) ? error.errcode & 0xff : 0;
 }
 
-function isBusy(error: unknown): boolean {
+/** True while another process holds the database. */
+export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
 }
 

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../errors.ts";
 import { breather, isBusy, isSqliteError, PATIENCE, translated, whenFree } from "./sqlite-errors.ts";
-import { migrate } from "./sqlite-schema.ts";
+import { migrate, versionCheck } from "./sqlite-schema.ts";
 
 /** `flushed` survives a loss of power; `cached` survives the end of the process, and costs no wait for the disk. */
 export type Durability = "flushed" | "cached";
@@ -63,6 +63,7 @@ function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
     db.prepare("COMMIT"),
     db.prepare("ROLLBACK"),
   ];
+  const checkVersion = versionCheck(db);
   let mode: Durability | undefined;
   let queue: Job[] = [];
   let running: Promise<void> | undefined;
@@ -92,6 +93,7 @@ function groupCommit(db: DatabaseSync): Omit<Connection, "db"> {
     begin.run();
     const answers: (() => void)[] = [];
     try {
+      checkVersion();
       for (const { work, resolve, reject } of jobs) {
         try {
           const value = work() as never;

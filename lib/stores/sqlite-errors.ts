@@ -23,8 +23,12 @@ export async function breather(): Promise<void> {
 }
 
 const BUSY = [5, 6];
-/** Read-only, I/O, corrupt, full, cannot open, protocol, not a database: nothing that a caller has done. */
-const OUT_OF_ORDER = [8, 10, 11, 13, 14, 15, 26];
+/**
+ * Nothing that a caller has done. Every statement is fixed and was prepared against our schema, so that "error" (1)
+ * and "schema" (17) say that the schema is another one by now. The others: out of memory, read-only, I/O, corrupt,
+ * full, cannot open, protocol, not a database.
+ */
+const OUT_OF_ORDER = [1, 7, 8, 10, 11, 13, 14, 15, 17, 26];
 
 /** True for an error that SQLite itself gave. */
 export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {

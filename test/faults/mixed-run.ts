@@ -1,4 +1,5 @@
 /** Requests by many callers at once while the store fails, and the reckoning with the store afterwards. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Store } from "../../lib/stores/store.ts";
 import { type Ask, expectUnavailable, LIST, orderAt, type Told } from "./asking.ts";
@@ -20,7 +21,7 @@ export interface Tally {
 }
 
 /**
- * Sends requests, `width` at a time: cancels, each order by one to three callers, and lists. Every answer is checked
+ * Sends requests, `width` at a time: cancels, some of one order by several callers, and lists. Every answer is checked
  * by itself; a list that came to its end has every order.
  */
 export async function mixedRun(
@@ -39,15 +40,22 @@ export async function mixedRun(
       note(tally, told);
       if (path === LIST) noteList(tally, told, orders);
       else noteCancel(tally, told, Number(path.slice(LIST.length + 1)));
+      // A caller who comes back at once would spend all requests on the first fault.
+      if (told.status === 503) await sleep(chosen.int(5, 50));
     }
   }
   await Promise.all(Array.from({ length: width }, call));
   return tally;
 }
 
+/** True where the answer has what is left to the account, which only an admitted request is told. */
+export function wasAdmitted({ headers }: Told): boolean {
+  return headers.get("x-ratelimit-limit") === `${PER_MINUTE}`;
+}
+
 function note(tally: Tally, told: Told): void {
   expect([200, 204, 409, 503]).toContain(told.status);
-  if (told.headers.get("x-ratelimit-limit") === `${PER_MINUTE}`) tally.admitted++;
+  if (wasAdmitted(told)) tally.admitted++;
   else expect(told.status, "who was not admitted is not served").toBe(503);
   if (told.status !== 503) return;
   tally.unavailable++;

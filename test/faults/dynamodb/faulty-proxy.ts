@@ -66,7 +66,7 @@ export async function startFaultyProxy(engine: number): Promise<FaultyProxy> {
     proxy.had[fault]++;
     if (fault === "hang") return;
     if (fault === "cut") return void response.destroy();
-    const refusal = REFUSALS[fault];
+    const refusal = fault === "garble" ? GARBLED[proxy.had.garble % 2] : REFUSALS[fault];
     if (refusal !== undefined)
       return void response.writeHead(refusal.status, refusal.headers).end(refusal.body);
 
@@ -147,5 +147,9 @@ const refusal = (status: number, type: string, message: string) => ({
 const REFUSALS: Partial<Record<Fault, ReturnType<typeof refusal>>> = {
   throttle: refusal(400, "ProvisionedThroughputExceededException", "Slow down."),
   error: refusal(500, "InternalServerError", "Something broke."),
-  garble: { status: 200, headers: { "content-type": "text/html" }, body: "<html><h1>Welcome</h1></html>" },
 };
+
+const GARBLED = [
+  { status: 200, headers: { "content-type": "text/html" }, body: "<html><h1>Welcome</h1></html>" },
+  { status: 200, headers: { "content-type": "application/x-amz-json-1.0" }, body: "null" },
+];

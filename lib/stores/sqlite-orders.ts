@@ -29,10 +29,11 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   const startOfNext = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
   startOfNext.setReadBigInts(true);
 
-  // Most lists are short: one statement tells that there is no second page, and gives the first.
+  // Most lists are short: one statement tells that there is no second page, and gives the first. As a WHERE the same
+  // condition would be held against each row of the table.
   const rowsOfOnePage = db.prepare(
-    `SELECT group_concat(record, ',') AS rows FROM orders
-     WHERE NOT EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?)`,
+    `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?)
+                 THEN (SELECT group_concat(record, ',') FROM orders) END AS rows`,
   );
 
   function readPage(from: bigint): { readonly rows: string; readonly next: bigint | undefined } {

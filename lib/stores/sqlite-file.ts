@@ -14,25 +14,40 @@ export interface DatabaseFile {
    * of this one, which SQLite would write into it.
    */
   checkReopening(): void;
+  /**
+   * Throws, once the connection is closed, while another process still has a log open that was deleted: the last one
+   * that closes it saves what is in it, and a new log beside it would be mistaken for it.
+   */
+  checkReleased(): void;
 }
 
 /** Remembers what is under the path now; `:memory:` is under none. */
 export function databaseFile(path: string): DatabaseFile {
-  if (path === ":memory:") return { check() {}, checkReopening() {} };
-  const [file, log] = [identityOf(path), identityOf(`${path}-wal`)];
+  if (path === ":memory:") return { check() {}, checkReopening() {}, checkReleased() {} };
+  const now = {
+    file: () => identityOf(path),
+    log: () => identityOf(`${path}-wal`),
+    index: () => identityOf(`${path}-shm`),
+  };
+  const [file, log, index] = [now.file(), now.log(), now.index()];
   const moved = (what: string) =>
     new StoreUnavailableError(`${path} ${what}`, { cause: new FileMovedError("Another file is open.") });
 
   return {
     check() {
-      if (identityOf(path) !== file) throw moved("is not the database any more that was opened.");
-      if (identityOf(`${path}-wal`) !== log) throw moved("has lost its write-ahead log.");
+      if (now.file() !== file) throw moved("is not the database any more that was opened.");
+      if (now.log() !== log) throw moved("has lost its write-ahead log.");
     },
     checkReopening() {
-      const now = identityOf(path);
-      if (now === undefined) throw moved("is gone. Put it back.");
-      if (now !== file && identityOf(`${path}-wal`) === log) {
+      const found = now.file();
+      if (found === undefined) throw moved("is gone. Put it back.");
+      if (found !== file && (now.log() === log || now.index() === index)) {
         throw moved("was replaced beside the log of the one before. Remove the files with -wal and -shm.");
+      }
+    },
+    checkReleased() {
+      if (now.file() === file && now.log() === undefined && now.index() === index) {
+        throw moved("has lost its write-ahead log, which another process has open. End that process.");
       }
     },
   };

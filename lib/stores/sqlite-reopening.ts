@@ -21,6 +21,7 @@ export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
     current.file.checkReopening();
     // Before the next one opens: where the log alone has gone, this saves what was in it.
     await current.close();
+    current.file.checkReleased();
     current = open();
     damaged = false;
   }

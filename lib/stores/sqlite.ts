@@ -5,7 +5,9 @@
  * const { orders, accounts, close } = createSqliteStore({ path: ".data/store-orders.db" });
  * ```
  *
- * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`).
+ * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). A file that is
+ * locked for long, full, damaged, moved, replaced or migrated by a newer program makes calls reject, with nothing done;
+ * once it is in order again they resolve, with no restart.
  *
  * @module store-orders/sqlite
  */

@@ -71,12 +71,13 @@ describe.concurrent("a file that is damaged while it is served", () => {
     const orders = 60_000;
     await using shop = await servedShop(orders);
     const mended = readFileSync(shop.path);
-    const from = Math.floor(mended.length * 0.4);
+    const from = Math.floor(mended.length * 0.7);
     await overwrite(shop.path, from, Buffer.alloc(200_000, 0xa5));
     for (let time = 0; time < 3; time++) {
-      const told = await shop.ask("GET", LIST);
-      if (told.status === 503) expectUnavailable(told);
-      else expect({ status: told.status, whole: told.whole }).toEqual({ status: 200, whole: false });
+      // What comes before the damage is read as it is asked for, and sent before the damage is met.
+      const { status, whole, text } = await shop.ask("GET", LIST);
+      expect({ status, whole }).toEqual({ status: 200, whole: false });
+      expect(text).not.toMatch(/\]$/);
     }
     await overwrite(shop.path, from, mended.subarray(from, from + 200_000));
     const { status, whole, text } = await shop.ask("GET", LIST);

@@ -20,9 +20,10 @@ test("a run on a file to which everything happens adds up: each 204 is one cance
     recovered: () => untilServed(askAnother),
     stopped: () => over,
   });
-  const tally = await mixedRun(shop.ask, chosen, { ...sizes, width: 16 });
-  over = true;
-  const done = await deeds;
+  const running = mixedRun(shop.ask, chosen, { ...sizes, width: 16 }).finally(() => {
+    over = true;
+  });
+  const [tally, done] = await Promise.all([running, deeds]);
   expect((await untilServed(askAnother)).status, "serves on").toBe(404);
 
   await shop.inspect(async (store) => {

@@ -11,6 +11,7 @@ import { createSqliteStore } from "../../lib/stores/sqlite.ts";
 import { sqliteAccounts } from "../../lib/stores/sqlite-accounts.ts";
 import { openConnection } from "../../lib/stores/sqlite-connection.ts";
 import { sqliteOrders } from "../../lib/stores/sqlite-orders.ts";
+import type { Store } from "../../lib/stores/store.ts";
 import { openShop } from "../http/shop.ts";
 import { expectUnavailable } from "./asking.ts";
 import { filledDatabase, NOW } from "./sqlite/shop.ts";
@@ -113,6 +114,30 @@ describe("what is no whole database of ours when it is opened", () => {
       expect(readFileSync(path).equals(before)).toBe(true);
     },
   );
+});
+
+test("a log that is deleted under two processes is saved by the last of them, and neither starts another before", async () => {
+  const path = newPath();
+  await filledDatabase(path, 4);
+  const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
+  const cancel = (store: Store, id: bigint) =>
+    store.orders.apply(id, "cancel", NOW).then(
+      (result) => result?.moved,
+      (error: unknown) => error instanceof StoreUnavailableError && "unavailable",
+    );
+  expect([await cancel(one, 0n), await cancel(other, 1n)]).toEqual([true, true]);
+  rmSync(`${path}-wal`);
+  for (let time = 0; time < 3; time++) expect(await cancel(one, 2n)).toBe("unavailable");
+  expect(await cancel(other, 3n)).toBe("unavailable");
+  expect([await cancel(other, 3n), await cancel(one, 2n)]).toEqual([true, true]);
+  for (const id of [0n, 1n, 2n, 3n]) {
+    for (const store of [one, other]) expect((await store.orders.find(id))?.status).toBe("cancelled");
+  }
+  await one.close();
+  await other.close();
+  const db = new DatabaseSync(path);
+  expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  db.close();
 });
 
 test("refusals count up to the ban, however often the store fails in between, and each once", async () => {

@@ -39,15 +39,18 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   },
 };
 
-/** Goes on until it is told to stop, each deed followed by a time in which the service recovers. Counts the deeds. */
+/** Goes on until it is told to stop, every deed as often as any other and each followed by a time in which the service recovers. Counts the deeds. */
 export async function sabotage(
   shop: ServedShop,
   chosen: Choices,
   { recovered, stopped }: { recovered: () => Promise<unknown>; stopped: () => boolean },
 ): Promise<Record<string, number>> {
   const done = Object.fromEntries(Object.keys(DEEDS).map((name) => [name, 0]));
+  let left: readonly string[] = [];
   while (!stopped()) {
-    const name = chosen.pick(Object.keys(DEEDS));
+    if (left.length === 0) left = Object.keys(DEEDS);
+    const name = chosen.pick(left);
+    left = left.filter((other) => other !== name);
     await DEEDS[name]?.(shop, () => sleep(chosen.int(1, 150)));
     done[name] = (done[name] ?? 0) + 1;
     await recovered();

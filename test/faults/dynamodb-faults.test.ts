@@ -9,40 +9,45 @@ import { count, tell } from "./run.ts";
 /** What a call of the store may take, and one request of the service, which makes two of them. */
 const BUDGET = 4_000;
 
+const NOT_DONE: readonly Fault[] = ["throttle", "error", "garble", "cut", "hang"];
+const UNTOLD: readonly Fault[] = ["lose", "tear", "withhold"];
+
 let emulator: Emulator;
 beforeAll(async () => {
   emulator = await startEmulator("all-old");
 });
-afterAll(() => emulator.stop());
+afterAll(async () => {
+  await emulator.stop();
+  tell("faults of DynamoDB", { "kinds of fault, each by itself": NOT_DONE.length + UNTOLD.length });
+});
 
 const isWrite = ({ operation }: Passing) => operation === "UpdateItem";
 
 describe.concurrent("an engine that does not answer as it should", () => {
-  const NOT_DONE: readonly Fault[] = ["throttle", "error", "garble", "cut", "hang"];
-  const UNTOLD: readonly Fault[] = ["lose", "tear", "withhold"];
-  const faults = [...NOT_DONE, ...UNTOLD];
+  test.each([...NOT_DONE, ...UNTOLD])(
+    "(%s) is a 503 that lets nothing through, and serves again by itself",
+    async (fault) => {
+      await using shop = await proxiedShop(emulator, 10);
+      shop.proxy.choose = () => fault;
+      const began = performance.now();
+      const told = await Promise.all([
+        shop.ask("DELETE", orderAt(1)),
+        shop.ask("DELETE", orderAt(2)),
+        shop.ask("GET", LIST),
+      ]);
+      const waited = performance.now() - began;
+      for (const answer of told) expectUnavailable(answer);
+      for (const id of [1n, 2n]) expect((await shop.behind.orders.find(id))?.status).toBe("pending");
+      const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count ?? 0;
+      // Each of three requests was tried three times at most, and counts for each try that took effect.
+      expect(counted).toBeLessThanOrEqual(NOT_DONE.includes(fault) ? 0 : 9);
+      expect(waited).toBeLessThan(2 * BUDGET + 2_000);
 
-  test.each(faults)("(%s) is a 503 that lets nothing through, and serves again by itself", async (fault) => {
-    await using shop = await proxiedShop(emulator, 10);
-    shop.proxy.choose = () => fault;
-    const began = performance.now();
-    const told = await Promise.all([
-      shop.ask("DELETE", orderAt(1)),
-      shop.ask("DELETE", orderAt(2)),
-      shop.ask("GET", LIST),
-    ]);
-    const waited = performance.now() - began;
-    for (const answer of told) expectUnavailable(answer);
-    for (const id of [1n, 2n]) expect((await shop.behind.orders.find(id))?.status).toBe("pending");
-    const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count ?? 0;
-    // Each of three requests was tried three times at most, and counts for each try that took effect.
-    expect(counted).toBeLessThanOrEqual(NOT_DONE.includes(fault) ? 0 : 9);
-    expect(waited).toBeLessThan(2 * BUDGET + 2_000);
-
-    shop.proxy.choose = () => "pass";
-    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
-    expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(counted + 1);
-  });
+      shop.proxy.choose = () => "pass";
+      expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
+      expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(counted + 1);
+    },
+  );
 
   test("once the request was let in is a 503 as well, with what is left to the account", async () => {
     await using shop = await proxiedShop(emulator, 10);
@@ -66,20 +71,17 @@ describe.concurrent("an engine that does not answer as it should", () => {
 });
 
 describe.concurrent("an answer that does not arrive, of a write that was done", () => {
-  test.each(["lose", "tear", "withhold"] as const)(
-    "(%s) costs a count, and gives no 409 for one's own cancel",
-    async (fault) => {
-      await using shop = await proxiedShop(emulator, 10);
-      // Opens the minute: three silences in a row would take more than the budget.
-      expect((await shop.ask("DELETE", orderAt(2))).status).toBe(204);
-      shop.proxy.choose = (passing) => (isWrite(passing) && passing.attempt === 1 ? fault : "pass");
-      expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
-      expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
-      const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count;
-      const writes = shop.proxy.writes.get(`${shop.prefix}-accounts`);
-      expect(counted).toBe(3 + (writes?.unanswered ?? 0));
-    },
-  );
+  test.each(UNTOLD)("(%s) costs a count, and gives no 409 for one's own cancel", async (fault) => {
+    await using shop = await proxiedShop(emulator, 10);
+    // Opens the minute: three silences in a row would take more than the budget.
+    expect((await shop.ask("DELETE", orderAt(2))).status).toBe(204);
+    shop.proxy.choose = (passing) => (isWrite(passing) && passing.attempt === 1 ? fault : "pass");
+    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
+    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
+    const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count;
+    const writes = shop.proxy.writes.get(`${shop.prefix}-accounts`);
+    expect(counted).toBe(3 + (writes?.unanswered ?? 0));
+  });
 
   test("at every try leaves a caller with a 503, who learns from a 409 that it was done", async () => {
     await using shop = await proxiedShop(emulator, 10);
@@ -109,7 +111,9 @@ describe.concurrent("a list", () => {
     for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
       shop.proxy.choose = ({ continues }) => (continues ? fault : "pass");
       const { status, text, whole } = await shop.ask("GET", LIST);
-      expect({ fault, status, whole }).toEqual({ fault, status: 200, whole: false });
+      // The head may be lost with the connection; a 503 would have come whole.
+      expect([0, 200], fault).toContain(status);
+      expect({ fault, whole }).toEqual({ fault, whole: false });
       expect(text).not.toMatch(/\]$/);
     }
     shop.proxy.choose = () => "pass";
@@ -125,5 +129,4 @@ test("a store that is closed while calls are under way lets them end, one way or
   const results = await Promise.allSettled([...calls, shop.store.orders.find(1n)]);
   for (const result of results)
     if (result.status === "rejected") expect(result.reason).toBeInstanceOf(StoreUnavailableError);
-  tell("faults of DynamoDB", { "ways in which an answer failed": 9 });
 });

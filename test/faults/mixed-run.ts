@@ -37,7 +37,6 @@ export async function mixedRun(
   async function call(): Promise<void> {
     for (const path of plan) {
       const told = await ask(path === LIST ? "GET" : "DELETE", path);
-      note(tally, told);
       if (path === LIST) noteList(tally, told, orders);
       else noteCancel(tally, told, Number(path.slice(LIST.length + 1)));
       // A caller who comes back at once would spend all requests on the first fault.
@@ -62,19 +61,23 @@ function note(tally: Tally, told: Told): void {
   expectUnavailable(told);
 }
 
-function noteList(tally: Tally, { status, text, whole }: Told, orders: number): void {
-  if (status !== 200) return;
-  if (!whole) {
+function noteList(tally: Tally, told: Told, orders: number): void {
+  if (!told.whole) {
+    // Only a list that has begun is broken off, and its head may be lost with the connection.
     tally.torn++;
+    tally.admitted++;
     return;
   }
+  note(tally, told);
+  if (told.status !== 200) return;
   tally.lists++;
-  const ids = (JSON.parse(text) as { id: number }[]).map(({ id }) => id);
+  const ids = (JSON.parse(told.text) as { id: number }[]).map(({ id }) => id);
   expect(ids).toEqual(Array.from({ length: orders }, (_, id) => id));
 }
 
-function noteCancel({ cancels }: Tally, told: Told, id: number): void {
-  cancels.set(id, [...(cancels.get(id) ?? []), told]);
+function noteCancel(tally: Tally, told: Told, id: number): void {
+  note(tally, told);
+  tally.cancels.set(id, [...(tally.cancels.get(id) ?? []), told]);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Stands between a client and an engine of DynamoDB, and does to each request what it is told to. */
 import { once } from "node:events";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 /** What becomes of a request. */
@@ -52,8 +52,18 @@ export interface FaultyProxy {
 /** Starts a proxy before the engine at a port. */
 export async function startFaultyProxy(engine: number): Promise<FaultyProxy> {
   const agent = new http.Agent({ keepAlive: true });
-  const server = http.createServer((request, response) => {
+  // Node's own limit on idle connections would look like a client that gave up.
+  const server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    sent.delete(request.socket);
     void handle(request, response).catch(() => response.destroy());
+  });
+  // A client that has its answer keeps the connection; one that closes it had given up, whatever was sent by then.
+  const sent = new WeakMap<Socket, { unanswered: number }>();
+  server.on("connection", (socket) => {
+    socket.on("close", () => {
+      const writes = sent.get(socket);
+      if (writes !== undefined) writes.unanswered++;
+    });
   });
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -70,18 +80,20 @@ export async function startFaultyProxy(engine: number): Promise<FaultyProxy> {
     if (refusal !== undefined)
       return void response.writeHead(refusal.status, refusal.headers).end(refusal.body);
 
-    const sent = fault === "shorten" ? Buffer.from(JSON.stringify({ ...input, Limit: SHORT })) : body;
-    const answer = await forward(request, sent);
+    const asked = fault === "shorten" ? Buffer.from(JSON.stringify({ ...input, Limit: SHORT })) : body;
+    const answer = await forward(request, asked);
     const isWrite = /UpdateItem|PutItem/.test(operation) && answer.status === 200;
     const writes = proxy.writes.get(input.TableName) ?? { done: 0, unanswered: 0 };
     if (isWrite) proxy.writes.set(input.TableName, writes);
     if (isWrite) writes.done++;
     const arrives = fault === "pass" || fault === "shorten";
     if (isWrite && (!arrives || response.destroyed)) writes.unanswered++;
+    else if (isWrite) sent.set(request.socket, writes);
 
     if (fault === "withhold") return;
     if (fault === "lose") return void response.destroy();
-    const whole = fault === "shorten" ? emptied(answer.body, input) : answer.body;
+    const whole =
+      fault === "shorten" && proxy.had.shorten % 2 === 0 ? emptied(answer.body, input) : answer.body;
     response.writeHead(answer.status, { ...answer.headers, "content-length": whole.length });
     if (arrives) return void response.end(whole);
     response.write(whole.subarray(0, Math.floor(whole.length / 2)), () => response.destroy());
@@ -127,9 +139,9 @@ interface Input {
   readonly ExclusiveStartKey?: object;
 }
 
-/** Of the pages that go on from another one, every other is empty: the engine may give such, and none is the last. */
+/** A page that goes on from another one without any rows: the engine may give such, and it is not the last. */
 function emptied(body: Buffer, { ExclusiveStartKey: from }: Input): Buffer {
-  if (from === undefined || Math.random() < 0.5) return body;
+  if (from === undefined) return body;
   return Buffer.from(JSON.stringify({ Items: [], Count: 0, ScannedCount: 0, LastEvaluatedKey: from }));
 }
 

@@ -16,7 +16,6 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   },
 
   async "full disk"({ path, process }, moment) {
-    if (noLimitBecause() !== undefined) return;
     limitFiles(process.pid, statSync(`${path}-wal`).size);
     await moment();
     limitFiles(process.pid, "unlimited");
@@ -45,10 +44,11 @@ export async function sabotage(
   chosen: Choices,
   { recovered, stopped }: { recovered: () => Promise<unknown>; stopped: () => boolean },
 ): Promise<Record<string, number>> {
-  const done = Object.fromEntries(Object.keys(DEEDS).map((name) => [name, 0]));
+  const names = Object.keys(DEEDS).filter((name) => name !== "full disk" || noLimitBecause() === undefined);
+  const done = Object.fromEntries(names.map((name) => [name, 0]));
   let left: readonly string[] = [];
   while (!stopped()) {
-    if (left.length === 0) left = Object.keys(DEEDS);
+    if (left.length === 0) left = names;
     const name = chosen.pick(left);
     left = left.filter((other) => other !== name);
     await DEEDS[name]?.(shop, () => sleep(chosen.int(1, 150)));

@@ -4,6 +4,7 @@ import { type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
 import { expectUnavailable, LIST, orderAt, untilServed } from "./asking.ts";
 import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
 import { proxiedShop } from "./dynamodb/shop.ts";
+import { PER_MINUTE } from "./mixed-run.ts";
 import { count, tell } from "./run.ts";
 
 /** What a call of the store may take, and one request of the service, which makes two of them. */
@@ -51,10 +52,14 @@ describe.concurrent("an engine that does not answer as it should", () => {
 
   test("once the request was let in is a 503 as well, with what is left to the account", async () => {
     await using shop = await proxiedShop(emulator, 10);
-    shop.proxy.choose = ({ table }) => (table.endsWith("orders") ? "throttle" : "pass");
-    const told = await shop.ask("DELETE", orderAt(1));
-    expectUnavailable(told);
-    expect(told.headers.get("x-ratelimit-remaining")).toBe("59999");
+    let remaining = PER_MINUTE;
+    for (const fault of ["throttle", "garble", "garble"] as const) {
+      shop.proxy.choose = ({ table }) => (table.endsWith("orders") ? fault : "pass");
+      for (const told of [await shop.ask("DELETE", orderAt(1)), await shop.ask("GET", LIST)]) {
+        expectUnavailable(told);
+        expect(told.headers.get("x-ratelimit-remaining")).toBe(`${--remaining}`);
+      }
+    }
     expect((await shop.behind.orders.find(1n))?.status).toBe("pending");
   });
 

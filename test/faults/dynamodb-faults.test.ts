@@ -98,6 +98,27 @@ describe.concurrent("an answer that does not arrive, of a write that was done", 
   });
 });
 
+test("an answer to a refusal that is lost may bring the ban earlier by as many, and never later", async () => {
+  await using shop = await proxiedShop(emulator, 1);
+  const { store, behind, key, proxy } = shop;
+  const at = Date.UTC(2026, 10, 20, 12);
+  await behind.accounts.change("shop", ({ id, keys }) => ({ id, keys, terms: { plan: "free" } }));
+  for (let request = 0; request < 60; request++) await behind.accounts.admit(key, at);
+  let refusals = 0;
+  proxy.choose = (passing) =>
+    isWrite(passing) && refusals % 3 === 0 && passing.attempt === 1 ? "lose" : "pass";
+  for (;;) {
+    const told = await store.accounts.admit(key, at);
+    expect(told.outcome).toBe("refused");
+    if (told.outcome === "refused" && told.code === "api_key_banned") break;
+    refusals++;
+  }
+  const { unanswered } = proxy.writes.get(`${shop.prefix}-accounts`) ?? { unanswered: 0 };
+  expect(unanswered).toBeGreaterThan(0);
+  expect(refusals).toBeLessThanOrEqual(20);
+  expect(refusals).toBeGreaterThanOrEqual(20 - unanswered);
+});
+
 describe.concurrent("a list", () => {
   const ORDERS = 2_500;
   const ALL = Array.from({ length: ORDERS }, (_, id) => id);

@@ -47,7 +47,11 @@ export async function servedShop(orders: number): Promise<ServedShop> {
   const path = join(folder, "orders.db");
   const key = await filledDatabase(path, orders);
   const child = fork(new URL("server.ts", import.meta.url), [path, `${NOW}`]);
-  const [url] = (await once(child, "message")) as [string];
+  const [url] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [string];
+  if (child.exitCode !== null) {
+    rmSync(folder, { recursive: true });
+    throw new Error(`The service ended with ${child.exitCode}.`);
+  }
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");

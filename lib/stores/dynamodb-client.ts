@@ -7,8 +7,10 @@ export const BUDGET = 4_000;
 
 /**
  * Makes a client from the environment, as every AWS tool reads it. A try ends after 1.5 seconds and there are three
- * at most, with full jitter between them. A write whose answer was lost is thereby sent again: an admitted request is
- * counted once more for each such answer, and none is ever admitted without being counted.
+ * at most, with full jitter between them. A write whose answer was lost is thereby sent again: a request is counted
+ * once more for each such answer, and none is ever admitted without being counted; a refusal likewise, so that a ban
+ * may come that much earlier. A request that ends without any answer is a 503 that may have counted, and a cancel may
+ * have been done: asked again, it is told `order_already_cancelled`.
  */
 export function createClient(): DynamoDBClient {
   const client = new DynamoDBClient({
@@ -47,7 +49,6 @@ const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set([
   "ConditionalCheckFailedException",
   "ResourceInUseException",
   "SerializationException",
-  "TypeError",
   "ValidationException",
 ]);
 

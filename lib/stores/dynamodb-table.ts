@@ -7,6 +7,7 @@ import {
   ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
+import { StoreUnavailableError } from "../errors.ts";
 import { ask } from "./dynamodb-client.ts";
 import { takeItems } from "./dynamodb-raw-items.ts";
 
@@ -106,8 +107,10 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        const { Attributes } = await ask(() => client.send(command, { abortSignal }));
-        return { done: true, before: Attributes, repeated: false };
+        const { Attributes: before } = await ask(() => client.send(command, { abortSignal }));
+        // Every condition asks for an item that is there, so an answer without it is not the engine's.
+        if (before === undefined) throw new StoreUnavailableError("DynamoDB's answer is not whole.");
+        return { done: true, before, repeated: false };
       } catch (error) {
         return refused(error, key, abortSignal);
       }

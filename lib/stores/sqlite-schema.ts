@@ -40,10 +40,12 @@ const MIGRATIONS: readonly string[] = [
 
 /**
  * Brings a database to the present version, step by step, each in one transaction. One that is not ours, or that
- * a newer version wrote, is refused and not touched.
+ * a newer version wrote, is refused and not touched; with `existing`, so is an empty one.
  */
-export function migrate(db: DatabaseSync): void {
-  if (versionOf(db) < MIGRATIONS.length) {
+export function migrate(db: DatabaseSync, { existing = false } = {}): void {
+  const version = versionOf(db);
+  if (version === 0 && existing) throw new StoreUnavailableError("The database is empty.");
+  if (version < MIGRATIONS.length) {
     db.exec("BEGIN IMMEDIATE");
     try {
       // Another process may have done it while this one waited for the lock.
@@ -57,6 +59,21 @@ export function migrate(db: DatabaseSync): void {
       throw error;
     }
   }
+}
+
+/**
+ * Makes a check for every transaction: a newer program may migrate a database that this one is serving, and nothing
+ * must be written to a schema that is not known. Waiting helps where the newer program is what answers then.
+ */
+export function versionCheck(db: DatabaseSync): () => void {
+  const read = db.prepare("PRAGMA user_version");
+  read.setReturnArrays(true);
+  return () => {
+    const [version] = read.get() as unknown as readonly [number];
+    if (version === MIGRATIONS.length) return;
+    const cause = new NewerSchemaError(`The database has schema version ${version} now.`);
+    throw new StoreUnavailableError("The database was migrated by another program.", { cause });
+  };
 }
 
 function versionOf(db: DatabaseSync): number {

@@ -5,13 +5,17 @@
  * const { orders, accounts, close } = createSqliteStore({ path: ".data/store-orders.db" });
  * ```
  *
- * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`).
+ * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). A file that is
+ * locked for long, full, damaged, moved, replaced or migrated by a newer program makes calls reject, with nothing done;
+ * once it is in order again they resolve, with no restart.
  *
  * @module store-orders/sqlite
  */
 import { sqliteAccounts } from "./sqlite-accounts.ts";
 import { openConnection } from "./sqlite-connection.ts";
+import { translated } from "./sqlite-errors.ts";
 import { sqliteOrders } from "./sqlite-orders.ts";
+import { type OpenedStore, reopening } from "./sqlite-reopening.ts";
 import type { Store } from "./store.ts";
 
 /**
@@ -19,6 +23,15 @@ import type { Store } from "./store.ts";
  * `NewerSchemaError` where a newer version wrote it.
  */
 export function createSqliteStore({ path }: { readonly path: string }): Store {
-  const connection = openConnection(path);
-  return { orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), close: connection.close };
+  const open = (options?: { existing: boolean }): OpenedStore => {
+    const connection = openConnection(path, options);
+    const { db, file, close } = connection;
+    try {
+      return { orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), file, close };
+    } catch (error) {
+      db.close();
+      throw translated(error);
+    }
+  };
+  return reopening(open(), () => open({ existing: true }));
 }

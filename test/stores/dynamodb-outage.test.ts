@@ -1,7 +1,4 @@
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import http from "node:http";
-import net, { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -9,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import type { Store } from "../../lib/stores/store.ts";
+import { type FaultyProxy, startFaultyProxy } from "../faults/dynamodb/faulty-proxy.ts";
 import { EMULATED, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -21,12 +19,6 @@ function pointTo(port: number): void {
   vi.stubEnv("AWS_REGION", EMULATED.region);
   vi.stubEnv("AWS_ACCESS_KEY_ID", EMULATED.credentials.accessKeyId);
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", EMULATED.credentials.secretAccessKey);
-}
-
-async function listen(server: net.Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
 }
 
 afterEach(() => vi.unstubAllEnvs());
@@ -71,8 +63,9 @@ describe("an engine that does not do its part", () => {
   });
 
   test("that accepts and never answers is unavailable within the budget", async () => {
-    const silent = net.createServer((socket) => socket.resume());
-    pointTo(await listen(silent));
+    const silent = await startFaultyProxy(0);
+    silent.choose = () => "hang";
+    pointTo(silent.port);
     const store = createDynamodbStore({ prefix: "silent" });
     // The budget holds with a client whose own patience is endless, too.
     const patient = new DynamoDBClient();
@@ -90,20 +83,13 @@ describe("an engine that does not do its part", () => {
     expect(performance.now() - began).toBeLessThan(BUDGET + 2_000);
     await store.close();
     patient.destroy();
-    silent.close();
+    await silent.close();
   });
 
   test("that throttles is tried again, then unavailable with the reason as its cause", async () => {
-    let calls = 0;
-    const throttling = http.createServer((request, response) => {
-      calls++;
-      request.resume().on("end", () => {
-        response.writeHead(400, { "content-type": "application/x-amz-json-1.0" });
-        const type = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
-        response.end(JSON.stringify({ __type: type, message: "Slow down." }));
-      });
-    });
-    pointTo(await listen(throttling));
+    const throttling = await startFaultyProxy(0);
+    throttling.choose = () => "throttle";
+    pointTo(throttling.port);
     const store = createDynamodbStore({ prefix: "throttled" });
     const error = await store.accounts.admit(KEY, AT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailableError);
@@ -111,9 +97,9 @@ describe("an engine that does not do its part", () => {
       retryable: true,
       cause: { name: "ProvisionedThroughputExceededException" },
     });
-    expect(calls).toBe(3);
+    expect(throttling.had.throttle).toBe(3);
     await store.close();
-    throttling.close();
+    await throttling.close();
   });
 
   test("that has no such tables is unavailable", async () => {
@@ -131,40 +117,27 @@ describe("an engine that does not do its part", () => {
 
 describe("an answer that is lost", () => {
   let emulator: Emulator;
-  let lossy: http.Server;
+  let lossy: FaultyProxy;
   let store: Store;
-  let broken = 0;
   beforeAll(async () => {
     emulator = await startEmulator("all-old");
-    // Passes every write on, and breaks the connection instead of its first answer.
-    lossy = http.createServer((request, response) => {
-      const { headers, method = "POST", url = "/" } = request;
-      const isWrite = /UpdateItem|PutItem/.test(String(headers["x-amz-target"]));
-      const lose = isWrite && String(headers["amz-sdk-request"]).startsWith("attempt=1");
-      const onward = http.request(emulator.endpoint, { method, path: url, headers }, (answer) => {
-        if (lose) {
-          broken++;
-          answer.resume().on("end", () => response.destroy());
-          return;
-        }
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      });
-      request.pipe(onward);
-    });
+    lossy = await startFaultyProxy(emulator.port);
+    // The first answer to every write is lost.
+    lossy.choose = ({ operation, attempt }) =>
+      /UpdateItem|PutItem/.test(operation) && attempt === 1 ? "lose" : "pass";
     pointTo(emulator.port);
     await createDynamodbTables({ prefix: "lossy" });
-    pointTo(await listen(lossy));
+    pointTo(lossy.port);
     store = createDynamodbStore({ prefix: "lossy" });
     await store.orders.find(0n);
   });
   afterAll(async () => {
     await store.close();
-    lossy.close();
+    await lossy.close();
     await emulator.stop();
   });
   beforeEach(() => {
-    broken = 0;
+    lossy.had.lose = 0;
   });
 
   test("does not make an order or a move of it look like somebody else's", async () => {
@@ -176,7 +149,7 @@ describe("an answer that is lost", () => {
       order: { status: "cancelled" },
     });
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ moved: true, order: { status: "shipped" } });
-    expect(broken).toBe(4);
+    expect(lossy.had.lose).toBe(4);
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ refused: "order_already_shipped" });
   });
 
@@ -187,7 +160,7 @@ describe("an answer that is lost", () => {
     expect(await accounts.create(settings)).toBe(false);
     const changed = await accounts.change("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
     expect(changed).toMatchObject({ terms: { plan: "pro" } });
-    expect(broken).toBe(3);
+    expect(lossy.had.lose).toBe(3);
   });
 
   test("counts an admitted request once more, and admits none for nothing", async () => {

@@ -119,10 +119,9 @@ describe("a database file", () => {
     await store.close();
   });
 
-  test("of a newer version is refused, and not touched", () => {
+  test("of a newer version is refused, and not touched", async () => {
     const path = newPath();
-    const store = createSqliteStore({ path });
-    void store.close();
+    await createSqliteStore({ path }).close();
     const raw = new DatabaseSync(path);
     raw.exec("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE");
     raw.close();

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StoreUnavailableError } from "../../lib/errors.ts";
+import { type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { expectUnavailable, LIST, orderAt, untilServed } from "./asking.ts";
+import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
+import { proxiedShop } from "./dynamodb/shop.ts";
+import { PER_MINUTE } from "./mixed-run.ts";
+import { count, tell } from "./run.ts";
+
+/** What a call of the store may take, and one request of the service, which makes two of them. */
+const BUDGET = 4_000;
+
+const NOT_DONE: readonly Fault[] = ["throttle", "error", "garble", "cut", "hang"];
+const UNTOLD: readonly Fault[] = ["lose", "tear", "withhold"];
+
+let emulator: Emulator;
+beforeAll(async () => {
+  emulator = await startEmulator("all-old");
+});
+afterAll(async () => {
+  await emulator.stop();
+  tell("faults of DynamoDB", { "kinds of fault, each by itself": NOT_DONE.length + UNTOLD.length });
+});
+
+const isWrite = ({ operation }: Passing) => operation === "UpdateItem";
+
+describe.concurrent("an engine that does not answer as it should", () => {
+  test.each([...NOT_DONE, ...UNTOLD])(
+    "(%s) is a 503 that lets nothing through, and serves again by itself",
+    async (fault) => {
+      await using shop = await proxiedShop(emulator, 10);
+      shop.proxy.choose = () => fault;
+      const began = performance.now();
+      const told = await Promise.all([
+        shop.ask("DELETE", orderAt(1)),
+        shop.ask("DELETE", orderAt(2)),
+        shop.ask("GET", LIST),
+      ]);
+      const waited = performance.now() - began;
+      for (const answer of told) expectUnavailable(answer);
+      for (const id of [1n, 2n]) expect((await shop.behind.orders.find(id))?.status).toBe("pending");
+      const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count ?? 0;
+      // Each of three requests was tried three times at most, and counts for each try that took effect.
+      expect(counted).toBeLessThanOrEqual(NOT_DONE.includes(fault) ? 0 : 9);
+      expect(waited).toBeLessThan(2 * BUDGET + 2_000);
+
+      shop.proxy.choose = () => "pass";
+      expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
+      expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(counted + 1);
+    },
+  );
+
+  test("once the request was let in is a 503 as well, with what is left to the account", async () => {
+    await using shop = await proxiedShop(emulator, 10);
+    let remaining = PER_MINUTE;
+    for (const fault of ["throttle", "garble", "garble"] as const) {
+      shop.proxy.choose = ({ table }) => (table.endsWith("orders") ? fault : "pass");
+      for (const told of [await shop.ask("DELETE", orderAt(1)), await shop.ask("GET", LIST)]) {
+        expectUnavailable(told);
+        expect(told.headers.get("x-ratelimit-remaining")).toBe(`${--remaining}`);
+      }
+    }
+    expect((await shop.behind.orders.find(1n))?.status).toBe("pending");
+  });
+
+  test("for hundreds of requests at once holds no later one up", async () => {
+    const width = count({ short: 100, full: 300 });
+    await using shop = await proxiedShop(emulator, 10);
+    shop.proxy.choose = () => "hang";
+    const told = await Promise.all(Array.from({ length: width }, () => shop.ask("DELETE", orderAt(1))));
+    for (const answer of told) expectUnavailable(answer);
+    shop.proxy.choose = () => "pass";
+    expect((await untilServed(() => shop.ask("DELETE", orderAt(1)))).status).toBe(204);
+    expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(1);
+  });
+});
+
+describe.concurrent("an answer that does not arrive, of a write that was done", () => {
+  test.each(UNTOLD)("(%s) costs a count, and gives no 409 for one's own cancel", async (fault) => {
+    await using shop = await proxiedShop(emulator, 10);
+    // Opens the minute: three silences in a row would take more than the budget.
+    expect((await shop.ask("DELETE", orderAt(2))).status).toBe(204);
+    shop.proxy.choose = (passing) => (isWrite(passing) && passing.attempt === 1 ? fault : "pass");
+    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
+    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
+    const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count;
+    const writes = shop.proxy.writes.get(`${shop.prefix}-accounts`);
+    expect(counted).toBe(3 + (writes?.unanswered ?? 0));
+  });
+
+  test("at every try leaves a caller with a 503, who learns from a 409 that it was done", async () => {
+    await using shop = await proxiedShop(emulator, 10);
+    shop.proxy.choose = (passing) => (isWrite(passing) && passing.table.endsWith("orders") ? "lose" : "pass");
+    expectUnavailable(await shop.ask("DELETE", orderAt(1)));
+    shop.proxy.choose = () => "pass";
+    expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
+    expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(2);
+  });
+});
+
+test("an answer to a refusal that is lost may bring the ban earlier by as many, and never later", async () => {
+  await using shop = await proxiedShop(emulator, 1);
+  const { store, behind, key, proxy } = shop;
+  const at = Date.UTC(2026, 10, 20, 12);
+  await behind.accounts.change("shop", ({ id, keys }) => ({ id, keys, terms: { plan: "free" } }));
+  for (let request = 0; request < 60; request++) await behind.accounts.admit(key, at);
+  let refusals = 0;
+  proxy.choose = (passing) =>
+    isWrite(passing) && refusals % 3 === 0 && passing.attempt === 1 ? "lose" : "pass";
+  for (;;) {
+    const told = await store.accounts.admit(key, at);
+    expect(told.outcome).toBe("refused");
+    if (told.outcome === "refused" && told.code === "api_key_banned") break;
+    refusals++;
+  }
+  const { unanswered } = proxy.writes.get(`${shop.prefix}-accounts`) ?? { unanswered: 0 };
+  expect(unanswered).toBeGreaterThan(0);
+  expect(refusals).toBeLessThanOrEqual(20);
+  expect(refusals).toBeGreaterThanOrEqual(20 - unanswered);
+});
+
+describe.concurrent("a list", () => {
+  const ORDERS = 2_500;
+  const ALL = Array.from({ length: ORDERS }, (_, id) => id);
+
+  test("in short and empty pages is whole all the same", async () => {
+    await using shop = await proxiedShop(emulator, 300);
+    shop.proxy.choose = ({ operation }) => (operation === "Query" ? "shorten" : "pass");
+    const { status, text } = await shop.ask("GET", LIST);
+    expect(status).toBe(200);
+    expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL.slice(0, 300));
+    expect(shop.proxy.had.shorten).toBeGreaterThan(16);
+  });
+
+  test("that fails midway breaks off, and is never closed as if it were whole", async () => {
+    await using shop = await proxiedShop(emulator, ORDERS);
+    for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
+      shop.proxy.choose = ({ continues }) => (continues ? fault : "pass");
+      const { status, text, whole } = await shop.ask("GET", LIST);
+      // The head may be lost with the connection; a 503 would have come whole.
+      expect([0, 200], fault).toContain(status);
+      expect({ fault, whole }).toEqual({ fault, whole: false });
+      expect(text).not.toMatch(/\]$/);
+    }
+    shop.proxy.choose = () => "pass";
+    const { text } = await shop.ask("GET", LIST);
+    expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL);
+  });
+});
+
+test("a store that is closed while calls are under way lets them end, one way or the other", async () => {
+  await using shop = await proxiedShop(emulator, 10);
+  const calls = Array.from({ length: 20 }, () => shop.store.accounts.admit(shop.key, Date.UTC(2026, 10, 20)));
+  await shop.store.close();
+  const results = await Promise.allSettled([...calls, shop.store.orders.find(1n)]);
+  for (const result of results)
+    if (result.status === "rejected") expect(result.reason).toBeInstanceOf(StoreUnavailableError);
+});

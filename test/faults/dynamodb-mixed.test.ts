@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { startEmulator } from "../stores/dynamodb/emulator.ts";
+import { orderAt } from "./asking.ts";
+import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
+import { proxiedShop } from "./dynamodb/shop.ts";
+import { mixedRun, reconcile } from "./mixed-run.ts";
+import { type Choices, choices, count, tell } from "./run.ts";
+
+/** How often a request has a fault, in a thousand; a page that is short is nothing to fail on. */
+const RATES: readonly (readonly [Fault, number])[] = [
+  ["throttle", 30],
+  ["error", 20],
+  ["garble", 3],
+  ["cut", 20],
+  ["lose", 40],
+  ["tear", 20],
+  ["hang", 3],
+  ["withhold", 3],
+];
+
+function anyFault(chosen: Choices): (passing: Passing) => Fault {
+  return ({ operation }) => {
+    let drawn = chosen.int(0, 999);
+    for (const [fault, rate] of RATES) {
+      drawn -= rate;
+      if (drawn < 0) return fault;
+    }
+    return operation === "Query" ? "shorten" : "pass";
+  };
+}
+
+test("a run under faults of every kind adds up: each 204 is one cancelled order, and nobody came in uncounted", async () => {
+  const sizes = { orders: count({ short: 100, full: 1_000 }), requests: count({ short: 250, full: 2_000 }) };
+  const chosen = choices("faults of DynamoDB");
+  const emulator = await startEmulator("all-old");
+  {
+    await using shop = await proxiedShop(emulator, sizes.orders);
+    shop.proxy.choose = anyFault(chosen);
+    const tally = await mixedRun(shop.ask, chosen, { ...sizes, width: 24 });
+    shop.proxy.choose = () => "pass";
+
+    const figures = await reconcile(shop.behind, tally, sizes.orders);
+    const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count ?? 0;
+    const { done, unanswered } = shop.proxy.writes.get(`${shop.prefix}-accounts`) ?? {
+      done: 0,
+      unanswered: 0,
+    };
+    expect(counted, "each write of the admission counts once").toBe(done);
+    expect(counted).toBeGreaterThanOrEqual(tally.admitted);
+    expect(counted).toBeLessThanOrEqual(tally.admitted + unanswered);
+    expect((await shop.ask("DELETE", orderAt(0))).status, "serves on").toBeLessThan(500);
+
+    const { pass, shorten, ...faults } = shop.proxy.had;
+    tell("faults of DynamoDB", {
+      "requests under faults": sizes.requests,
+      "faults put in": Object.values(faults).reduce((sum, had) => sum + had, 0),
+      "answered 503": tally.unavailable,
+      "lists whole / broken off": `${tally.lists} / ${tally.torn}`,
+      "orders cancelled": figures.cancelled,
+      "of these by a request that was told 503": figures.unanswered,
+      "admitted and told so / counted / answers lost": `${tally.admitted} / ${counted} / ${unanswered}`,
+    });
+  }
+  await emulator.stop();
+});

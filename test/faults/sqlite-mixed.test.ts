@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { orderAt, untilServed } from "./asking.ts";
+import { mixedRun, reconcile, wasAdmitted } from "./mixed-run.ts";
+import { choices, count, tell } from "./run.ts";
+import { sabotage } from "./sqlite/saboteur.ts";
+import { servedShop } from "./sqlite/shop.ts";
+
+test("a run on a file to which everything happens adds up: each 204 is one cancelled order, and each count one request", async () => {
+  const sizes = { orders: count({ short: 200, full: 1_000 }), requests: count({ short: 600, full: 8_000 }) };
+  const chosen = choices("faults of a SQLite file");
+  await using shop = await servedShop(sizes.orders);
+  let over = false;
+  let others = 0;
+  const askAnother = async () => {
+    const told = await shop.ask("DELETE", orderAt(-1));
+    if (wasAdmitted(told)) others++;
+    return told;
+  };
+  const deeds = sabotage(shop, choices("deeds"), {
+    recovered: () => untilServed(askAnother),
+    stopped: () => over,
+  });
+  const running = mixedRun(shop.ask, chosen, { ...sizes, width: 16 }).finally(() => {
+    over = true;
+  });
+  const [tally, done] = await Promise.all([running, deeds]);
+  expect((await untilServed(askAnother)).status, "serves on").toBe(404);
+
+  await shop.inspect(async (store) => {
+    const figures = await reconcile(store, tally, sizes.orders);
+    const counted = (await store.accounts.find("shop"))?.usage.minute.count ?? 0;
+    // No answer is lost between the file and its process: who was not told of a count was not counted.
+    expect(counted).toBe(tally.admitted + others);
+    tell("faults of a SQLite file", {
+      "requests under faults": sizes.requests,
+      "faults put in": Object.values(done).reduce((sum, times) => sum + times, 0),
+      "answered 503": tally.unavailable,
+      "lists whole / broken off": `${tally.lists} / ${tally.torn}`,
+      "orders cancelled": figures.cancelled,
+      "of these by a request that was told 503": figures.unanswered,
+      "admitted and told so / counted": `${tally.admitted + others} / ${counted}`,
+    });
+  });
+});

@@ -1,0 +1,19 @@
+/**
+ * The service over one SQLite file, as `serve` puts it together but with a clock that stands still: `server.ts PATH
+ * NOW`. Sends its address to the parent once it listens, and ends with the parent.
+ */
+import { rememberRefusals } from "../../../lib/accounts/refusal-memory.ts";
+import { createHandler } from "../../../lib/http/handler.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/runtimes/node.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
+
+const [path = "", now = "0"] = process.argv.slice(2);
+const { orders, accounts } = createSqliteStore({ path });
+const handler = createHandler({
+  store: { orders, accounts: rememberRefusals(accounts) },
+  clock: () => Number(now),
+  Response: NodeResponse,
+});
+const server = await startNodeServer({ handler, port: 0 });
+process.on("disconnect", () => process.exit());
+process.send?.(server.url);

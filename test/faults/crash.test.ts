@@ -22,7 +22,7 @@ test("kill -9 under cancels, shipments, imports and new keys: the acknowledged i
     meter: openMeter(),
     accounts: new Set(),
     keys: new Set(),
-    bans: new Set(),
+    bans: new Map(),
     counts: { cancelled: 0, shipped: 0, imported: 0 },
   };
   const key = await openAccount(path, "shop", 60_000);
@@ -39,7 +39,7 @@ test("kill -9 under cancels, shipments, imports and new keys: the acknowledged i
   const server = await startServer(cli, path);
   using caller = httpCaller(server.url);
   for (const shown of evidence.keys) expect((await caller.cancel(NOBODY, shown))?.status).toBe(404);
-  for (const banned of evidence.bans) {
+  for (const banned of evidence.bans.keys()) {
     expect((await caller.cancel(NOBODY, banned))?.code).toBe("api_key_banned");
   }
   server.kill();

@@ -14,8 +14,8 @@ export interface Evidence {
   readonly accounts: Set<string>;
   /** Keys that were shown. */
   readonly keys: Set<string>;
-  /** Keys that were told to be banned. */
-  readonly bans: Set<string>;
+  /** Keys that were told to be banned, and until which second. */
+  readonly bans: Map<string, number>;
   /** How many changes were acknowledged. */
   readonly counts: { cancelled: number; shipped: number; imported: number };
 }
@@ -77,11 +77,13 @@ async function accountsAmiss(store: Store, { accounts, keys, bans }: Evidence): 
     for (const key of account?.keys ?? []) if (isLiving(key, Date.now())) kept.add(key.hash);
   }
   for (const key of keys) if (!kept.has(hashKey(key))) objections.push("a key that was shown does not live");
-  for (const key of bans) {
-    const parsed = parseKey(key);
-    const decided = parsed && (await store.accounts.admit(parsed, Date.now()));
-    const holds = decided?.outcome === "refused" && decided.code === "api_key_banned";
-    if (!holds) objections.push("a ban that was told does not hold");
+  for (const [key, until] of bans) {
+    const { accountId = "", hash } = parseKey(key) ?? {};
+    const account = await store.accounts.find(accountId);
+    const id = account?.keys.find((known) => known.hash === hash)?.id ?? "";
+    const kept = account?.penalties[id]?.bannedUntil ?? 0;
+    if (Math.ceil(kept / 1_000) < until)
+      objections.push(`a ban until ${until} that was told is until ${kept}`);
   }
   return objections;
 }

@@ -131,7 +131,7 @@ async function flooding(caller: Caller, key: string, { bans }: Evidence): Promis
     const answer = await caller.cancel(NOBODY, key);
     if (answer === undefined) return;
     if (answer.code === "api_key_banned") {
-      bans.add(key);
+      bans.set(key, Number(answer.headers["x-ratelimit-reset"]));
       return;
     }
   }

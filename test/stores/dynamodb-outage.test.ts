@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { EMULATED, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY = { accountId: "shop", hash: "1".repeat(64) };
@@ -134,9 +134,10 @@ describe("an answer that is lost", () => {
   let lossy: http.Server;
   let store: Store;
   let broken = 0;
+  let meanwhile: (() => Promise<unknown>) | undefined;
   beforeAll(async () => {
     emulator = await startEmulator("all-old");
-    // Passes every write on, and breaks the connection instead of its first answer.
+    // Passes every write on, and breaks the connection instead of its first answer, after what happens meanwhile.
     lossy = http.createServer((request, response) => {
       const { headers, method = "POST", url = "/" } = request;
       const isWrite = /UpdateItem|PutItem/.test(String(headers["x-amz-target"]));
@@ -144,7 +145,10 @@ describe("an answer that is lost", () => {
       const onward = http.request(emulator.endpoint, { method, path: url, headers }, (answer) => {
         if (lose) {
           broken++;
-          answer.resume().on("end", () => response.destroy());
+          answer.resume().on("end", async () => {
+            await meanwhile?.();
+            response.destroy();
+          });
           return;
         }
         response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -165,6 +169,7 @@ describe("an answer that is lost", () => {
   });
   beforeEach(() => {
     broken = 0;
+    meanwhile = undefined;
   });
 
   test("does not make an order or a move of it look like somebody else's", async () => {
@@ -178,6 +183,23 @@ describe("an answer that is lost", () => {
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ moved: true, order: { status: "shipped" } });
     expect(broken).toBe(4);
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ refused: "order_already_shipped" });
+  });
+
+  test("does not make a shipment look like somebody else's where it was fulfilled meanwhile", async () => {
+    await store.orders.place([{ record: { id: 3n }, status: "pending" }]);
+    const client = clientFor(emulator.endpoint);
+    const other = createDynamodbStore({ prefix: "lossy", client });
+    meanwhile = () => other.orders.apply(3n, "fulfil", AT);
+    const shipDate = new Date(AT).toISOString();
+    expect(await store.orders.apply(3n, "ship", AT)).toEqual({
+      moved: true,
+      order: { record: { id: 3n, shipDate }, status: "shipped" },
+    });
+    expect(await other.orders.find(3n)).toEqual({
+      record: { id: 3n, shipDate, complete: true },
+      status: "shipped",
+    });
+    client.destroy();
   });
 
   test("does not make an account look taken, nor a change of it lost", async () => {

@@ -12,7 +12,11 @@ import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
 import { startProcesses } from "./linearizability/processes.ts";
 import { choices, count, tell } from "./run.ts";
 
-const HISTORIES = { sqlite: count({ short: 10, full: 300 }), dynamodb: count({ short: 4, full: 100 }) };
+const HISTORIES = {
+  sqlite: count({ short: 10, full: 200 }),
+  "all-old": count({ short: 4, full: 100 }),
+  "as-is": count({ short: 3, full: 50 }),
+};
 /** A broken store that is not caught within so many histories is not caught at all. */
 const MOST_UNTIL_CAUGHT = 60;
 
@@ -66,8 +70,8 @@ describe("DynamoDB: what several processes do at once is what they could have do
       const store = createDynamodbStore({ prefix: "shop", client });
       const worker = ["dynamodb", emulator.endpoint, "shop"];
       await expectLinearizable(`DynamoDB, ${oldItems}`, store, worker, {
-        histories: HISTORIES.dynamodb,
-        losses: 0.03,
+        histories: HISTORIES[oldItems],
+        losses: 0.1,
       });
     } finally {
       client.destroy();

@@ -5,6 +5,7 @@ import { DAY, MINUTE, NO_USAGE } from "../../../lib/plans/windows.ts";
 import type { Choices } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
 import type { Call } from "./calls.ts";
+import type { Loss } from "./lossy-store.ts";
 import type { Kill, Plan } from "./processes.ts";
 import type { Planned } from "./worker-process.ts";
 
@@ -13,6 +14,8 @@ const LANES = 3;
 const CALLS = 4;
 const ORDERS = 3;
 const EVENTS: readonly OrderEvent[] = ["cancel", "ship", "fulfil"];
+/** What is sent again counts an admitted request once more, as the store says: the last of these is for orders. */
+const LOSSES: readonly Loss[] = ["request", "answer", "answer, sent again"];
 
 /** The first instant of a minute and of a day. */
 const AT = Date.UTC(2026, 10, 20);
@@ -66,7 +69,8 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
 
   function planned(): Planned {
     const call = random.chance(0.55) ? ofAccount() : ofOrder();
-    return random.chance(losses) ? { call, loss: random.pick(["request", "answer"] as const) } : { call };
+    if (!random.chance(losses)) return { call };
+    return { call, loss: random.pick("order" in call ? LOSSES : LOSSES.slice(0, 2)) };
   }
 
   const times = <T>(length: number, make: () => T) => Array.from({ length }, make);

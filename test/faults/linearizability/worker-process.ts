@@ -10,12 +10,12 @@ import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { BROKEN } from "./broken-stores.ts";
 import { type Answer, type Call, make } from "./calls.ts";
-import { createLossyStore, losing } from "./lossy-store.ts";
+import { createLossyStore, type Loss, losing } from "./lossy-store.ts";
 
 /** A call, and what of it is lost on the way, if anything. */
 export interface Planned {
   readonly call: Call;
-  readonly loss?: "request" | "answer";
+  readonly loss?: Loss;
 }
 
 /** What a process tells: that a call begins, before it does, and what it was answered, if it was. */

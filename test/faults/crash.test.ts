@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { commandLine } from "../cli/command-line.ts";
-import { aftermath, type Evidence } from "./crash/aftermath.ts";
+import { aftermath } from "./crash/aftermath.ts";
+import { openEvidence } from "./crash/evidence.ts";
 import { httpCaller } from "./crash/http-caller.ts";
-import { openLedger } from "./crash/ledger.ts";
-import { openMeter } from "./crash/meter.ts";
 import { NOBODY, runRound } from "./crash/round.ts";
 import { openAccount } from "./crash/stage.ts";
 import { startServer } from "./crash/victims.ts";
@@ -17,14 +16,7 @@ afterAll(() => cli[Symbol.dispose]());
 
 test("kill -9 under cancels, shipments, imports and new keys: the acknowledged is there, the rest wholly or not", async () => {
   const path = join(cli.folder, "crash.db");
-  const evidence: Evidence = {
-    ledger: openLedger(),
-    meter: openMeter(),
-    accounts: new Set(),
-    keys: new Set(),
-    bans: new Map(),
-    counts: { cancelled: 0, shipped: 0, imported: 0 },
-  };
+  const evidence = openEvidence();
   const key = await openAccount(path, "shop", 60_000);
   const scene = { cli, path, key, evidence, random: choices("crash") };
   let killed = 0;

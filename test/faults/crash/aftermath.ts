@@ -3,22 +3,8 @@ import { isLiving } from "../../../lib/accounts/account.ts";
 import { hashKey, parseKey } from "../../../lib/accounts/api-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
 import type { Store } from "../../../lib/stores/store.ts";
+import type { Evidence } from "./evidence.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Meter } from "./meter.ts";
-
-/** All that was acknowledged to somebody. */
-export interface Evidence {
-  readonly ledger: Ledger;
-  /** Of the account that cancels. */
-  readonly meter: Meter;
-  readonly accounts: Set<string>;
-  /** Keys that were shown. */
-  readonly keys: Set<string>;
-  /** Keys that were told to be banned, and until which second. */
-  readonly bans: Map<string, number>;
-  /** How many changes were acknowledged. */
-  readonly counts: { cancelled: number; shipped: number; imported: number };
-}
 
 /** Looks at a database after a crash, and tells everything that is not as it was acknowledged; orders from one on. */
 export async function aftermath(

@@ -1,7 +1,7 @@
 import { toLine } from "../../../lib/orders/order.ts";
 import type { CommandLine } from "../../cli/command-line.ts";
 import type { Choices } from "../run.ts";
-import type { Evidence } from "./aftermath.ts";
+import { createListener, type Evidence } from "./evidence.ts";
 import { createFuses } from "./fuses.ts";
 import { type Caller, httpCaller } from "./http-caller.ts";
 import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./stage.ts";
@@ -25,72 +25,40 @@ export interface Scene {
   readonly random: Choices;
 }
 
-/** Lets a server and three others work on one database, and kills them; tells how many were killed. */
+/** Lets a server and several others work on one database, and kills them; tells how many were killed. */
 export async function runRound(name: string, firstOrder: bigint, scene: Scene): Promise<number> {
   const { cli, path, evidence, random } = scene;
-  const { ledger } = evidence;
   const orders = idsFrom(firstOrder, PENDING);
   const lines = idsFrom(firstOrder + BigInt(PENDING), LINES);
-  await placeOrders(path, orders.map(pendingOrder), ledger);
-  for (const id of lines) ledger.handedOver(importedOrder(id));
-  const ndjson = lines.map((id) => `${toLine(importedOrder(id))}\n`).join("");
+  await placeOrders(path, orders.map(pendingOrder), evidence.ledger);
   const [early, late] = [
     await openAccount(path, `${name}-early`, 1),
     await openAccount(path, `${name}-late`, 1),
   ];
-
-  const [server, shipper, importer, issuer] = await Promise.all([
+  const [server, ...workers] = await Promise.all([
     startServer(cli, path),
     startWorker(path),
     startWorker(path),
     startWorker(path),
   ]);
   using caller = httpCaller(server.url);
-  const fuses = createFuses(random, MOST_ACKNOWLEDGED);
-
-  let importedLines = 0;
-  function learn(told: Acknowledgement): void {
-    fuses.acknowledged();
-    if ("upToLine" in told) {
-      for (const id of lines.slice(0, told.upToLine)) ledger.placed(id);
-      evidence.counts.imported += Math.max(0, told.upToLine - importedLines);
-      importedLines = Math.max(importedLines, told.upToLine);
-    } else if ("id" in told) {
-      ledger.told(told.id, told.status, told.complete);
-      if (told.moved) evidence.counts.shipped++;
-    } else {
-      evidence.accounts.add(told.account);
-      if (told.key !== undefined) evidence.keys.add(told.key);
-    }
-  }
-
-  const toShip = orders.slice(0, TO_SHIP).filter(() => random.chance(0.7));
-  const toFulfil = new Set(toShip.filter(() => random.chance(0.5)));
-  for (const id of toShip) ledger.asked(id, "ship");
-  for (const id of toFulfil) ledger.asked(id, "fulfil");
-
-  const victims: Victim[] = [shipper, importer, issuer];
-  if (random.chance(0.5)) {
-    const told = () => learn({ upToLine: LINES });
-    const words = ["orders", "import", "-", "--database", path];
-    victims.push(startCommand(cli, words, { input: ndjson, told }));
-  }
-  if (random.chance(0.5)) {
-    const account = `${name}-command`;
-    await openAccount(path, account, 10);
-    const told = (result: unknown) => learn(result as { account: string; key: string });
-    victims.push(startCommand(cli, ["keys", "issue", "--account", account, "--database", path], { told }));
-  }
   await flooding(caller, early, evidence);
+
+  const fuses = createFuses(random, MOST_ACKNOWLEDGED);
+  const listen = createListener(evidence, lines);
+  const hear = (told: Acknowledgement) => {
+    fuses.acknowledged();
+    listen(told);
+  };
+  const shipping = chooseShipments(orders.slice(0, TO_SHIP), scene);
+  const issuing = { accounts: Array.from({ length: 10 }, (_, index) => `${name}-${index}`), keysEach: 5 };
+  for (const id of lines) evidence.ledger.handedOver(importedOrder(id));
+  const importing = { lines: lines.map((id) => `${toLine(importedOrder(id))}\n`).join("") };
+
+  const victims: Victim[] = [...workers, ...(await startCommands(name, importing.lines, hear, scene))];
   fuses.light(server);
   for (const victim of victims) if (random.chance(0.75)) fuses.light(victim);
-  shipper.begin({ ship: toShip.toReversed(), fulfil: toFulfil }, learn);
-  importer.begin({ lines: ndjson }, learn);
-  issuer.begin(
-    { accounts: Array.from({ length: 10 }, (_, index) => `${name}-${index}`), keysEach: 5 },
-    learn,
-  );
-
+  for (const [index, job] of [shipping, importing, issuing].entries()) workers[index]?.begin(job, hear);
   const remaining = orders.values();
   await Promise.all([
     ...Array.from({ length: CALLERS }, () => cancelling(caller, remaining, scene, fuses.acknowledged)),
@@ -99,6 +67,37 @@ export async function runRound(name: string, firstOrder: bigint, scene: Scene): 
   fuses.burnOut();
   const ends = await Promise.all([server, ...victims].map(({ over }) => over));
   return ends.filter((end) => end === "killed").length;
+}
+
+/** Some of the orders that are cancelled meanwhile, from their other end. */
+function chooseShipments(orders: readonly bigint[], { evidence, random }: Scene) {
+  const ship = orders.filter(() => random.chance(0.7)).toReversed();
+  const fulfil = new Set(ship.filter(() => random.chance(0.5)));
+  for (const id of ship) evidence.ledger.asked(id, "ship");
+  for (const id of fulfil) evidence.ledger.asked(id, "fulfil");
+  return { ship, fulfil };
+}
+
+/** The command line beside the workers: the same import once more, and another key, each in half of the rounds. */
+async function startCommands(
+  name: string,
+  input: string,
+  hear: (told: Acknowledgement) => void,
+  { cli, path, random }: Scene,
+): Promise<readonly Victim[]> {
+  const commands: Victim[] = [];
+  const database = ["--database", path];
+  if (random.chance(0.5)) {
+    const told = () => hear({ upToLine: LINES });
+    commands.push(startCommand(cli, ["orders", "import", "-", ...database], { input, told }));
+  }
+  if (random.chance(0.5)) {
+    const account = `${name}-command`;
+    await openAccount(path, account, 10);
+    const told = (result: unknown) => hear(result as { account: string; key: string });
+    commands.push(startCommand(cli, ["keys", "issue", "--account", account, ...database], { told }));
+  }
+  return commands;
 }
 
 async function cancelling(

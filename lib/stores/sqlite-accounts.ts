@@ -17,8 +17,9 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
      FROM accounts a LEFT JOIN api_keys k ON k.account = a.id WHERE a.id = ? ORDER BY k.position`,
   );
   const selectIds = db.prepare("SELECT id FROM accounts ORDER BY id");
-  const selectHashes = db.prepare("SELECT hash FROM api_keys WHERE account = ?");
-  const deleteKey = db.prepare("DELETE FROM api_keys WHERE hash = ?");
+  const deleteOthers = db.prepare(
+    "DELETE FROM api_keys WHERE account = ? AND hash NOT IN (SELECT value FROM json_each(?))",
+  );
   const upsertKey = db.prepare(
     `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
@@ -39,7 +40,8 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
   );
 
   function find(id: string) {
-    const rows = selectAccount.all(id) as unknown as (AccountRow & (KeyRow | NoKeyRow))[];
+    // An account without keys is one row, with none in it.
+    const rows = selectAccount.all(id) as unknown as (AccountRow & (KeyRow | { hash: null }))[];
     const [row] = rows;
     if (row === undefined) return undefined;
     const keys = rows.filter((joined) => joined.hash !== null);
@@ -58,20 +60,10 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
 
   function save({ id, terms, keys }: AccountSettings): void {
     updateTerms.run(terms.plan, terms.custom?.perMinute ?? null, terms.custom?.perDay ?? null, id);
-    const kept = new Set(keys.map(({ hash }) => hash));
-    for (const { hash } of selectHashes.all(id) as unknown as Pick<KeyRow, "hash">[]) {
-      if (!kept.has(hash)) deleteKey.run(hash);
-    }
+    deleteOthers.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
-      upsertKey.run(
-        key.hash,
-        key.id,
-        id,
-        position,
-        key.createdAt,
-        key.expiresAt ?? null,
-        key.revokedAt ?? null,
-      );
+      const { hash, createdAt, expiresAt = null, revokedAt = null } = key;
+      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt);
     }
   }
 
@@ -156,11 +148,6 @@ interface KeyRow extends PenaltyRow {
   readonly created_at: Instant;
   readonly expires_at: Instant | null;
   readonly revoked_at: Instant | null;
-}
-
-/** What an account without keys is joined with. */
-interface NoKeyRow {
-  readonly hash: null;
 }
 
 interface PenaltyRow {

@@ -63,6 +63,19 @@ export const admissionCases: readonly ContractCase[] = [
     },
   },
   {
+    promise: "calls at once over the end of a minute are counted where they are admitted, and nowhere else",
+    async check({ accounts }) {
+      const shop = await openShop(accounts, { plan: "enterprise", custom: { perMinute: 3, perDay: 1_000 } });
+      let count = 0;
+      for (let minute = 0; minute < 20; minute++) {
+        const before = AT + minute * MINUTE;
+        const bursts = await Promise.all([shop.burst(5, before), shop.burst(3, before + MINUTE)]);
+        count += admitted(bursts.flat());
+      }
+      assert.equal((await accounts.find("shop"))?.usage.day.count, count);
+    },
+  },
+  {
     promise: "two keys of one account share its limits",
     async check({ accounts }) {
       const shop = await openShop(accounts);

@@ -33,19 +33,27 @@ export function createAdmit(accounts: Table): AccountStore["admit"] {
         decided.outcome === "admitted"
           ? count(caller, decided.write, at)
           : penalise(caller, decided.write, policy, refusals);
-      change = unlessChanged(before, hash, guarded);
+      change = unlessChanged(before, caller, guarded);
     }
     throw new StoreUnavailableError("Other processes kept changing the account.");
   };
 }
 
-/** Keys and terms are the ones seen: a revoked key and a better plan hold between two calls, too. */
-function unlessChanged(seen: Item, hash: string, change: Change): Change {
+/**
+ * Keys, terms and windows are the ones seen: a revoked key, a better plan and a window that another caller opened
+ * hold between two calls, too.
+ */
+function unlessChanged(seen: Item, { key, usage }: Caller, change: Change): Change {
   return {
     update: change.update,
-    condition: `#revision = :revision AND ${change.condition}`,
-    names: { "#hash": hash },
-    values: { ...change.values, ":revision": { S: seen["revision"]?.S ?? "" } },
+    condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${change.condition}`,
+    names: { "#hash": key.hash },
+    values: {
+      ...change.values,
+      ":revision": { S: seen["revision"]?.S ?? "" },
+      ":minuteSeen": numberValue(usage.minute.start),
+      ":daySeen": numberValue(usage.day.start),
+    },
   };
 }
 
@@ -59,8 +67,6 @@ function count({ usage, terms }: Caller, write: Usage, at: Instant): Change {
     ["minute", limits?.perMinute ?? 0],
     ["day", limits?.perDay ?? 0],
   ] as const) {
-    conditions.push(`#${window} = :${window}Seen`);
-    values[`:${window}Seen`] = numberValue(usage[window].start);
     if (write[window].start === usage[window].start) {
       sets.push(`#${window}Count = #${window}Count + :one`);
       conditions.push(`#${window}Count < :${window}Most`);

@@ -65,14 +65,16 @@ export function createOrderStore(table: Table): OrderStore {
       const mark = newMark();
       let change = statusChange(event, mark);
       let item = change === undefined ? await table.get(key, signal) : undefined;
+      let made: StoredOrder | undefined;
       for (let round = 0; ; round++) {
         if (change === undefined) {
           if (item === undefined) return undefined;
           const order = orderOf(item);
-          if (bears(item, "mark", mark)) return { moved: true, order };
+          if (bears(item, markOf(event), mark)) return { moved: true, order: made ?? order };
           const result = transition(order, event, at);
           if (!result.moved) return result;
-          change = replace(item, result.order, mark);
+          made = result.order;
+          change = replace(item, made, event, mark);
         }
         const { done, before } = await table.update(key, change, signal);
         if (done && before !== undefined) return transition(orderOf(before), event, at);
@@ -122,6 +124,11 @@ function isSame(a: Item, b: Item): boolean {
   return a["wire"]?.S === b["wire"]?.S && a["status"]?.S === b["status"]?.S;
 }
 
+/** Each event has a mark of its own: a shipment whose answer was lost is known even when it was fulfilled since. */
+function markOf(event: OrderEvent): string {
+  return `${event}Mark`;
+}
+
 /**
  * The move in one write, with nothing known about the order, where the lifecycle table changes the status alone.
  * `undefined` for an event that changes the record: its wire form has to be seen first.
@@ -136,6 +143,7 @@ function statusChange(event: OrderEvent, mark: Mark): Change | undefined {
   return {
     update: "SET #status = :to, #mark = :mark",
     condition: moves.map((_, index) => `#status = :from${index}`).join(" OR "),
+    names: { "#mark": markOf(event) },
     values: {
       ":to": { S: to },
       ":mark": mark,
@@ -145,10 +153,11 @@ function statusChange(event: OrderEvent, mark: Mark): Change | undefined {
 }
 
 /** Puts an order in the place of the one that was seen. */
-function replace(seen: Item, order: StoredOrder, mark: Mark): Change {
+function replace(seen: Item, order: StoredOrder, event: OrderEvent, mark: Mark): Change {
   return {
     update: "SET #wire = :wire, #status = :status, #mark = :mark",
     condition: "#wire = :wireSeen AND #status = :statusSeen",
+    names: { "#mark": markOf(event) },
     values: {
       ":wire": { S: toWire(order.record) },
       ":status": { S: order.status },

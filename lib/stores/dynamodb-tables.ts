@@ -3,7 +3,7 @@
  * infrastructure makes exactly the tables that the store reads.
  *
  * `PREFIX-orders`, one item an order: `bucket` (partition key, by hash of the identifier), `id` (sort key),
- * `status`, `wire` (the record as it is sent), `mark` (of the last move, see `dynamodb-orders.ts`).
+ * `status`, `wire` (the record as it is sent), `<event>Mark` (of the last move by it, see `dynamodb-orders.ts`).
  *
  * `PREFIX-accounts`, one item an account: `id` (partition key), `plan`, `perMinute` and `perDay` where agreed,
  * `keys` by hash, `revision` (of all these), and what admission alone writes: `minute`, `minuteCount`, `day`,

@@ -11,10 +11,15 @@ import type { Connection } from "./sqlite-connection.ts";
 export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
   const insertAccount = db.prepare("INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING");
   const updateTerms = db.prepare("UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?");
-  const selectAccount = db.prepare("SELECT * FROM accounts WHERE id = ?");
+  // One statement, so that an account is seen as it was at one moment, whatever other processes write meanwhile.
+  const selectAccount = db.prepare(
+    `SELECT a.plan, a.per_minute, a.per_day, a.minute_start, a.minute_count, a.day_start, a.day_count, k.*
+     FROM accounts a LEFT JOIN api_keys k ON k.account = a.id WHERE a.id = ? ORDER BY k.position`,
+  );
   const selectIds = db.prepare("SELECT id FROM accounts ORDER BY id");
-  const selectKeys = db.prepare("SELECT * FROM api_keys WHERE account = ? ORDER BY position");
-  const deleteKey = db.prepare("DELETE FROM api_keys WHERE hash = ?");
+  const deleteOthers = db.prepare(
+    "DELETE FROM api_keys WHERE account = ? AND hash NOT IN (SELECT value FROM json_each(?))",
+  );
   const upsertKey = db.prepare(
     `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
@@ -34,12 +39,12 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     "UPDATE api_keys SET refused_start = ?, refused_count = ?, banned_until = ? WHERE account = ? AND id = ?",
   );
 
-  const keysOf = (id: string) => selectKeys.all(id) as unknown as KeyRow[];
-
   function find(id: string) {
-    const row = selectAccount.get(id) as unknown as AccountRow | undefined;
+    // An account without keys is one row, with none in it.
+    const rows = selectAccount.all(id) as unknown as (AccountRow & (KeyRow | { hash: null }))[];
+    const [row] = rows;
     if (row === undefined) return undefined;
-    const keys = keysOf(id);
+    const keys = rows.filter((joined) => joined.hash !== null);
     const penalties = keys.flatMap((key) => {
       const penalty = toPenalty(key);
       return penalty === undefined ? [] : [[key.id, penalty] as const];
@@ -55,18 +60,10 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
 
   function save({ id, terms, keys }: AccountSettings): void {
     updateTerms.run(terms.plan, terms.custom?.perMinute ?? null, terms.custom?.perDay ?? null, id);
-    const kept = new Set(keys.map(({ hash }) => hash));
-    for (const { hash } of keysOf(id)) if (!kept.has(hash)) deleteKey.run(hash);
+    deleteOthers.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
-      upsertKey.run(
-        key.hash,
-        key.id,
-        id,
-        position,
-        key.createdAt,
-        key.expiresAt ?? null,
-        key.revokedAt ?? null,
-      );
+      const { hash, createdAt, expiresAt = null, revokedAt = null } = key;
+      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt);
     }
   }
 

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { type FaultyProxy, startFaultyProxy } from "../faults/dynamodb/faulty-proxy.ts";
-import { EMULATED, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY = { accountId: "shop", hash: "1".repeat(64) };
@@ -138,6 +138,7 @@ describe("an answer that is lost", () => {
   });
   beforeEach(() => {
     lossy.had.lose = 0;
+    lossy.meanwhile = undefined;
   });
 
   test("does not make an order or a move of it look like somebody else's", async () => {
@@ -151,6 +152,23 @@ describe("an answer that is lost", () => {
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ moved: true, order: { status: "shipped" } });
     expect(lossy.had.lose).toBe(4);
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ refused: "order_already_shipped" });
+  });
+
+  test("does not make a shipment look like somebody else's where it was fulfilled meanwhile", async () => {
+    await store.orders.place([{ record: { id: 3n }, status: "pending" }]);
+    const client = clientFor(emulator.endpoint);
+    const other = createDynamodbStore({ prefix: "lossy", client });
+    lossy.meanwhile = () => other.orders.apply(3n, "fulfil", AT);
+    const shipDate = new Date(AT).toISOString();
+    expect(await store.orders.apply(3n, "ship", AT)).toEqual({
+      moved: true,
+      order: { record: { id: 3n, shipDate }, status: "shipped" },
+    });
+    expect(await other.orders.find(3n)).toEqual({
+      record: { id: 3n, shipDate, complete: true },
+      status: "shipped",
+    });
+    client.destroy();
   });
 
   test("does not make an account look taken, nor a change of it lost", async () => {

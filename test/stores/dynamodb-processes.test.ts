@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { MINUTE } from "../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import { clientFor, type Emulator, startEmulator } from "./dynamodb/emulator.ts";
 import type { Task } from "./dynamodb/worker-process.ts";
@@ -73,4 +74,36 @@ test("of cancels and ships from four processes, each of 1,000 orders obeys exact
     }
   }
   expect(new Set(winners.values())).toEqual(new Set(events));
+});
+
+test("a refusal that another caller's new minute overtakes is decided again", async () => {
+  await createDynamodbTables({ prefix: "overtaken", client });
+  const { accounts } = createDynamodbStore({ prefix: "overtaken", client });
+  const key = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
+  await accounts.create({
+    id: "shop",
+    terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 100 } },
+    keys: [key],
+  });
+  const presented = { accountId: "shop", hash: key.hash };
+  for (let call = 0; call < 2; call++) await accounts.admit(presented, AT);
+
+  const late = clientFor(emulator.endpoint);
+  let writes = 0;
+  late.middlewareStack.add(
+    (next) => async (request) => {
+      if (++writes === 2) await accounts.admit(presented, AT + MINUTE);
+      return next(request);
+    },
+    { step: "initialize" },
+  );
+  const decided = await createDynamodbStore({ prefix: "overtaken", client: late }).accounts.admit(
+    presented,
+    AT,
+  );
+  late.destroy();
+  expect(decided.outcome).toBe("admitted");
+  const account = await accounts.find("shop");
+  expect(account?.usage.minute).toEqual({ start: AT + MINUTE, count: 2 });
+  expect(account?.penalties).toEqual({});
 });

@@ -37,6 +37,19 @@ const jobs: Record<string, () => Promise<unknown>> = {
     return { event, won, told };
   },
 
+  /** Changes an account's plan and its keys together, over and over. */
+  async change() {
+    const [id = "", times = ""] = rest;
+    for (let time = 1; time <= Number(times); time++) {
+      await store.accounts.change(id, (account) => ({
+        ...account,
+        terms: { plan: "enterprise", custom: { perMinute: time, perDay: time } },
+        keys: account.keys.map((key) => ({ ...key, expiresAt: time })),
+      }));
+    }
+    return "changed";
+  },
+
   open: async () => "opened",
 };
 

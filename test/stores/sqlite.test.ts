@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../lib/accounts/account.ts";
 import { storeContract } from "../../lib/contract/index.ts";
@@ -84,6 +85,25 @@ describe("several processes on one file", () => {
     for (const [id, status] of state) expect((await store.orders.find(BigInt(id)))?.status).toBe(status);
     for (const { told } of races)
       for (const [id, status] of Object.entries(told)) expect(status).toBe(state.get(Number(id)));
+    await store.close();
+  });
+
+  test("an account is seen before or after a change of another one, and never between", async () => {
+    const path = newPath();
+    const store = createSqliteStore({ path });
+    await store.accounts.create(shop);
+    let isOver = false;
+    const changing = inProcesses(path, [["change", "shop", 500]]).finally(() => {
+      isOver = true;
+    });
+    const torn: unknown[] = [];
+    while (!isOver) {
+      const seen = await store.accounts.find("shop");
+      if (seen?.terms.custom?.perMinute !== seen?.keys[0]?.expiresAt) torn.push(seen);
+      await setImmediate();
+    }
+    expect(await changing).toEqual(["changed"]);
+    expect(torn).toEqual([]);
     await store.close();
   });
 

@@ -42,6 +42,8 @@ export interface FaultyProxy {
   readonly port: number;
   /** Decides about each request. @default everything passes */
   choose: (passing: Passing) => Fault;
+  /** What happens between a request that the engine has done and the loss of its answer. @default nothing */
+  meanwhile?: (() => Promise<unknown>) | undefined;
   /** How many requests had each fault. */
   readonly had: Record<Fault, number>;
   /** Writes that the engine has done, by table, and how many of those whose answer did not arrive. */
@@ -91,7 +93,10 @@ export async function startFaultyProxy(engine: number): Promise<FaultyProxy> {
     else if (isWrite) sent.set(request.socket, writes);
 
     if (fault === "withhold") return;
-    if (fault === "lose") return void response.destroy();
+    if (fault === "lose") {
+      await proxy.meanwhile?.();
+      return void response.destroy();
+    }
     const whole =
       fault === "shorten" && proxy.had.shorten % 2 === 0 ? emptied(answer.body, input) : answer.body;
     response.writeHead(answer.status, { ...answer.headers, "content-length": whole.length });

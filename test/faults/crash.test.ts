@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { commandLine } from "../cli/command-line.ts";
+import { aftermath } from "./crash/aftermath.ts";
+import { openEvidence } from "./crash/evidence.ts";
+import { httpCaller } from "./crash/http-caller.ts";
+import { NOBODY, runRound } from "./crash/round.ts";
+import { openAccount } from "./crash/stage.ts";
+import { startServer } from "./crash/victims.ts";
+import { choices, count, tell } from "./run.ts";
+
+const ROUNDS = count({ short: 3, full: 50 });
+
+const cli = commandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+test("kill -9 under cancels, shipments, imports and new keys: the acknowledged is there, the rest wholly or not", async () => {
+  const path = join(cli.folder, "crash.db");
+  const evidence = openEvidence();
+  const key = await openAccount(path, "shop", 60_000);
+  const scene = { cli, path, key, evidence, random: choices("crash") };
+  let killed = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const firstOrder = BigInt(round * 10_000);
+    killed += await runRound(`round-${round}`, firstOrder, scene);
+    const objections = await aftermath(path, evidence, { meteredAccount: "shop", firstOrder });
+    expect(objections, `round ${round}`).toEqual([]);
+  }
+  expect(await aftermath(path, evidence, { meteredAccount: "shop", firstOrder: 0n })).toEqual([]);
+
+  const server = await startServer(cli, path);
+  using caller = httpCaller(server.url);
+  for (const shown of evidence.keys) expect((await caller.cancel(NOBODY, shown))?.status).toBe(404);
+  for (const banned of evidence.bans.keys()) {
+    expect((await caller.cancel(NOBODY, banned))?.code).toBe("api_key_banned");
+  }
+  server.kill();
+  await server.over;
+
+  const { cancelled, shipped, imported } = evidence.counts;
+  for (const acknowledged of [cancelled, shipped, imported, evidence.keys.size, evidence.bans.size]) {
+    expect(acknowledged).toBeGreaterThan(0);
+  }
+  tell("crash (SQLite)", {
+    rounds: ROUNDS,
+    "processes killed": killed,
+    "cancels acknowledged": cancelled,
+    "shipments acknowledged": shipped,
+    "imported lines acknowledged": imported,
+    "keys shown": evidence.keys.size,
+    "bans told": evidence.bans.size,
+    "acknowledged and lost": 0,
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * One of those that work on a database until they are killed: `worker-process.ts PATH`. Says that it is ready, takes
+ * its job from its parent, and tells of each change once the store has acknowledged it.
+ */
+import { once } from "node:events";
+import { createAccounts } from "../../../lib/accounts/accounts.ts";
+import { importOrders } from "../../../lib/orders/import.ts";
+import type { OrderStatus } from "../../../lib/orders/lifecycle.ts";
+import { splitLines } from "../../../lib/orders/lines.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
+import { instantOf } from "./ledger.ts";
+
+/** What a worker does: move orders, import lines, or open accounts and issue keys for them. */
+export type Job =
+  | { readonly ship: readonly bigint[]; readonly fulfil: ReadonlySet<bigint> }
+  | { readonly lines: string }
+  | { readonly accounts: readonly string[]; readonly keysEach: number };
+
+/** What a worker was told by the store. */
+export type Acknowledgement =
+  | {
+      readonly id: bigint;
+      readonly moved: boolean;
+      readonly status: OrderStatus;
+      readonly complete?: boolean;
+    }
+  | { readonly upToLine: number }
+  | { readonly account: string; readonly key?: string };
+
+const CALLS_AT_ONCE = 4;
+
+const store = createSqliteStore({ path: process.argv[2] ?? "" });
+const tell = (what: Acknowledgement | "ready") => process.send?.(what);
+tell("ready");
+const [job] = (await once(process, "message")) as [Job];
+if ("ship" in job) await ship(job.ship, job.fulfil);
+else if ("lines" in job) await importLines(job.lines);
+else await issueKeys(job.accounts, job.keysEach);
+await store.close();
+process.disconnect();
+
+async function ship(ids: readonly bigint[], fulfil: ReadonlySet<bigint>): Promise<void> {
+  const remaining = ids.values();
+  const work = async () => {
+    for (const id of remaining) {
+      const shipped = await store.orders.apply(id, "ship", instantOf(id));
+      if (shipped === undefined) throw new Error(`There is no order ${id}.`);
+      tell({ id, moved: shipped.moved, status: shipped.moved ? shipped.order.status : shipped.status });
+      if (!shipped.moved || !fulfil.has(id)) continue;
+      const fulfilled = await store.orders.apply(id, "fulfil", instantOf(id));
+      if (fulfilled?.moved === true) tell({ id, moved: false, status: "shipped", complete: true });
+    }
+  };
+  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
+}
+
+async function importLines(lines: string): Promise<void> {
+  const chunks = [Buffer.from(lines)];
+  async function* source() {
+    yield* chunks;
+  }
+  for await (const { line, rejected } of importOrders(splitLines(source()), store.orders)) {
+    if (rejected > 0) throw new Error(`${rejected} lines were rejected.`);
+    tell({ upToLine: line });
+  }
+}
+
+async function issueKeys(names: readonly string[], keysEach: number): Promise<void> {
+  const accounts = createAccounts({ store: store.accounts, environment: "test" });
+  for (const account of names) {
+    const created = await accounts.create(account, { plan: "free" });
+    if ("refused" in created) throw new Error(`${account}: ${created.refused}`);
+    tell({ account });
+    for (let issued = 0; issued < keysEach; issued++) {
+      const result = await accounts.issueKey(account);
+      if ("refused" in result) throw new Error(`${account}: ${result.refused}`);
+      tell({ account, key: result.key });
+    }
+  }
+}

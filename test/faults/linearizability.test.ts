@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { BROKEN } from "./linearizability/broken-stores.ts";
+import { judge } from "./linearizability/judge.ts";
+import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
+import { startProcesses } from "./linearizability/processes.ts";
+import { choices, count, tell } from "./run.ts";
+
+const HISTORIES = {
+  sqlite: count({ short: 10, full: 200 }),
+  "all-old": count({ short: 4, full: 100 }),
+  "as-is": count({ short: 3, full: 50 }),
+};
+/** A broken store that is not caught within so many histories is not caught at all. */
+const MOST_UNTIL_CAUGHT = 60;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "store-orders-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Makes histories of what several processes do with a store, and expects each to be one that the rules allow. */
+async function expectLinearizable(
+  name: string,
+  store: Store,
+  worker: readonly string[],
+  { histories, losses = 0 }: { histories: number; losses?: number },
+): Promise<void> {
+  const random = choices(`linearizability ${name}`);
+  const processes = startProcesses(PROCESSES, worker);
+  const figures = { operations: 0, withoutAnswer: 0 };
+  try {
+    for (let number = 0; number < histories; number++) {
+      const judged = await judge(chooseScenario(number, random, { losses }), store, processes);
+      expect(judged.objections.join("\n\n"), `history ${number}`).toBe("");
+      figures.operations += judged.operations;
+      figures.withoutAnswer += judged.withoutAnswer;
+    }
+  } finally {
+    await processes.stop();
+  }
+  tell(`linearizability (${name})`, {
+    histories,
+    "operations in them": figures.operations,
+    "of these without an answer": figures.withoutAnswer,
+    "not linearizable": 0,
+  });
+}
+
+test("SQLite: what several processes do at once is what they could have done one after another", async () => {
+  const path = join(folder, "sound.db");
+  const store = createSqliteStore({ path });
+  await expectLinearizable("SQLite", store, ["sqlite", path], { histories: HISTORIES.sqlite });
+  await store.close();
+});
+
+describe("DynamoDB: what several processes do at once is what they could have done one after another", () => {
+  test.for(["all-old", "as-is"] as const)("%s", async (oldItems) => {
+    const emulator = await startEmulator(oldItems);
+    const client = clientFor(emulator.endpoint);
+    try {
+      await createDynamodbTables({ prefix: "shop", client });
+      const store = createDynamodbStore({ prefix: "shop", client });
+      const worker = ["dynamodb", emulator.endpoint, "shop"];
+      await expectLinearizable(`DynamoDB, ${oldItems}`, store, worker, {
+        histories: HISTORIES[oldItems],
+        losses: 0.1,
+      });
+    } finally {
+      client.destroy();
+      await emulator.stop();
+    }
+  });
+});
+
+describe("a broken store is caught: one that", () => {
+  test.for(Object.keys(BROKEN))("%s", async (name) => {
+    const path = join(folder, `${name}.db`);
+    const store = createSqliteStore({ path });
+    const random = choices(`broken: ${name}`);
+    const processes = startProcesses(PROCESSES, ["broken", path, name]);
+    try {
+      let caughtBy = 0;
+      for (let number = 0; caughtBy === 0 && number < MOST_UNTIL_CAUGHT; number++) {
+        const { objections } = await judge(chooseScenario(number, random, { losses: 0 }), store, processes);
+        if (objections.length > 0) caughtBy = number + 1;
+      }
+      expect(caughtBy).toBeGreaterThan(0);
+      tell("linearizability (broken stores)", { [`${name}: caught by history`]: caughtBy });
+    } finally {
+      await processes.stop();
+      await store.close();
+    }
+  });
+});

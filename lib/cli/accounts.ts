@@ -4,7 +4,7 @@ import { type Accounts, createAccounts } from "../accounts/accounts.ts";
 import { InvalidInputError, type Refusal } from "../errors.ts";
 import { limitsOf, PLANS, type Plan, type PlanTerms } from "../plans/plan-limits.ts";
 import { accountId, wholeNumber } from "./arguments.ts";
-import { type CommandContext, refuse, withStore } from "./command-context.ts";
+import { type CommandContext, refuse, type WithStore, withNewStore, withStore } from "./command-context.ts";
 import { EXIT } from "./exit-status.ts";
 import { printResult, printResults, type Result } from "./results.ts";
 import { environmentOf } from "./settings.ts";
@@ -20,6 +20,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
   function settle(
     name: string,
     description: string,
+    over: WithStore,
     work: (accounts: Accounts, id: string, terms: PlanTerms) => Promise<AccountSettings | Refusal>,
   ): void {
     group
@@ -31,7 +32,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
       .option("--per-day <n>", "requests a day, agreed for enterprise", wholeNumber)
       .addHelpText("after", HELP)
       .action((id: string, flags: TermFlags, command: Command) =>
-        withStore(context, command, async ({ store }) => {
+        over(context, command, async ({ store }) => {
           const environment = environmentOf(context.variables);
           const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
           const account = await work(accounts, id, termsOf(flags));
@@ -41,10 +42,11 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
         }),
       );
   }
-  settle("create", "Add an account.", (accounts, id, terms) => accounts.create(id, terms));
+  settle("create", "Add an account.", withNewStore, (accounts, id, terms) => accounts.create(id, terms));
   settle(
     "set-plan",
     "Put an account on another plan, at once. A running window keeps its count.",
+    withStore,
     (accounts, id, terms) => accounts.setPlan(id, terms),
   );
 

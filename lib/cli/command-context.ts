@@ -31,18 +31,28 @@ export function globalFlags(command: Command): GlobalFlags {
   return command.optsWithGlobals<GlobalFlags>();
 }
 
-/** Does a command's work over the store that its options name, closes the store, and keeps the status. */
-export async function withStore(
+/** Does a command's work over a store, closes the store, and keeps the status. */
+export type WithStore = (
   context: CommandContext,
   command: Command,
   work: (opened: OpenedStore) => Promise<ExitStatus>,
-): Promise<void> {
-  const opened = await openStore(chooseStore(globalFlags(command), context.variables));
-  try {
-    context.exit(await work(opened));
-  } finally {
-    await opened.store.close();
-  }
+) => Promise<void>;
+
+/** Over the store that its options name, which has to be there. */
+export const withStore: WithStore = overStore({ makes: false });
+
+/** Over the store that its options name; a database is made where there is none. */
+export const withNewStore: WithStore = overStore({ makes: true });
+
+function overStore(options: { readonly makes: boolean }): WithStore {
+  return async (context, command, work) => {
+    const opened = await openStore(chooseStore(globalFlags(command), context.variables), options);
+    try {
+      context.exit(await work(opened));
+    } finally {
+      await opened.store.close();
+    }
+  };
 }
 
 /** Tells why a change was not made. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { InvalidInputError } from "../errors.ts";
 import { type ImportStep, importOrders, type RejectedLine } from "../orders/import.ts";
 import { splitLines } from "../orders/lines.ts";
-import { type CommandContext, withStore } from "./command-context.ts";
+import { type CommandContext, withNewStore } from "./command-context.ts";
 import { EXIT } from "./exit-status.ts";
 import { createProgress } from "./progress.ts";
 import { printResult } from "./results.ts";
@@ -19,7 +19,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .addHelpText("after", HELP)
     .action(async (file: string, flags: { rejects?: string }, command: Command) => {
       await using source = await openSource(file, context);
-      await withStore(context, command, async ({ store }) => {
+      await withNewStore(context, command, async ({ store }) => {
         await using rejects = await openRejects(flags.rejects, source.identity);
         // Of a stream of short-lived lines V8 keeps ever more young memory, up to 100 MB, and gains nothing by it.
         setFlagsFromString("--semi-space-growth-factor=1");

@@ -3,7 +3,7 @@ import { explainRefusal, type Transition } from "../orders/lifecycle.ts";
 import type { StoredOrder } from "../orders/order.ts";
 import { createOrders, type NewOrder, type Orders } from "../orders/orders.ts";
 import { int64, wholeNumber } from "./arguments.ts";
-import { type CommandContext, withStore } from "./command-context.ts";
+import { type CommandContext, withNewStore, withStore } from "./command-context.ts";
 import { EXIT } from "./exit-status.ts";
 import { addExportCommand } from "./orders-export.ts";
 import { addImportCommand } from "./orders-import.ts";
@@ -25,7 +25,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
     .option("--complete", "whether it has been fulfilled")
     .addHelpText("after", HELP)
     .action((order: NewOrder, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+      withNewStore(context, command, async ({ store }) => {
         const orders = createOrders({ store: store.orders, clock: context.clock });
         const { outcome, record } = await orders.place(order);
         if (outcome === "conflict") {

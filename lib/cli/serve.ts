@@ -5,7 +5,7 @@ import { BASE_PATH } from "../http/operations.ts";
 import { accessLine } from "../runtimes/access-log.ts";
 import type { NodeServer, NodeServerOptions } from "../runtimes/node-server.ts";
 import { port } from "./arguments.ts";
-import { type CommandContext, globalFlags, withStore } from "./command-context.ts";
+import { type CommandContext, globalFlags, withNewStore } from "./command-context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "./demo.ts";
 import { EXIT } from "./exit-status.ts";
 import { printResult } from "./results.ts";
@@ -39,7 +39,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       // Loaded here, so that no other command waits for a server that it does not need.
       const { createHandler } = await import("../http/handler.ts");
       const { docsPage, NodeResponse, startNodeServer } = await import("../runtimes/node.ts");
-      await withStore(context, command, async ({ store, name }) => {
+      await withNewStore(context, command, async ({ store, name }) => {
         const stopped = context.stopped();
         const hosts = await hostsOf(
           flags.domains ?? variables["STORE_ORDERS_DOMAINS"],

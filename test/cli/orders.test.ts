@@ -62,6 +62,7 @@ test("an export is every order, ascending, and imports as it stands", async () =
   await cli.run(["orders", "import", "-", ...store], { input: lines });
   const exported = await cli.run(["orders", "export", ...store]);
   expect(exported).toEqual({ status: 0, stdout: lines, stderr: "" });
+  await cli.run(["orders", "import", "-", "--database", "empty.db"], { input: "" });
   const empty = await cli.run(["orders", "export", "--database", "empty.db"]);
   expect(empty).toEqual({ status: 0, stdout: "", stderr: "" });
 });

@@ -26,6 +26,26 @@ test("the database is where the flag says, or else the variable, or else the def
   expect(existsSync(inFolder(".data/store-orders.db"))).toBe(true);
 });
 
+test("a database that is not there is no empty shop: only commands that put something there make one", async () => {
+  const commands = [
+    "accounts list",
+    "accounts set-plan shop --plan pro",
+    "keys list --account shop",
+    "keys issue --account shop",
+    "orders export",
+    "orders ship 1",
+  ];
+  await Promise.all(
+    commands.map(async (command) => {
+      const { status, stderr } = await cli.run([...command.split(" "), "--database", "mistyped.db"]);
+      expect({ command, status }).toEqual({ command, status: 2 });
+      expect(stderr).toMatch(/^error: --database: There is no database at mistyped\.db\. 'accounts create'/);
+    }),
+  );
+  expect(existsSync(inFolder("mistyped.db"))).toBe(false);
+  expect((await cli.run(["orders", "place", "--id", "1", "--database", "made.db"])).status).toBe(0);
+});
+
 test("a store that cannot be reached ends with 3, whatever was asked of it", async () => {
   writeFileSync(inFolder("corrupt.db"), "This is a letter to a friend and no database. ".repeat(50));
   new DatabaseSync(inFolder("foreign.db")).exec("CREATE TABLE theirs (x)");
@@ -36,7 +56,7 @@ test("a store that cannot be reached ends with 3, whatever was asked of it", asy
     ["corrupt.db", /file is not a database/],
     ["foreign.db", /a database of another program\. Give another path/],
   ] as const;
-  const commands = ["accounts list", "orders export", "orders import -", "serve --port 0"];
+  const commands = ["accounts list", "orders import -", "orders export", "serve --port 0"];
   await Promise.all(
     cases.map(async ([database, told], index) => {
       const command = commands[index] ?? "";

@@ -121,8 +121,8 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
   await serve(SHORT);
   shop.events.length = 0;
   const readers = [
-    ...Array.from({ length: count({ short: 5, full: 50 }) }, () => read(1_024, 60_000)),
-    ...Array.from({ length: count({ short: 5, full: 50 }) }, () => read(512, 100)),
+    ...Array.from({ length: count({ short: 5, full: 30 }) }, () => read(1_024, 60_000)),
+    ...Array.from({ length: count({ short: 5, full: 30 }) }, () => read(512, 100)),
   ];
   await expect
     .poll(() => shop.events.filter(({ ended }) => ended === "cancelled").length, { timeout: 30_000 })
@@ -133,10 +133,10 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
 });
 
 test("a reader that is slow, but above the least rate, gets the whole list, however long it takes", async () => {
-  const taking = count({ short: 1_000, full: 3_000 });
+  const taking = count({ short: 1_000, full: 2_000 });
   await serve({ ...SHORT, taking });
   const began = performance.now();
-  const reader = read(64 * 1024, count({ short: 4, full: 30 }));
+  const reader = read(64 * 1024, count({ short: 4, full: 12 }));
   await reader.ended;
   expect(reader.heard()).toMatch(/\]\r\n0\r\n\r\n$/);
   expect(performance.now() - began).toBeGreaterThan(taking);

@@ -6,7 +6,7 @@ import { LARGEST_BODY, LONGEST_URL } from "./connection-limits.ts";
  * What is wrong with a request that Node's parser lets pass: whatever one server could read otherwise than another one
  * in front of it (RFC 9112, sections 2.3, 3.2 and 6.1). `undefined` where there is nothing.
  */
-export function faultOf(req: IncomingMessage): ErrorCode | undefined {
+export function faultOf(req: IncomingMessage, request: Request): ErrorCode | undefined {
   const { url = "", method, httpVersion, headers } = req;
   if (url.length > LONGEST_URL) return "uri_too_long";
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
@@ -19,10 +19,20 @@ export function faultOf(req: IncomingMessage): ErrorCode | undefined {
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && (httpVersion === "1.0" || coding.toLowerCase() !== "chunked"))
     return "bad_request";
-  return Number(headers["content-length"] ?? 0) > LARGEST_BODY ? "request_too_large" : undefined;
+  if (Number(headers["content-length"] ?? 0) > LARGEST_BODY) return "request_too_large";
+  return hasUrl(request) ? undefined : "bad_request";
 }
 
-/** A name or an address, and a port; nothing may stand there that a URL could not be made of. */
+/** A host and a path that fit their grammars can still not make a URL. */
+function hasUrl(request: Request): boolean {
+  try {
+    return request.url !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** A name or an address, and a port. */
 const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
 /** A path; a URL of the same host as the field says; or, of OPTIONS, the asterisk. None has a fragment. */

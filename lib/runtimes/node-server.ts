@@ -67,6 +67,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.on("connection", (socket) => {
     connections.set(socket, createConversation(socket));
     socket.once("close", () => connections.delete(socket));
+    // Node takes its own listener away from a connection that it gives up, on which a reset would end the process.
+    socket.on("error", () => {});
   });
 
   /** Answers one request in its turn, once it is there. What fails here is a defect, and costs the connection. */
@@ -84,7 +86,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       await sendAndHangUp(await handler(request, { ...context, malformed }), req.socket, limits.linger);
     };
 
-    const fault = expectation === "unknown" ? "expectation_failed" : (faultOf(req) ?? faultOfUrl(request));
+    const fault = expectation === "unknown" ? "expectation_failed" : faultOf(req, request);
     if (fault !== undefined) return refuse(fault);
     if (expectation === "continue" && hasBody(req)) res.writeContinue();
     const arrival = await conversation.arrival(req);
@@ -135,15 +137,6 @@ const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
-
-/** A host and a path that fit their grammars can still not make a URL. */
-function faultOfUrl(request: Request): ErrorCode | undefined {
-  try {
-    return request.url === "" ? "bad_request" : undefined;
-  } catch {
-    return "bad_request";
-  }
-}
 
 function addressOf(address: string | undefined): { readonly address?: string } {
   return address === undefined ? {} : { address };

@@ -6,7 +6,6 @@ import type { Duplex } from "node:stream";
  * milliseconds: closing on unread bytes would reset the connection and could take the answer from the client.
  */
 export async function sendAndHangUp(response: Response, socket: Duplex, linger: number): Promise<void> {
-  socket.on("error", () => {});
   const body = Buffer.from(await response.text());
   if (!socket.writable) {
     socket.destroy();

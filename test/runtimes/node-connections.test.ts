@@ -177,6 +177,22 @@ test("a fault behind a request does not take its answer away", async () => {
   expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
 });
 
+test("a reset of a connection that waits to be refused costs nobody else anything", async () => {
+  const { url, store, head } = await serve();
+  const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  store.orders.apply = () => {
+    begin();
+    return held;
+  };
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
+  await begun;
+  line.socket.resetAndDestroy();
+  for (let turn = 0; turn < 5; turn++) expect((await fetch(url)).status).toBe(401);
+  release(undefined);
+});
+
 test("a list whose reader has left before it began is not read", async () => {
   const { url, head, store, events } = await serve();
   await store.orders.place(many(100_000));

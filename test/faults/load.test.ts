@@ -19,8 +19,11 @@ afterAll(async () => {
 });
 
 const SECONDS = count({ short: 2, full: 60 });
-/** In MiB; a hundred bytes kept of each request would come to more. */
-const MOST_GROWTH = 24;
+/**
+ * In MiB, from the second quarter to the last. The engine makes the space for young objects larger in steps, for the
+ * last time in the first minute; three hundred bytes kept of each request would come to more in either loop.
+ */
+const MOST_GROWTH = { "closed loop": 64, "open loop": 32 };
 
 const hasProc = existsSync("/proc/self/status");
 if (!hasProc)
@@ -94,12 +97,15 @@ test("at saturation, and at 70 % of it in an open loop, every request is answere
   served.child.kill("SIGTERM");
   expect(await served.ended).toBe(0);
 
-  for (const [name, result] of Object.entries({ "closed loop": closed, "open loop": open })) {
+  for (const [name, result] of [
+    ["closed loop", closed],
+    ["open loop", open],
+  ] as const) {
     expect(result.lost).toBe(0);
     for (const status of Object.keys(result.statuses))
       expect(["200", "204", "404", "409", "429"]).toContain(status);
     // In two seconds an engine is not warm yet.
-    if (hasProc && SECONDS > 10) expect(result.last - result.second, name).toBeLessThan(MOST_GROWTH);
+    if (hasProc && SECONDS > 10) expect(result.last - result.second, name).toBeLessThan(MOST_GROWTH[name]);
     tell(`load, ${name}, ${SECONDS} s`, {
       "requests a second": Math.round(result.perSecond),
       "p50, p99, p99.9 in ms": [result.p50, result.p99, result.p999]

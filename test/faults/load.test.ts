@@ -48,7 +48,7 @@ async function serve(name: string, orders: number): Promise<Served> {
     openAccount(store, account, terms);
   const keys = await Promise.all(Array.from({ length: 32 }, (_, at) => open(`shop-${at}`, ENTERPRISE)));
   const freeKeys = await Promise.all(
-    Array.from({ length: 50 }, (_, at) => open(`free-${at}`, { plan: "free" })),
+    Array.from({ length: 5 }, (_, at) => open(`free-${at}`, { plan: "free" })),
   );
   await store.close();
 
@@ -118,18 +118,19 @@ test("at saturation, and at 70 % of it in an open loop, every request is answere
   }
   for (const status of ["200", "204", "404", "409", "429"])
     expect(closed.statuses[status]).toBeGreaterThan(0);
-  // The generator kept its pace: what was to be sent was sent.
-  expect(open.perSecond).toBeGreaterThan(0.9 * rate);
+  // However long an answer took, the next request was sent all the same.
+  const answered = Object.values(open.statuses).reduce((sum, times) => sum + times, 0);
+  expect(answered).toBeGreaterThanOrEqual(Math.floor(rate * SECONDS));
 });
 
 test("SIGTERM under load: whatever was sent is answered, what was answered is in the database, and nothing else is", async () => {
-  const served = await serve("stop.db", count({ short: 20_000, full: 60_000 }));
+  const served = await serve("stop.db", count({ short: 40_000, full: 100_000 }));
   const { plan, child, path } = served;
   const generator = generate({ ...plan, of: "cancels", connections: 32, seconds: 60 });
   const lists = readLists(plan.url, plan.keys[0] ?? "");
   await sleep(count({ short: 1_000, full: 4_000 }));
-  child.kill("SIGTERM");
   generator.send("signal");
+  child.kill("SIGTERM");
   const { statuses, lost, cancelled, answeredAfterSignal } = await generator.told<LoadResult>();
   expect(await served.ended).toBe(0);
   expect(lost).toBe(0);

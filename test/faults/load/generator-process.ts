@@ -23,7 +23,8 @@ function next(): { bytes: string; order?: number } | undefined {
     const order = turn + 1;
     return order > plan.orders ? undefined : { bytes: cancel(order, keyFor(turn)), order };
   }
-  const key = turn % 10 === 9 ? (plan.freeKeys[turn % plan.freeKeys.length] ?? "") : keyFor(turn);
+  const tenth = Math.floor(turn / 10);
+  const key = turn % 10 === 9 ? (plan.freeKeys[tenth % plan.freeKeys.length] ?? "") : keyFor(turn);
   if (turn % 2 === 0) return { bytes: request("GET /v1/store/orders", key) };
   const order = turn % 4 === 1 ? 1 + (turn % plan.orders) : plan.orders + turn;
   return { bytes: cancel(order, key) };

@@ -55,6 +55,10 @@ export const ERRORS = {
   },
   request_too_large: { status: 413, message: "The request is larger than 10 MB." },
   uri_too_long: { status: 414, message: "The request's address is too long." },
+  expectation_failed: {
+    status: 417,
+    message: "The Expect header asks for something else than '100-continue'.",
+  },
   misdirected_request: {
     status: 421,
     message: "This host is not served here.",

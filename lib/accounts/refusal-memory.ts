@@ -2,6 +2,7 @@ import type { Instant } from "../clock.ts";
 import { MINUTE, secondsUntil } from "../plans/windows.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Admission, BAN_POLICY, type BanPolicy } from "./admission.ts";
+import type { ParsedKey } from "./api-key.ts";
 
 type Refused = Extract<Admission, { outcome: "refused" }>;
 
@@ -28,6 +29,8 @@ const MOST_KEYS = 10_000;
  */
 export function rememberRefusals(accounts: AccountStore): AccountStore {
   const memories = new Map<string, Memory>();
+  /** Of remembered keys those that the store is being asked about. */
+  const asking = new Map<string, Promise<unknown>>();
 
   /** Puts the youngest last; what is over makes room. */
   function remember(hash: string, refused: Refused, at: Instant): void {
@@ -57,26 +60,46 @@ export function rememberRefusals(accounts: AccountStore): AccountStore {
     memory.at = Number.NEGATIVE_INFINITY;
   }
 
+  function fromMemory(hash: string, at: Instant, policy: BanPolicy, refusals: number): Refused | undefined {
+    const memory = memories.get(hash);
+    if (memory === undefined || !isFresh(memory, at) || crosses(memory, policy, refusals)) return undefined;
+    if (memory.refused.code === "rate_limit_exceeded") memory.owed += refusals;
+    const { write: _written, ...refused } = memory.refused;
+    return { ...refused, retryAfter: secondsUntil(refused.quota.resetsAt, at) };
+  }
+
+  async function ask(key: ParsedKey, at: Instant, policy: BanPolicy, refusals: number): Promise<Admission> {
+    const owed = takeOwed(key.hash, at);
+    try {
+      const decided = await accounts.admit(key, at, policy, refusals + owed);
+      if (decided.outcome === "refused") remember(key.hash, decided, at);
+      else giveBack(key.hash, owed);
+      return decided;
+    } catch (error) {
+      giveBack(key.hash, owed);
+      throw error;
+    }
+  }
+
   return {
     ...accounts,
 
     async admit(key, at, policy = BAN_POLICY, refusals = 1) {
-      const memory = memories.get(key.hash);
-      if (memory !== undefined && isFresh(memory, at) && !crosses(memory, policy, refusals)) {
-        if (memory.refused.code === "rate_limit_exceeded") memory.owed += refusals;
-        const { write: _written, ...refused } = memory.refused;
-        return { ...refused, retryAfter: secondsUntil(refused.quota.resetsAt, at) };
+      const { hash } = key;
+      const remembered = fromMemory(hash, at, policy, refusals);
+      if (remembered !== undefined) return remembered;
+      if (!memories.has(hash)) return ask(key, at, policy, refusals);
+
+      // A flood comes all at once, also in the moment in which its refusal has grown old: the first asks for all.
+      const underWay = asking.get(hash);
+      if (underWay !== undefined) {
+        await underWay;
+        return fromMemory(hash, at, policy, refusals) ?? ask(key, at, policy, refusals);
       }
-      const owed = takeOwed(key.hash, at);
-      try {
-        const decided = await accounts.admit(key, at, policy, refusals + owed);
-        if (decided.outcome === "refused") remember(key.hash, decided, at);
-        else giveBack(key.hash, owed);
-        return decided;
-      } catch (error) {
-        giveBack(key.hash, owed);
-        throw error;
-      }
+      const asked = ask(key, at, policy, refusals);
+      const settled = asked.catch(() => {}).finally(() => asking.delete(hash));
+      asking.set(hash, settled);
+      return asked;
     },
 
     async change(id, decide) {

@@ -11,6 +11,7 @@ const BEFORE_ANY_OPERATION = [
   "request_timeout",
   "request_too_large",
   "uri_too_long",
+  "expectation_failed",
   "misdirected_request",
   "headers_too_large",
   "gateway_timeout",

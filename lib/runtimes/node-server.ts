@@ -6,14 +6,20 @@
  * process.once("SIGTERM", () => server.close());
  * ```
  */
-import { createServer, type Server, STATUS_CODES } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { ResponseClass } from "../http/outcome.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits, LARGEST_HEAD } from "./connection-limits.ts";
+import { type Conversation, createConversation } from "./conversation.ts";
+import { faultOf } from "./malformed-request.ts";
+import { sendAndHangUp } from "./refusal.ts";
+import { hasBody } from "./request-body.ts";
 import { sendResponse } from "./send-response.ts";
+import { shutDown } from "./shut-down.ts";
 
 /** Give it to `createHandler` for answers that go to the socket without the detour over a full `Response`. */
 export const NodeResponse: ResponseClass = FastResponse;
@@ -27,6 +33,8 @@ export interface NodeServerOptions {
   readonly port?: number;
   /** Takes the caller's address from the last entry of `X-Forwarded-For`. @default false */
   readonly trustProxy?: boolean;
+  /** What one client may take of the server. @default CONNECTION_LIMITS */
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
 /** A server that is listening. */
@@ -37,22 +45,78 @@ export interface NodeServer {
   close(options?: { readonly grace?: number }): Promise<void>;
 }
 
-const LONGEST_URL = 8 * 1024;
-const LARGEST_HEAD = 16 * 1024;
-
 /** Starts to listen. Rejects where the address cannot be taken. */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const connections = new Map<Socket, Conversation>();
+  let closing = false;
 
-  const settings = { maxHeaderSize: LARGEST_HEAD, headersTimeout: 10_000, requestTimeout: 30_000 };
-  const server = createServer(settings, async (req, res) => {
-    const forwarded = trustProxy ? lastOf(req.headers["x-forwarded-for"]) : undefined;
-    const malformed = (req.url ?? "").length > LONGEST_URL ? { malformed: "uri_too_long" as const } : {};
-    const context = { ...addressOf(forwarded ?? req.socket.remoteAddress), ...malformed };
-    await sendResponse(await handler(new NodeRequest({ req, res }), context), res);
+  const server = createServer({
+    maxHeaderSize: LARGEST_HEAD,
+    headersTimeout: limits.head,
+    requestTimeout: limits.request,
+    connectionsCheckingInterval: Math.min(1_000, Math.ceil(limits.head / 4)),
+    keepAliveTimeout: limits.rest,
+    insecureHTTPParser: false,
+    // Node would refuse it without a body; what it lets pass is looked at here.
+    requireHostHeader: false,
   });
-  server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
-    void refuse(handler, socket, CLIENT_ERRORS[error.code ?? ""] ?? "bad_request");
+  server.maxHeadersCount = 0;
+  server.maxConnections = limits.connections;
+  server.on("connection", (socket) => {
+    connections.set(socket, createConversation(socket));
+    socket.once("close", () => connections.delete(socket));
+    // Node takes its own listener away from a connection that it gives up, on which a reset would end the process.
+    socket.on("error", () => {});
+  });
+
+  /** Answers one request in its turn, once it is there. What fails here is a defect, and costs the connection. */
+  function take(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown"): void {
+    answer(req, res, expectation).catch(() => req.socket.destroy());
+  }
+
+  async function answer(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown") {
+    const conversation = connections.get(req.socket);
+    if (conversation === undefined || !(await conversation.turn(res))) return;
+    const request = new NodeRequest({ req, res });
+    const context = contextOf(req);
+    const refuse = async (malformed: ErrorCode) => {
+      req.resume();
+      await sendAndHangUp(await handler(request, { ...context, malformed }), req.socket, limits.linger);
+    };
+
+    const fault = expectation === "unknown" ? "expectation_failed" : faultOf(req, request);
+    if (fault !== undefined) return refuse(fault);
+    if (expectation === "continue" && hasBody(req)) res.writeContinue();
+    const arrival = await conversation.arrival(req);
+    if (arrival === "left") return;
+    if (arrival !== "whole") return refuse(arrival.fault);
+
+    const response = await handler(request, context);
+    if (closing && conversation.isLast(res)) res.shouldKeepAlive = false;
+    await sendResponse(response, res, limits.taking);
+  }
+
+  function contextOf(req: IncomingMessage) {
+    const forwarded = trustProxy ? lastOf(req.headers["x-forwarded-for"]) : undefined;
+    return addressOf(forwarded ?? req.socket.remoteAddress);
+  }
+
+  /** Answers a connection of which no request can be made: the same body and headers as any other error. */
+  async function refuseConnection(socket: Duplex, malformed: ErrorCode): Promise<void> {
+    const conversation = connections.get(socket as Socket);
+    if (conversation === undefined || !(await conversation.giveUp(malformed))) return;
+    const context = { ...addressOf((socket as Socket).remoteAddress), malformed };
+    await sendAndHangUp(await handler(new Request("http://localhost/"), context), socket, limits.linger);
+  }
+
+  server.on("request", take);
+  server.on("checkContinue", (req, res) => take(req, res, "continue"));
+  server.on("checkExpectation", (req, res) => take(req, res, "unknown"));
+  server.on("connect", (_req, socket) => void refuseConnection(socket, "bad_request"));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    void refuseConnection(socket, CLIENT_ERRORS[error.code ?? ""] ?? "bad_request");
   });
 
   await new Promise<void>((resolve, reject) => {
@@ -61,7 +125,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
-    close: ({ grace = 10_000 } = {}) => shutDown(server, grace),
+    close({ grace = 10_000 } = {}) {
+      closing = true;
+      return shutDown({ server, connections, grace });
+    },
   };
 }
 
@@ -71,23 +138,6 @@ const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
-/** Answers a connection whose request Node could not read: the same body and headers as any other error. */
-async function refuse(handler: Handler, socket: Duplex, malformed: ErrorCode): Promise<void> {
-  if (!socket.writable || ("bytesWritten" in socket && Number(socket.bytesWritten) > 0)) {
-    socket.destroy();
-    return;
-  }
-  const address = "remoteAddress" in socket ? `${socket.remoteAddress}` : undefined;
-  const response = await handler(new Request("http://localhost/"), { ...addressOf(address), malformed });
-  const body = Buffer.from(await response.text());
-  const fields = [...response.headers, ["content-length", `${body.length}`], ["connection", "close"]];
-  const head = [
-    `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}`,
-    ...fields.map(([name, value]) => `${name}: ${value}`),
-  ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-}
-
 function addressOf(address: string | undefined): { readonly address?: string } {
   return address === undefined ? {} : { address };
 }
@@ -95,18 +145,4 @@ function addressOf(address: string | undefined): { readonly address?: string } {
 /** The nearest proxy writes the last entry; what stands before it, a client can have made up. */
 function lastOf(forwardedFor: string | readonly string[] | undefined): string | undefined {
   return `${forwardedFor ?? ""}`.split(",").at(-1)?.trim() || undefined;
-}
-
-function shutDown(server: Server, grace: number): Promise<void> {
-  return new Promise((resolve) => {
-    // A connection becomes idle when its last answer has left, which Node does not look for by itself.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
-    const cut = setTimeout(() => server.closeAllConnections(), grace);
-    server.close(() => {
-      clearInterval(sweep);
-      clearTimeout(cut);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

@@ -5,6 +5,7 @@
  */
 export type { DnsResolver } from "../domains/resolver.ts";
 export { accessLine } from "./access-log.ts";
+export { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs-page.ts";
 export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./node-server.ts";

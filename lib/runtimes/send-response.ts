@@ -3,9 +3,10 @@ import type { FastResponse } from "srvx/node";
 
 /**
  * Sends a response over `node:http`. Resolves when nothing more will be written. A body is read as fast as the client
- * takes it, a client that leaves ends the reading, and a body that fails ends the connection.
+ * takes it, a client that leaves ends the reading, and a body that fails ends the connection. So does a client that
+ * does not take a part within `patience` milliseconds.
  */
-export async function sendResponse(response: Response, to: ServerResponse): Promise<void> {
+export async function sendResponse(response: Response, to: ServerResponse, patience: number): Promise<void> {
   const { status, headers, body } = partsOf(response);
   to.writeHead(status, headers);
   // A text leaves in one write with its head; written apart, a refusal takes 8 % more of the processor.
@@ -13,7 +14,8 @@ export async function sendResponse(response: Response, to: ServerResponse): Prom
   else if (to.req.method === "HEAD") {
     to.end();
     await body.cancel();
-  } else await pump(body, to);
+  } else await pump(body, to, patience);
+  if (to.socket !== null && to.socket.writableLength > 0) await taken(to, "finish", patience);
 }
 
 interface Parts {
@@ -28,13 +30,15 @@ function partsOf(response: Response): Parts {
   return { status: response.status, headers: [...response.headers].flat(), body: response.body };
 }
 
-async function pump(body: ReadableStream<Uint8Array>, to: ServerResponse): Promise<void> {
+async function pump(body: ReadableStream<Uint8Array>, to: ServerResponse, patience: number): Promise<void> {
   const reader = body.getReader();
   const leave = () => void reader.cancel().catch(() => {});
   to.once("close", leave);
+  // It may have left before it was listened for.
+  if (to.destroyed) leave();
   try {
     for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
-      if (!to.write(value)) await drained(to);
+      if (!to.write(value)) await taken(to, "drain", patience);
     }
     to.end();
   } catch {
@@ -44,14 +48,16 @@ async function pump(body: ReadableStream<Uint8Array>, to: ServerResponse): Promi
   }
 }
 
-/** Waits until the client has taken what was written, or has left. */
-function drained(to: ServerResponse): Promise<void> {
+/** Waits until the client has taken what was written, or has left; one that does neither in time is cut off. */
+function taken(to: ServerResponse, sign: "drain" | "finish", patience: number): Promise<void> {
   return new Promise((resolve) => {
+    if (to.destroyed) return resolve();
+    const cut = setTimeout(() => to.destroy(), patience);
     const over = () => {
-      to.off("drain", over).off("close", over);
+      clearTimeout(cut);
+      to.off(sign, over).off("close", over);
       resolve();
     };
-    if (to.destroyed) resolve();
-    else to.on("drain", over).on("close", over);
+    to.on(sign, over).on("close", over);
   });
 }

@@ -56,6 +56,26 @@ describe("a refused caller", () => {
     expect(shop.asked()).toBe(3);
   });
 
+  test("that asks many times at once, just when its refusal has grown old, is asked about once", async () => {
+    const shop = await openShop();
+    for (let call = 0; call < 30; call++) await shop.admit(AT + call);
+    const before = shop.asked();
+    const atOnce = Array.from({ length: 50 }, (_, call) => shop.admit(AT + 2_000 + (call >> 3)));
+    expect(new Set(await Promise.all(atOnce))).toEqual(new Set(["api_key_banned"]));
+    expect(shop.asked()).toBe(before + 1);
+  });
+
+  test("that asks many times at once when it is let in again is let in as often as it may", async () => {
+    const shop = await openShop();
+    for (let call = 0; call < 5; call++) await shop.admit(AT + call);
+    await shop.accounts.change("shop", (was) => ({
+      ...was,
+      terms: { plan: "enterprise", custom: { perMinute: 10, perDay: 100 } },
+    }));
+    const results = await Promise.all(Array.from({ length: 12 }, () => shop.admit(AT + MINUTE)));
+    expect(results.filter((result) => result === "admitted")).toHaveLength(10);
+  });
+
   test("is told the wait as it is by then", async () => {
     const { remembering } = await openShop();
     await remembering.admit(presented, AT);

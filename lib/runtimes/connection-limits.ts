@@ -1,0 +1,40 @@
+/** What one client may take of a server. Times in milliseconds. */
+export interface ConnectionLimits {
+  /** In which the head of a request arrives, counted from the connection's beginning for its first. @default 10_000 */
+  readonly head: number;
+  /** In which a whole request arrives. @default 30_000 */
+  readonly request: number;
+  /** For which a connection may rest between two requests. @default 5_000 */
+  readonly rest: number;
+  /**
+   * In which the client takes each part of an answer. A part is a page of the list at most, so that this is a least
+   * rate: a byte now and then does not keep a connection. @default 30_000
+   */
+  readonly taking: number;
+  /** How long a connection is still read from after it was refused, so that the refusal arrives. @default 1_000 */
+  readonly linger: number;
+  /** Connections at a time; what comes beyond is closed at once. @default 10_000 */
+  readonly connections: number;
+}
+
+/**
+ * There is no limit of requests on a connection: each is counted for its key or its address anyway. Nor one of header
+ * fields beside the size of a head: Node would drop those beyond unseen.
+ */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  head: 10_000,
+  request: 30_000,
+  rest: 5_000,
+  taking: 30_000,
+  linger: 1_000,
+  connections: 10_000,
+};
+
+/** The longest target of a request, in characters. */
+export const LONGEST_URL = 8 * 1024;
+
+/** The largest head of a request, in bytes. */
+export const LARGEST_HEAD = 16 * 1024;
+
+/** The largest body of a request, in bytes: what API Gateway lets through. No operation takes one. */
+export const LARGEST_BODY = 10 * 1024 * 1024;

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { hostTable } from "../../lib/domains/host-routing.ts";
+import { createHandler } from "../../lib/http/handler.ts";
+import { docsPage } from "../../lib/runtimes/docs-page.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { openShop } from "../http/shop.ts";
+import { isDocumented } from "./abuse/documented.ts";
+import { type Hostile, hostileRequest } from "./abuse/requests.ts";
+import { figuresOf } from "./load/growth.ts";
+import { type Memory, memoryNow } from "./load/memory.ts";
+import { choices, count, seed, tell } from "./run.ts";
+
+const REQUESTS = count({ short: 2_000, full: 100_000 });
+const TENTH = REQUESTS / 10;
+
+test(`of ${REQUESTS} hostile requests each gets a documented answer, and nothing of it is kept`, async () => {
+  const store = createMemoryStore();
+  const custom = { perMinute: 100, perDay: 10_000_000 };
+  const shop = await openShop({ store, terms: { plan: "enterprise", custom } });
+  const primary = "orders.example.com";
+  const hosts = hostTable(
+    { primary, aliases: [], redirects: [{ from: "www.example.com", to: primary, status: 301 }] },
+    ["localhost"],
+  );
+  const handler = createHandler({
+    store,
+    clock: () => shop.time.now,
+    pages: docsPage(),
+    hosts: () => hosts,
+    banPolicy: { refusals: 20, duration: 2_000 },
+    pets: async (id) => (id === 1n ? { id } : undefined),
+  });
+  const { pick, int, chance } = choices("hosts and addresses");
+  const statuses = new Map<number, number>();
+  const memory: Memory[] = [];
+  let sent = 0;
+
+  async function send({ method, path, headers, body }: Hostile): Promise<void> {
+    const host = chance(0.9)
+      ? "localhost"
+      : pick([primary, "www.example.com", "evil.example.net", "[::1]:99"]);
+    const request = new Request(`http://localhost${path}`, {
+      method,
+      headers: [["host", host], ...headers.map(([name, value]) => [name, value] as [string, string])],
+      ...(body === undefined || method === "GET" || method === "HEAD" ? {} : { body }),
+    });
+    // Some 200 requests a minute on the shop's own clock, so that the limits are met and left again.
+    shop.time.now += int(0, 400);
+    const response = await handler(request, { address: `192.0.2.${int(0, 255)}`, host });
+    const text = await response.text();
+    const { pathname } = new URL(request.url);
+    const isPage =
+      /^\/(docs|openapi\.json)/.test(pathname) && response.headers.get("x-ratelimit-limit") === null;
+    isDocumented(
+      { status: response.status, body: text, header: (name) => response.headers.get(name) },
+      { head: method === "HEAD", page: isPage },
+    );
+    statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+    if (++sent % TENTH === 0) memory.push(await memoryNow());
+  }
+
+  await fc.assert(fc.asyncProperty(hostileRequest(shop.key), send), {
+    seed,
+    numRuns: REQUESTS,
+    endOnFailure: true,
+  });
+
+  for (const status of [200, 204, 301, 401, 404, 405, 421, 429])
+    expect(statuses.has(status), `${status}`).toBe(true);
+  expect(sent).toBe(REQUESTS);
+  tell("abuse of the handler", {
+    "hostile requests": sent,
+    "answers that are not documented, or 500": 0,
+    statuses: [...statuses]
+      .toSorted()
+      .map(([status, times]) => `${status}: ${times}`)
+      .join(", "),
+    ...figuresOf(memory),
+  });
+});

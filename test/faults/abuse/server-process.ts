@@ -1,0 +1,26 @@
+/** A server in a process of its own: tells its address and a key, then its memory whenever it is asked. */
+import { createAccounts } from "../../../lib/accounts/accounts.ts";
+import { rememberRefusals } from "../../../lib/accounts/refusal-memory.ts";
+import { createHandler } from "../../../lib/http/handler.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/runtimes/node.ts";
+import { createMemoryStore } from "../../../lib/stores/memory.ts";
+import { memoryNow } from "../load/memory.ts";
+
+const store = createMemoryStore();
+const accounts = createAccounts({ store: store.accounts, environment: "test" });
+await accounts.create("shop", { plan: "enterprise", custom: { perMinute: 60_000, perDay: 10_000_000 } });
+const issued = await accounts.issueKey("shop");
+if ("refused" in issued) throw new Error(issued.refused);
+const ids = Array.from({ length: 1_000 }, (_, id) => BigInt(id));
+await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+
+const handler = createHandler({
+  store: { orders: store.orders, accounts: rememberRefusals(store.accounts) },
+  Response: NodeResponse,
+});
+const limits = { head: 300, request: 300, rest: 100, taking: 2_000, linger: 100 };
+const server = await startNodeServer({ handler, port: 0, limits });
+
+process.on("message", async () => process.send?.(await memoryNow()));
+process.on("disconnect", () => process.exit());
+process.send?.({ url: server.url, key: issued.key });

@@ -1,0 +1,272 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { type NodeServer, type NodeServerOptions, startNodeServer } from "../../lib/runtimes/node-server.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { dial } from "../faults/abuse/dial.ts";
+import { openShop } from "../http/shop.ts";
+
+let server: NodeServer | undefined;
+afterEach(() => server?.close({ grace: 0 }));
+
+async function serve(limits: NodeServerOptions["limits"] = {}) {
+  const store = createMemoryStore();
+  const terms = { plan: "enterprise", custom: { perMinute: 60_000, perDay: 1_000_000 } } as const;
+  const shop = await openShop({ store, terms });
+  server = await startNodeServer({ handler: shop.handler, port: 0, limits });
+  const head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
+  return { ...shop, store, server, url: server.url, head };
+}
+
+const many = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" }) as const,
+  );
+
+test.each(["x:99999", "1.2.3.4.5"])(
+  "the host %s, of which no URL can be made, costs its sender the request and nobody else anything",
+  async (host) => {
+    const { url, head } = await serve();
+    const line = dial(url);
+    line.send(`GET /a"b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const { answers } = await line.closed();
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    const other = dial(url);
+    other.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    expect((await other.answers(1)).answers[0]?.status).toBe(200);
+  },
+);
+
+test("Expect: 100-continue: the body is asked for, then the request is answered", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
+  expect((await line.answers(1)).answers.map(({ status }) => status)).toEqual([100]);
+  line.send("hello");
+  expect((await line.answers(2)).answers.map(({ status }) => status)).toEqual([100, 204]);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n`);
+  expect((await line.answers(3)).answers.at(-1)?.status).toBe(409);
+});
+
+test.each([
+  ["another expectation", "DELETE /v1/store/orders/1 HTTP/1.1", "Expect: tea", 417, "expectation_failed"],
+  ["CONNECT", "CONNECT x:443 HTTP/1.1", "A: b", 400, "bad_request"],
+  [
+    "a body beyond 10 MB",
+    "DELETE /v1/store/orders/1 HTTP/1.1",
+    "Content-Length: 10485761",
+    413,
+    "request_too_large",
+  ],
+  [
+    "a body beyond 10 MB that waits to be asked for",
+    "DELETE /v1/store/orders/1 HTTP/1.1",
+    "Expect: 100-continue\r\nContent-Length: 1000000000000",
+    413,
+    "request_too_large",
+  ],
+])(
+  "%s is answered at once with the Error body and the three headers, and the connection closed",
+  async (_name, start, field, status, code) => {
+    const { url, head, store } = await serve();
+    const line = dial(url);
+    line.send(`${start}\r\n${head}${field}\r\n\r\n`);
+    const { answers } = await line.closed();
+    expect(answers).toHaveLength(1);
+    const [answer] = answers;
+    expect(answer?.status).toBe(status);
+    expect(JSON.parse(answer?.body ?? "")).toMatchObject({ code, status });
+    for (const name of ["limit", "remaining", "reset"])
+      expect(answer?.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+    expect((await store.orders.find(1n))?.status).toBe("pending");
+  },
+);
+
+test("a body in chunks without an end is refused at 10 MB, and the connection closed", async () => {
+  const { url, head, store } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
+  const part = `100000\r\n${"a".repeat(1024 * 1024)}\r\n`;
+  let sent = 0;
+  const more = () => {
+    for (let fits = true; fits && sent < 1_000; sent++) fits = line.socket.write(part);
+  };
+  line.socket.on("drain", more);
+  more();
+  const { answers } = await line.closed();
+  expect(answers.map(({ status }) => status)).toEqual([413]);
+  expect(sent).toBeGreaterThan(10);
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});
+
+test("a client that is refused and does not hang up is let go all the same", async () => {
+  const { url } = await serve({ linger: 50 });
+  const { port, hostname } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.on("error", () => {}).resume();
+  socket.write("hello\r\n\r\n");
+  await once(socket, "end");
+  const talking = setInterval(() => socket.write("more"), 10);
+  await new Promise((resolve) => socket.once("close", resolve));
+  clearInterval(talking);
+});
+
+test("TRACE and OPTIONS are methods like any other", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])
+    line.send(`${start} HTTP/1.1\r\n${head}\r\n`);
+  const { answers } = await line.answers(3);
+  expect(answers.map(({ status }) => status)).toEqual([405, 405, 404]);
+  expect(answers[0]?.body).not.toContain("Bearer");
+});
+
+test("HTTP/1.0: the whole list without chunks, and the connection closed", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(20_000));
+  const line = dial(url);
+  line.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
+  const { answers } = await line.closed();
+  expect(answers).toHaveLength(1);
+  expect(answers[0]?.headers.has("transfer-encoding")).toBe(false);
+  expect(JSON.parse(answers[0]?.body ?? "")).toHaveLength(20_004);
+});
+
+test("pipelined requests are carried out one after another and answered in order", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(3_000));
+  const { apply } = store.orders;
+  let under = 0;
+  store.orders.apply = async (...args) => {
+    expect(++under).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    under--;
+    return apply(...args);
+  };
+  const line = dial(url);
+  const cancels = many(3_000).flatMap(({ record }) => [
+    `DELETE /v1/store/orders/${record.id}`,
+    `DELETE /v1/store/orders/${record.id}`,
+  ]);
+  line.send([...cancels, "GET /nowhere"].map((start) => `${start} HTTP/1.1\r\n${head}\r\n`).join(""));
+  const { answers, rest } = await line.answers(6_001);
+  expect(answers.map(({ status }) => status)).toEqual([...many(3_000).flatMap(() => [204, 409]), 404]);
+  expect(rest).toBe("");
+});
+
+test("while a request waits for its turn, no more is read", async () => {
+  const { url, head, store, events } = await serve();
+  store.orders.apply = () => new Promise(() => {});
+  const line = dial(url);
+  await once(line.socket, "connect");
+  const some = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
+  const most = 48 * 1024 * 1024;
+  let taken = 0;
+  let before: number;
+  const more = () => {
+    while (taken < most && line.socket.write(some)) taken += some.length;
+  };
+  line.socket.on("drain", () => {
+    taken += some.length;
+    more();
+  });
+  more();
+  do {
+    before = taken;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  } while (taken > before);
+  // What the system's own buffers hold.
+  expect(taken).toBeLessThan(most / 2);
+  expect(events).toEqual([]);
+});
+
+test("a fault behind a request does not take its answer away", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
+  expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
+});
+
+test("a reset of a connection that waits to be refused costs nobody else anything", async () => {
+  const { url, store, head } = await serve();
+  const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  store.orders.apply = () => {
+    begin();
+    return held;
+  };
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
+  await begun;
+  line.socket.resetAndDestroy();
+  for (let turn = 0; turn < 5; turn++) expect((await fetch(url)).status).toBe(401);
+  release(undefined);
+});
+
+test("a list whose reader has left before it began is not read", async () => {
+  const { url, head, store, events } = await serve();
+  await store.orders.place(many(100_000));
+  const { list } = store.orders;
+  let pages = 0;
+  store.orders.list = async function* () {
+    for await (const page of list()) {
+      pages++;
+      yield page;
+    }
+  };
+  const { admit } = store.accounts;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  store.accounts.admit = async (...args) => {
+    ask();
+    await held;
+    return admit(...args);
+  };
+  const line = dial(url);
+  line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+  await asked;
+  line.socket.resetAndDestroy();
+  for (let turn = 0; turn < 5; turn++) await fetch(url);
+  release();
+  await expect
+    .poll(() => events.filter(({ operation }) => operation === "listOrders"))
+    .toMatchObject([{ ended: "cancelled" }]);
+  expect(pages).toBeLessThan(3);
+});
+
+test("while a server closes, a connection in use is told with its next answer, and a quiet one is let go", async () => {
+  const { url, head, server } = await serve();
+  const inUse = dial(url);
+  const silent = dial(url);
+  const resting = dial(url);
+  for (const line of [inUse, resting]) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    const { answers } = await line.answers(1);
+    expect(answers[0]?.headers.get("connection")).toBe("keep-alive");
+  }
+  const closed = server.close({ grace: 60_000 });
+  inUse.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(2));
+  const { answers } = await inUse.closed();
+  expect(answers.map(({ status }) => status)).toEqual([200, 204, 409]);
+  expect(answers.map(({ headers }) => headers.get("connection"))).toEqual([
+    "keep-alive",
+    "keep-alive",
+    "close",
+  ]);
+  await Promise.all([silent.closed(), resting.closed(), closed]);
+});
+
+test("connections beyond the limit are closed, and those within it served", async () => {
+  const { url, head } = await serve({ connections: 2 });
+  const lines = [dial(url), dial(url)];
+  for (const line of lines) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    await line.answers(1);
+  }
+  expect((await dial(url).closed()).answers).toEqual([]);
+  for (const line of lines) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    expect((await line.answers(2)).answers).toHaveLength(2);
+  }
+});

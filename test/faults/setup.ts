@@ -30,8 +30,24 @@ function seedOf(given: string | undefined): number {
   return Number(given) % 2 ** 31;
 }
 
+/** One block a suite, its name in the first line. */
 function tableOf(figures: readonly Figure[]): string {
-  const table = new Table({ head: ["suite", "figure", ""], style: { head: [], border: [] } });
-  for (const { suite, what, value } of figures) table.push([suite, what, value]);
-  return table.toString();
+  const table = new Table({
+    chars: OPEN,
+    style: { head: [], border: [], "padding-left": 0 },
+    wordWrap: true,
+  });
+  const suites = [...new Set(figures.map(({ suite }) => suite))].toSorted();
+  for (const suite of suites) {
+    const own = figures.filter((figure) => figure.suite === suite);
+    table.push(...own.map(({ what, value }, index) => [index === 0 ? suite : "", what, value]));
+    table.push(["", "", ""]);
+  }
+  return table.toString().replace(/ +$/gm, "").trimEnd();
 }
+
+const OPEN = {
+  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },
+};

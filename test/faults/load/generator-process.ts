@@ -77,7 +77,8 @@ async function openLoop(
       for (;;) {
         const intended = began + (dispatched * 1_000) / rate;
         if (intended > Math.min(now, until)) break;
-        const connection = free.pop();
+        // The one that rested longest: in a corner of the pool it would rest until the server closes it.
+        const connection = free.shift();
         if (connection === undefined) break;
         dispatched++;
         underWay++;

@@ -5,19 +5,22 @@ import type { Memory } from "./memory.ts";
 const MIB = 1024 * 1024;
 
 /** Less than a leak of a hundred bytes with each of a hundred thousand requests would come to. */
-const MOST_HEAP = 8 * MIB;
+const MOST_HELD = 8 * MIB;
 
-/** The engine keeps pages for its next garbage, up to a size of its own; a kilobyte a request would come to more. */
-const MOST_RESIDENT = 96 * MIB;
+/**
+ * The engine keeps pages for its next garbage, as many as it likes while the machine has some: up to 110 MiB were
+ * seen, with nothing held. What is not held and not given back either would still be noticed.
+ */
+const MOST_RESIDENT = 256 * MIB;
 
 /** Figures of a run's memory, from its first tenth to its last. Fails where it has grown. */
 export function figuresOf(samples: readonly Memory[]): Readonly<Record<string, string>> {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) throw new Error("Nothing was measured.");
-  expect(last.heap - first.heap, "growth of the heap").toBeLessThan(MOST_HEAP);
+  expect(last.held - first.held, "growth of what is held").toBeLessThan(MOST_HELD);
   expect(last.resident - first.resident, "growth of the resident set").toBeLessThan(MOST_RESIDENT);
   return {
-    "heap after the first and the last tenth": `${inMiB(first.heap)}, ${inMiB(last.heap)}`,
+    "held after the first and the last tenth": `${inMiB(first.held)}, ${inMiB(last.held)}`,
     "resident set after the first and the last tenth": `${inMiB(first.resident)}, ${inMiB(last.resident)}`,
   };
 }

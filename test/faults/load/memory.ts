@@ -4,7 +4,8 @@ import { runInNewContext } from "node:vm";
 
 /** Bytes. */
 export interface Memory {
-  readonly heap: number;
+  /** Objects, and the buffers outside the heap that belong to them. */
+  readonly held: number;
   readonly resident: number;
 }
 
@@ -18,6 +19,6 @@ export async function memoryNow(): Promise<Memory> {
     // Finalizers run between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const { heapUsed, rss } = process.memoryUsage();
-  return { heap: heapUsed, resident: rss };
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { held: heapUsed + external, resident: rss };
 }

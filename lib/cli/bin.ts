@@ -11,16 +11,16 @@ if (import.meta.url.endsWith(".ts")) {
   );
 }
 
-const [{ runProgram }, { stopSignal }, { withoutKeys }] = await Promise.all([
-  import("./program.ts"),
-  import("./stop-signal.ts"),
-  import("../accounts/api-key.ts"),
-]);
-
+const { withoutKeys } = await import("../accounts/api-key.ts");
 process.on("uncaughtException", (error) => {
   process.stderr.write(`error: ${error instanceof Error ? withoutKeys(error.message) : "unknown"}\n`);
   process.exit(1);
 });
+
+const [{ runProgram }, { stopSignal }] = await Promise.all([
+  import("./program.ts"),
+  import("./stop-signal.ts"),
+]);
 
 process.exitCode = await runProgram({
   words: process.argv.slice(2),

@@ -3,16 +3,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { createTelemetry } from "../../infra/functions/telemetry.ts";
-import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
-import { createHandler } from "../../lib/http/handler.ts";
-import { docsPage } from "../../lib/runtimes/node.ts";
-import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
 import { commandLine, ended, written } from "../cli/command-line.ts";
-import { openShop } from "../http/shop.ts";
-import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
-import { tapWire } from "../stores/dynamodb/wire.ts";
 import { tell } from "./run.ts";
+import { askEverything } from "./secrets/ask-everything.ts";
 import { createListener, strangersKey } from "./secrets/listener.ts";
 
 const listener = createListener();
@@ -25,46 +18,11 @@ afterEach(() => {
 });
 afterAll(() =>
   tell("secrets", {
-    "texts that left the service": listener.texts,
-    "keys and hashes looked for in each": listener.secrets,
-    found,
+    "texts of the command line and the server": listener.texts,
+    "keys and hashes looked for in each of them": listener.secrets,
+    "found in them": found,
   }),
 );
-
-/** Sends requests with every kind of key, put where keys belong and where they do not, and hears what comes back. */
-async function askEverything(
-  keys: readonly string[],
-  send: (method: string, path: string, headers: Readonly<Record<string, string>>) => Promise<Response>,
-): Promise<void> {
-  for (const key of keys) {
-    const bearer = { authorization: `Bearer ${key}` };
-    for (const [method, path, headers] of [
-      ["GET", "/v1/store/orders", bearer],
-      ["DELETE", "/v1/store/orders/1", bearer],
-      ["DELETE", `/v1/store/orders/${key}`, bearer],
-      ["GET", `/v1/pets/${key}?key=${key}`, bearer],
-      ["GET", `/${key}`, { authorization: key }],
-      ["PUT", "/v1/store/orders", { authorization: `Basic ${key}`, cookie: key, "x-api-key": key }],
-      ["GET", `/docs?key=${key}`, { referer: `http://localhost/${key}` }],
-      ["GET", "/openapi.json", { authorization: `Bearer ${key}x`, "x-request-id": key }],
-    ] as const) {
-      const answer = await send(method, path, headers);
-      const fields = [...answer.headers].map(([name, value]) => `${name}: ${value}`);
-      hear(`${method} ${path.replace(key, "KEY")}`, `${fields.join("\n")}\n\n${await answer.text()}`);
-    }
-  }
-}
-
-describe("the listener", () => {
-  test("finds a key, a part of one, and its hash in any form", () => {
-    const own = createListener();
-    const key = own.keep(strangersKey());
-    own.hear("a log", `with ${key} in it`);
-    own.hear("a name", key.slice(-38));
-    own.hear("nothing", key.slice(0, -38));
-    expect(own.leaks()).toEqual(["a log: a key", "a name: a key"]);
-  });
-});
 
 describe("the command line and the server", () => {
   const cli = commandLine();
@@ -113,7 +71,7 @@ describe("the command line and the server", () => {
     const start = await written(server, /^database.*\n/m);
     const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
     const keys = [first.key, second.key, third.key, mistaken];
-    await askEverything(keys, (method, path, headers) => fetch(url + path, { method, headers }));
+    await askEverything(listener, keys, (method, path, headers) => fetch(url + path, { method, headers }));
     const { hostname, port } = new URL(url);
     for (const bytes of [`${mistaken}\r\n\r\n`, `GET /${mistaken} HTTP/9\r\n${mistaken}\r\n\r\n`]) {
       const socket = connect(Number(port), hostname);
@@ -128,7 +86,9 @@ describe("the command line and the server", () => {
     }
     expect(status).toBe(429);
     writeFileSync(join(cli.folder, "shop.db"), "no database any more", { flag: "r+" });
-    await askEverything([first.key], (method, path, headers) => fetch(url + path, { method, headers }));
+    await askEverything(listener, [first.key], (method, path, headers) =>
+      fetch(url + path, { method, headers }),
+    );
     server.kill("SIGTERM");
     const { stdout, stderr } = await over;
     expect(stderr.split("\n").length).toBeGreaterThan(300);
@@ -190,56 +150,4 @@ describe("the command line and the server", () => {
     server.kill("SIGTERM");
     chmodSync(folder, 0o700);
   });
-});
-
-test("the functions' log and metrics have none, nor does what goes to DynamoDB have a key", async () => {
-  const emulator = await startEmulator("all-old");
-  let isDown = false;
-  const wire = await tapWire(emulator.endpoint, () => !isDown);
-  const client = clientFor(wire.endpoint);
-  await createDynamodbTables({ prefix: "secret", client });
-  const sent: string[] = [];
-  client.middlewareStack.add(
-    (next) => (args) => {
-      sent.push(JSON.stringify(args.request));
-      return next(args);
-    },
-    { step: "finalizeRequest", name: "listen" },
-  );
-  const { orders, accounts } = createDynamodbStore({ prefix: "secret", client });
-  const telemetry = createTelemetry({ namespace: "secret", write: (line) => hear("the log", line) });
-  const shop = await openShop({ store: { orders, accounts, close: async () => {} } });
-  keep(shop.key);
-  const handler = createHandler({
-    store: telemetry.watch({ orders, accounts: rememberRefusals(accounts) }),
-    onRequest: telemetry.onRequest,
-    clock: () => shop.time.now,
-    banPolicy: { refusals: 2, duration: 60_000 },
-    pages: docsPage(),
-    pets: async () => {
-      throw new Error(`The caller sent Bearer ${shop.key}`);
-    },
-  });
-  const ask = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
-    handler(new Request(`http://localhost${path}`, { method, headers }), { address: "192.0.2.1" });
-  const bearer = { authorization: `Bearer ${shop.key}` };
-  const pet = await ask("GET", "/v1/pets/1", bearer);
-  expect(pet.status).toBe(500);
-  hear("an error", await pet.text());
-  const statuses = new Set<number>();
-  for (let request = 0; request < 70; request++) {
-    statuses.add((await ask("GET", "/v1/store/orders", bearer)).status);
-  }
-  expect(statuses).toEqual(new Set([200, 429]));
-  await askEverything([shop.key, keep(strangersKey())], ask);
-  isDown = true;
-  const down = await ask("GET", "/v1/store/orders", { authorization: `Bearer ${keep(strangersKey())}` });
-  expect(down.status).toBe(503);
-  hear("an outage", await down.text());
-
-  expect(sent.length).toBeGreaterThan(100);
-  expect(sent.filter((request) => request.includes(shop.key.slice(-38, -10)))).toEqual([]);
-  client.destroy();
-  await wire.close();
-  await emulator.stop();
 });

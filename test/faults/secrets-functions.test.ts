@@ -1,0 +1,80 @@
+import { afterAll, afterEach, expect, test } from "vitest";
+import { createTelemetry } from "../../infra/functions/telemetry.ts";
+import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
+import { createHandler } from "../../lib/http/handler.ts";
+import { docsPage } from "../../lib/runtimes/node.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
+import { openShop } from "../http/shop.ts";
+import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { tapWire } from "../stores/dynamodb/wire.ts";
+import { tell } from "./run.ts";
+import { askEverything } from "./secrets/ask-everything.ts";
+import { createListener, strangersKey } from "./secrets/listener.ts";
+
+const listener = createListener();
+const { hear, keep } = listener;
+let found = 0;
+afterEach(() => {
+  const leaks = listener.leaks();
+  found += leaks.length;
+  expect(leaks).toEqual([]);
+});
+afterAll(() =>
+  tell("secrets", {
+    "texts of the functions": listener.texts,
+    "keys and hashes looked for in each of them": listener.secrets,
+    "found in them": found,
+  }),
+);
+
+test("the functions' log and metrics have none, nor does what goes to DynamoDB have a key", async () => {
+  const emulator = await startEmulator("all-old");
+  let isDown = false;
+  const wire = await tapWire(emulator.endpoint, () => !isDown);
+  const client = clientFor(wire.endpoint);
+  await createDynamodbTables({ prefix: "secret", client });
+  const sent: string[] = [];
+  client.middlewareStack.add(
+    (next) => (args) => {
+      sent.push(JSON.stringify(args.request));
+      return next(args);
+    },
+    { step: "finalizeRequest", name: "listen" },
+  );
+  const { orders, accounts } = createDynamodbStore({ prefix: "secret", client });
+  const telemetry = createTelemetry({ namespace: "secret", write: (line) => hear("the log", line) });
+  const shop = await openShop({ store: { orders, accounts, close: async () => {} } });
+  keep(shop.key);
+  const handler = createHandler({
+    store: telemetry.watch({ orders, accounts: rememberRefusals(accounts) }),
+    onRequest: telemetry.onRequest,
+    clock: () => shop.time.now,
+    banPolicy: { refusals: 2, duration: 60_000 },
+    pages: docsPage(),
+    pets: async () => {
+      throw new Error(`The caller sent Bearer ${shop.key}`);
+    },
+  });
+  const ask = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
+    handler(new Request(`http://localhost${path}`, { method, headers }), { address: "192.0.2.1" });
+  const bearer = { authorization: `Bearer ${shop.key}` };
+  const pet = await ask("GET", "/v1/pets/1", bearer);
+  expect(pet.status).toBe(500);
+  hear("an error", await pet.text());
+  const statuses = new Set<number>();
+  for (let request = 0; request < 70; request++) {
+    statuses.add((await ask("GET", "/v1/store/orders", bearer)).status);
+  }
+  expect(statuses).toEqual(new Set([200, 429]));
+  await askEverything(listener, [shop.key, keep(strangersKey())], ask);
+  isDown = true;
+  const down = await ask("GET", "/v1/store/orders", { authorization: `Bearer ${keep(strangersKey())}` });
+  expect(down.status).toBe(503);
+  hear("an outage", await down.text());
+
+  expect(sent.length).toBeGreaterThan(100);
+  expect(sent.filter((request) => request.includes(shop.key.slice(-38, -10)))).toEqual([]);
+  client.destroy();
+  await wire.close();
+  await emulator.stop();
+});

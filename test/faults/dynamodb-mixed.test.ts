@@ -54,10 +54,7 @@ test("a run under faults of every kind adds up: each 204 is one cancelled order,
     tell("faults of DynamoDB", {
       "requests under faults": sizes.requests,
       "faults put in": Object.values(faults).reduce((sum, had) => sum + had, 0),
-      "answered 503": tally.unavailable,
-      "lists whole / broken off": `${tally.lists} / ${tally.torn}`,
-      "orders cancelled": figures.cancelled,
-      "of these by a request that was told 503": figures.unanswered,
+      ...figures,
       "admitted and told so / counted / answers lost": `${tally.admitted} / ${counted} / ${unanswered}`,
     });
   }

@@ -85,7 +85,7 @@ function noteCancel(tally: Tally, told: Told, id: number): void {
  * 204 or a lost answer as its cause; an order that nobody asked to cancel is pending, and every record is intact.
  */
 export async function reconcile(store: Store, tally: Tally, orders: number): Promise<Figures> {
-  const figures = { cancelled: 0, unanswered: 0 };
+  let [cancelled, untold] = [0, 0];
   let seen = 0;
   for await (const page of store.orders.scan()) {
     for (const { record, status } of page) {
@@ -96,22 +96,24 @@ export async function reconcile(store: Store, tally: Tally, orders: number): Pro
       if (done === 1) expect(status).toBe("cancelled");
       if (status === "cancelled" && done === 0) {
         expect(lost, "who cancelled it was told so, or told nothing").toBeGreaterThan(0);
-        figures.unanswered++;
+        untold++;
       }
       if (statuses.includes(409)) expect(status).toBe("cancelled");
       if (statuses.some((told) => told !== 503)) expect(status).toBe("cancelled");
-      if (status === "cancelled") figures.cancelled++;
+      if (status === "cancelled") cancelled++;
     }
   }
   expect(seen, "orders in the store").toBe(orders);
-  return figures;
+  return {
+    "answered 503": tally.unavailable,
+    "lists whole / broken off": `${tally.lists} / ${tally.torn}`,
+    "orders cancelled": cancelled,
+    "of these by a request that was told 503": untold,
+  };
 }
 
-/** How many orders were cancelled, and how many of those without that anybody was told. */
-export interface Figures {
-  readonly cancelled: number;
-  readonly unanswered: number;
-}
+/** For the table at the end. */
+export type Figures = Readonly<Record<string, number | string>>;
 
 /** The order at an index, each with a content of its own. */
 export function recordAt(index: number) {

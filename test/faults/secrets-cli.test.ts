@@ -2,27 +2,14 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { commandLine, ended, written } from "../cli/command-line.ts";
-import { tell } from "./run.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
-import { createListener, strangersKey } from "./secrets/listener.ts";
+import { listenThroughout } from "./secrets/listen-throughout.ts";
+import { strangersKey } from "./secrets/listener.ts";
 
-const listener = createListener();
+const listener = listenThroughout("the command line and the server");
 const { hear, keep } = listener;
-let found = 0;
-afterEach(() => {
-  const leaks = listener.leaks();
-  found += leaks.length;
-  expect(leaks).toEqual([]);
-});
-afterAll(() =>
-  tell("secrets", {
-    "texts of the command line and the server": listener.texts,
-    "keys and hashes looked for in each of them": listener.secrets,
-    "found in them": found,
-  }),
-);
 
 describe("the command line and the server", () => {
   const cli = commandLine();

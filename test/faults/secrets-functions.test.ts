@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createTelemetry } from "../../infra/functions/telemetry.ts";
 import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -7,25 +7,12 @@ import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dyna
 import { openShop } from "../http/shop.ts";
 import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
 import { tapWire } from "../stores/dynamodb/wire.ts";
-import { tell } from "./run.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
-import { createListener, strangersKey } from "./secrets/listener.ts";
+import { listenThroughout } from "./secrets/listen-throughout.ts";
+import { strangersKey } from "./secrets/listener.ts";
 
-const listener = createListener();
+const listener = listenThroughout("the functions");
 const { hear, keep } = listener;
-let found = 0;
-afterEach(() => {
-  const leaks = listener.leaks();
-  found += leaks.length;
-  expect(leaks).toEqual([]);
-});
-afterAll(() =>
-  tell("secrets", {
-    "texts of the functions": listener.texts,
-    "keys and hashes looked for in each of them": listener.secrets,
-    "found in them": found,
-  }),
-);
 
 test("the functions' log and metrics have none, nor does what goes to DynamoDB have a key", async () => {
   const emulator = await startEmulator("all-old");

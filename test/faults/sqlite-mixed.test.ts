@@ -34,10 +34,7 @@ test("a run on a file to which everything happens adds up: each 204 is one cance
     tell("faults of a SQLite file", {
       "requests under faults": sizes.requests,
       "faults put in": Object.values(done).reduce((sum, times) => sum + times, 0),
-      "answered 503": tally.unavailable,
-      "lists whole / broken off": `${tally.lists} / ${tally.torn}`,
-      "orders cancelled": figures.cancelled,
-      "of these by a request that was told 503": figures.unanswered,
+      ...figures,
       "admitted and told so / counted": `${tally.admitted + others} / ${counted}`,
     });
   });

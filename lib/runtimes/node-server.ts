@@ -63,6 +63,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     requireHostHeader: false,
   });
   server.maxHeadersCount = 0;
+  // A client that says no more still reads (RFC 9112, section 9.6); Node would cut off its answer. Not in Node's types.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = limits.connections;
   server.on("connection", (socket) => {
     connections.set(socket, createConversation(socket));

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { type NodeServer, type NodeServerOptions, startNodeServer } from "../../lib/runtimes/node-server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -202,6 +203,23 @@ test("a reset of a connection that waits to be refused costs nobody else anythin
   line.socket.resetAndDestroy();
   for (let turn = 0; turn < 5; turn++) expect((await fetch(url)).status).toBe(401);
   release(undefined);
+});
+
+test("a client that says no more gets the whole answer all the same, and the connection is closed", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(50_000));
+  const { hostname, port } = new URL(url);
+  /** Sends bytes and the end of them, and gives what comes until the server ends the connection, too. */
+  const ask = (bytes: string) => text(connect(Number(port), hostname).end(bytes));
+
+  const list = await ask(`GET /v1/store/orders HTTP/1.0\r\n${head}\r\n`);
+  expect(JSON.parse(list.slice(list.indexOf("\r\n\r\n")))).toHaveLength(50_004);
+  expect(await ask(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1.1 204 /);
+  expect(await ask("")).toBe("");
+  // One that ends before its body does is no request.
+  const cut = `DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 5\r\n\r\nhel`;
+  expect(await ask(cut)).toMatch(/^HTTP\/1.1 400 /);
+  expect(await store.orders.find(10n)).toMatchObject({ status: "pending" });
 });
 
 test("a list whose reader has left before it began is not read", async () => {

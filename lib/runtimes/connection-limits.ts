@@ -1,3 +1,5 @@
+import { InvalidInputError } from "../errors.ts";
+
 /** What one client may take of a server. Times in milliseconds. */
 export interface ConnectionLimits {
   /** In which the head of a request arrives, counted from the connection's beginning for its first. @default 10_000 */
@@ -29,6 +31,27 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   linger: 1_000,
   connections: 10_000,
 };
+
+/** The limits with their defaults. Throws `InvalidInputError` where one of them is none. */
+export function limitsWith(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
+  const limits = { ...CONNECTION_LIMITS, ...given };
+  const issues = Object.entries(limits).flatMap(([name, limit]) =>
+    Number.isInteger(limit) && limit > 0 && limit <= LONGEST_TIMER
+      ? []
+      : [{ path: `limits.${name}`, message: `Give a whole number from 1 to ${LONGEST_TIMER}.` }],
+  );
+  if (issues.length === 0 && limits.head > limits.request) {
+    issues.push({
+      path: "limits.head",
+      message: "Give no more than limits.request: a head is a part of it.",
+    });
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return limits;
+}
+
+/** Milliseconds that a timer can wait: beyond, it would end at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** The longest target of a request, in characters. */
 export const LONGEST_URL = 8 * 1024;

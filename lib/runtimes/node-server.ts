@@ -13,7 +13,7 @@ import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { ResponseClass } from "../http/outcome.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits, LARGEST_HEAD } from "./connection-limits.ts";
+import { type ConnectionLimits, LARGEST_HEAD, limitsWith } from "./connection-limits.ts";
 import { type Conversation, createConversation } from "./conversation.ts";
 import { faultOf } from "./malformed-request.ts";
 import { sendAndHangUp } from "./refusal.ts";
@@ -41,14 +41,14 @@ export interface NodeServerOptions {
 export interface NodeServer {
   /** Its address, without a path. */
   readonly url: string;
-  /** Takes no more connections, lets requests finish for at most `grace` milliseconds (10 s), then cuts off the rest. */
+  /** Takes no more connections, lets requests finish for `grace` milliseconds (10 s), then cuts off the rest. */
   close(options?: { readonly grace?: number }): Promise<void>;
 }
 
-/** Starts to listen. Rejects where the address cannot be taken. */
+/** Starts to listen. Rejects where the address cannot be taken, and with `InvalidInputError` for a limit that is none. */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
-  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const limits = limitsWith(options.limits);
   const connections = new Map<Socket, Conversation>();
   let closing = false;
 

@@ -49,20 +49,18 @@ describe.concurrent("a database that another process holds", () => {
 
 describe.concurrent("a disk that is full", () => {
   const missing = noLimitBecause();
-  test.skipIf(missing !== undefined)(
-    `takes nothing in and loses nothing${missing === undefined ? "" : ` (skipped: ${missing})`}`,
-    async () => {
-      await using shop = await servedShop(10);
-      expect((await cancel(shop, 1)).status).toBe(204);
-      limitFiles(shop.process.pid, statSync(`${shop.path}-wal`).size);
-      for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
-      expectUnavailable(await shop.ask("GET", LIST));
-      limitFiles(shop.process.pid, "unlimited");
-      expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-      expect(await usage(shop)).toBe(2);
-      expect([await statusOf(shop, 1), await statusOf(shop, 3)]).toEqual(["cancelled", "pending"]);
-    },
-  );
+  if (missing !== undefined) process.stderr.write(`a disk that is full: skipped, ${missing}\n`);
+  test.skipIf(missing !== undefined)("takes nothing in and loses nothing", async () => {
+    await using shop = await servedShop(10);
+    expect((await cancel(shop, 1)).status).toBe(204);
+    limitFiles(shop.process.pid, statSync(`${shop.path}-wal`).size);
+    for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
+    expectUnavailable(await shop.ask("GET", LIST));
+    limitFiles(shop.process.pid, "unlimited");
+    expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
+    expect(await usage(shop)).toBe(2);
+    expect([await statusOf(shop, 1), await statusOf(shop, 3)]).toEqual(["cancelled", "pending"]);
+  });
 });
 
 describe.concurrent("a file that is damaged while it is served", () => {

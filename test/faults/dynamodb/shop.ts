@@ -72,7 +72,7 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
 let opening = Promise.resolve();
 
 /** A store with a client from the environment, as it ships. It is read at the first call, so one opens at a time. */
-export async function storeAt(port: number, prefix: string): Promise<Store> {
+async function storeAt(port: number, prefix: string): Promise<Store> {
   const opened = opening.then(async () => {
     Object.assign(process.env, {
       AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,

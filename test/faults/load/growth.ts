@@ -26,6 +26,6 @@ export function figuresOf(samples: readonly Memory[]): Readonly<Record<string, s
 }
 
 /** For a person to read. */
-export function inMiB(bytes: number): string {
+function inMiB(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }

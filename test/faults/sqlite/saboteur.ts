@@ -38,7 +38,10 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   },
 };
 
-/** Goes on until it is told to stop, every deed as often as any other and each followed by a time in which the service recovers. Counts the deeds. */
+/**
+ * Goes on until it is stopped, every deed as often as any other, each followed by a time in which the service recovers.
+ * Tells how often each was done.
+ */
 export async function sabotage(
   shop: ServedShop,
   chosen: Choices,

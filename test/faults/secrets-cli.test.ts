@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -135,6 +135,5 @@ describe("the command line and the server", () => {
       expect(readFileSync(file, "latin1")).not.toContain(key.slice(-38, -10));
     }
     server.kill("SIGTERM");
-    chmodSync(folder, 0o700);
   });
 });

@@ -13,18 +13,29 @@
  *
  * @module store-orders/infra
  */
-export { AccessLog, type AccessLogArgs } from "./access-log.ts";
-export { Api, type ApiArgs, STAGE } from "./api.ts";
-export { CustomDomain, type CustomDomainArgs, type HostDns, type ValidationRecord } from "./custom-domain.ts";
-export type { DomainOutput } from "./domain-output.ts";
-export { OrdersFunction, type OrdersFunctionArgs } from "./function.ts";
-export { functionCode } from "./function-code.ts";
-export { holdRules } from "./hold-rules.ts";
-export { type HostPlan, planHosts } from "./host-plan.ts";
-export { lookAround } from "./look-around.ts";
-export { Observability, type ObservabilityArgs } from "./observability.ts";
-export { type FunctionRole, RIGHTS, type Statement, type TableCalls, tableStatements } from "./rights.ts";
-export { type RuleContext, violations } from "./rules.ts";
-export { readSettings, type Settings, withDefaults } from "./settings.ts";
+export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
+export { Api, type ApiArgs, STAGE } from "./api/api.ts";
+export { readSettings, type Settings, withDefaults } from "./config/settings.ts";
+export {
+  CustomDomain,
+  type CustomDomainArgs,
+  type HostDns,
+  type ValidationRecord,
+} from "./domains/custom-domain.ts";
+export type { DomainOutput } from "./domains/domain-output.ts";
+export { type HostPlan, planHosts } from "./domains/host-plan.ts";
+export { lookAround } from "./domains/preflight.ts";
+export { functionCode } from "./functions/code.ts";
+export { OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
+export {
+  type FunctionRole,
+  RIGHTS,
+  type Statement,
+  type TableCalls,
+  tableStatements,
+} from "./functions/permissions.ts";
+export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
+export { holdRules } from "./policy/enforce.ts";
+export { type RuleContext, violations } from "./policy/policies.ts";
 export { StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
 export { Tables, type TablesArgs, tableArgs } from "./tables.ts";

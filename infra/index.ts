@@ -1,9 +1,9 @@
 /** The program of a stack: settings, what has to be known of DNS, the rules, and the service. */
 import * as pulumi from "@pulumi/pulumi";
-import { functionCode } from "./function-code.ts";
-import { holdRules } from "./hold-rules.ts";
-import { lookAround } from "./look-around.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings } from "./config/settings.ts";
+import { lookAround } from "./domains/preflight.ts";
+import { functionCode } from "./functions/code.ts";
+import { holdRules } from "./policy/enforce.ts";
 import { StoreOrders } from "./store-orders.ts";
 
 const settings = readSettings();

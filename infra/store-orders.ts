@@ -1,17 +1,17 @@
 import * as pulumi from "@pulumi/pulumi";
 import { BASE_PATH } from "../lib/http/operations.ts";
-import { AccessLog } from "./access-log.ts";
-import { Api } from "./api.ts";
-import { CustomDomain } from "./custom-domain.ts";
-import { type DomainOutput, domainOutput } from "./domain-output.ts";
-import { OrdersFunction } from "./function.ts";
-import { functionEnvironment } from "./function-environment.ts";
-import { goesLive, type HostPlan } from "./host-plan.ts";
-import { STACK_TAG } from "./issued-certificates.ts";
+import { AccessLog } from "./api/access-log.ts";
+import { Api } from "./api/api.ts";
+import type { Settings } from "./config/settings.ts";
+import { CustomDomain } from "./domains/custom-domain.ts";
+import { type DomainOutput, domainOutput } from "./domains/domain-output.ts";
+import { goesLive, type HostPlan } from "./domains/host-plan.ts";
+import { STACK_TAG } from "./domains/issued-certificates.ts";
+import { functionEnvironment } from "./functions/environment.ts";
+import { OrdersFunction } from "./functions/function.ts";
+import { type FunctionRole, RIGHTS, tableStatements } from "./functions/permissions.ts";
 import { typeToken } from "./names.ts";
-import { Observability } from "./observability.ts";
-import { type FunctionRole, RIGHTS, tableStatements } from "./rights.ts";
-import type { Settings } from "./settings.ts";
+import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
 
 /** What the whole service is made of. */

@@ -1,6 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb-tables.ts";
+import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb/layout.ts";
 import { typeToken } from "./names.ts";
 
 /** What the tables are made of. */

@@ -35,8 +35,9 @@ export {
 } from "./accounts/admission.ts";
 export { type AnonymousCallers, createAnonymousCallers } from "./accounts/anonymous-callers.ts";
 export { type Environment, generateKey, hashKey, type ParsedKey, parseKey } from "./accounts/api-key.ts";
-export { rememberRefusals } from "./accounts/refusal-memory.ts";
+export { rememberRefusals } from "./accounts/rejection-cache.ts";
 export { type Clock, type Instant, systemClock } from "./clock.ts";
+export * from "./domains/lifecycle.ts";
 export {
   type ConfiguredHost,
   type DomainConfig,
@@ -48,9 +49,8 @@ export {
   type ParsedDomainConfig,
   parseDomainConfig,
   parseDomainsFile,
-} from "./domains/domain-config.ts";
-export * from "./domains/domain-lifecycle.ts";
-export { type HostRoute, type HostTable, hostTable, routeHost } from "./domains/host-routing.ts";
+} from "./domains/mapping.ts";
+export { type HostRoute, type HostTable, hostTable, routeHost } from "./domains/routing.ts";
 export {
   ERRORS,
   type ErrorBody,

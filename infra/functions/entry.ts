@@ -3,12 +3,12 @@
  * `api` answers everything else.
  */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
-import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
-import type { DomainConfig } from "../../lib/domains/domain-config.ts";
-import { hostTable } from "../../lib/domains/host-routing.ts";
+import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import type { DomainConfig } from "../../lib/domains/mapping.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/runtimes/lambda.ts";
-import { createDynamodbStore } from "../../lib/stores/dynamodb.ts";
+import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/lambda/index.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { createTelemetry } from "./telemetry.ts";
 
 const {

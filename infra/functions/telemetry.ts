@@ -1,8 +1,8 @@
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import { accessLine } from "../../lib/http/access-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { OrderStore } from "../../lib/orders/order-store.ts";
-import { accessLine } from "../../lib/runtimes/access-log.ts";
 import { embed, type Metric } from "./metric.ts";
 
 /** What is told of the functions' work: lines of JSON with metrics in them. */

@@ -1,7 +1,7 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
-import { type DomainConfig, parseDomainsFile } from "../domains/domain-config.ts";
-import { type HostTable, hostTable } from "../domains/host-routing.ts";
+import { type DomainConfig, parseDomainsFile } from "../domains/mapping.ts";
+import { type HostTable, hostTable } from "../domains/routing.ts";
 import { InvalidInputError } from "../errors.ts";
 
 /**

@@ -23,11 +23,11 @@ export async function openStore(
         const message = `There is no database at ${choice.path}. 'accounts create', 'orders place', 'orders import' and 'serve' make one.`;
         throw new InvalidInputError([{ path: "--database", message }]);
       }
-      const { createSqliteStore } = await import("../stores/sqlite.ts");
+      const { createSqliteStore } = await import("../stores/sqlite/index.ts");
       return { store: createSqliteStore({ path: choice.path }), name: choice.path };
     }
     case "dynamodb": {
-      const { createDynamodbStore } = await import("../stores/dynamodb.ts");
+      const { createDynamodbStore } = await import("../stores/dynamodb/index.ts");
       const { prefix } = choice;
       return {
         store: createDynamodbStore({ prefix }),

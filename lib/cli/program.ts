@@ -6,16 +6,16 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { Command, CommanderError } from "commander";
 import { systemClock } from "../clock.ts";
-import { addAccountCommands } from "./accounts.ts";
-import type { CommandContext, CommandGroup } from "./command-context.ts";
-import { addDomainCommands } from "./domains.ts";
+import { addAccountCommands } from "./commands/accounts.ts";
+import { addDomainCommands } from "./commands/domains.ts";
+import { addKeyCommands } from "./commands/keys.ts";
+import { addOpenApiCommand } from "./commands/openapi.ts";
+import { addOrderCommands } from "./commands/orders.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addTableCommands } from "./commands/tables.ts";
+import type { CommandContext, CommandGroup } from "./context.ts";
 import { EXIT, type ExitStatus, messageOf, statusOf } from "./exit-status.ts";
-import { addKeyCommands } from "./keys.ts";
-import { addOpenApiCommand } from "./openapi.ts";
-import { addOrderCommands } from "./orders.ts";
-import { addServeCommand } from "./serve.ts";
 import { DEFAULT_DATABASE, type Variables } from "./settings.ts";
-import { addTableCommands } from "./tables.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 const GROUPS: readonly CommandGroup[] = [

@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import type { Command } from "commander";
 import { toInt64Json } from "../orders/int64.ts";
-import { type CommandContext, globalFlags } from "./command-context.ts";
+import { type CommandContext, globalFlags } from "./context.ts";
 
 /** A result: its names are the keys in JSON and, as words, the headings for people. */
 export type Result = Readonly<

@@ -3,9 +3,9 @@ import { InvalidInputError } from "../errors.ts";
 import type { OrderRecord } from "../orders/order.ts";
 import { ApiError } from "./client-errors.ts";
 import { openBody, readOrders } from "./order-reader.ts";
+import { createWaitingLine } from "./request-queue.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { type Sleep, startLimit, systemSleep } from "./time-limit.ts";
-import { createWaitingLine } from "./waiting-line.ts";
 
 /** How a client reaches the service. Times are in milliseconds. */
 export interface ClientOptions {

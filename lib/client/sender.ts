@@ -1,10 +1,10 @@
 import type { Clock, Instant } from "../clock.ts";
-import { readError } from "./api-answer.ts";
 import { backoff } from "./backoff.ts";
 import { ApiError, NetworkError, RateLimitedError, TimedOutError } from "./client-errors.ts";
+import { readError } from "./error-response.ts";
 import { readRateLimit } from "./rate-limit-report.ts";
+import type { Answered, WaitingLine } from "./request-queue.ts";
 import { abortable, type Sleep, startLimit } from "./time-limit.ts";
-import type { Answered, WaitingLine } from "./waiting-line.ts";
 
 /** The part of `fetch` that is used. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,5 +1,5 @@
 import type { Instant } from "../clock.ts";
-import type { HeaderFields } from "./answer.ts";
+import type { HeaderFields } from "./reply.ts";
 
 /** An operation that is on its way out, or gone (decision 17). */
 export interface Deprecation {

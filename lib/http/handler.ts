@@ -10,19 +10,19 @@ import { randomUUID } from "node:crypto";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { BAN_POLICY, type BanPolicy } from "../accounts/admission.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import type { HostTable } from "../domains/host-routing.ts";
+import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import type { Answer, PageSource, Standing } from "./answer.ts";
+import { createGate } from "./access.ts";
 import { isSunset } from "./deprecation.ts";
-import { createGate } from "./gate.ts";
-import { createHostGate, hostOf } from "./host-gate.ts";
-import { createImplementations, type PetSource } from "./implementations.ts";
-import { openApiDocument, SERVERS, type Server } from "./openapi.ts";
+import { createHostGate, hostOf } from "./host-router.ts";
+import { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
+import { createImplementations, type PetSource } from "./operation-handlers.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { Ending } from "./order-stream.ts";
-import { failure, type Outcome, type ResponseClass, toResponse } from "./outcome.ts";
+import type { Answer, PageSource, Standing } from "./reply.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
+import { failure, type Outcome, type ResponseClass, toResponse } from "./response.ts";
 import { createRouter, pathOf, type Route, targetOf } from "./router.ts";
 
 /** What a handler is made of. Everything but the store has a default. */

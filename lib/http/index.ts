@@ -3,11 +3,12 @@
  *
  * @module store-orders/http
  */
-export { type Answer, type PageSource, quotaFields } from "./answer.ts";
+
 export type { Deprecation } from "./deprecation.ts";
 export { createHandler, type Handler, type HandlerOptions, type RequestContext } from "./handler.ts";
-export type { PetSource } from "./implementations.ts";
-export { openApiDocument, SERVERS, type Server } from "./openapi.ts";
+export { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
+export type { PetSource } from "./operation-handlers.ts";
 export { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
-export type { ResponseClass } from "./outcome.ts";
+export { type Answer, type PageSource, quotaFields } from "./reply.ts";
 export type { RequestEvent } from "./request-event.ts";
+export type { ResponseClass } from "./response.ts";

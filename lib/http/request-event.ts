@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 import type { Ending } from "./order-stream.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./response.ts";
 
 /** What happened to one request, told once it is over. It never holds a key. */
 export interface RequestEvent {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "./command-line.ts";
+import { commandLine } from "../support/command-line.ts";
 
 const cli = commandLine();
 afterAll(() => cli[Symbol.dispose]());

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
-import { createSqliteStore } from "../../lib/stores/sqlite.ts";
-import { commandLine } from "./command-line.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { commandLine } from "../support/command-line.ts";
 
 const cli = commandLine();
 afterAll(() => cli[Symbol.dispose]());

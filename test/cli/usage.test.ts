@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "./command-line.ts";
+import { commandLine } from "../support/command-line.ts";
 
 const cli = commandLine();
 afterAll(() => cli[Symbol.dispose]());

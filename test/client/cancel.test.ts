@@ -7,9 +7,9 @@ import {
   RateLimitedError,
   TimedOutError,
 } from "../../lib/client/index.ts";
-import { startNodeServer } from "../../lib/runtimes/node-server.ts";
-import { MAX } from "../http/shop.ts";
-import { errorAnswer, openService } from "./service.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
+import { MAX } from "../http/fixture.ts";
+import { errorAnswer, openService } from "./fixture.ts";
 
 describe("outcomes are data", () => {
   test.each([

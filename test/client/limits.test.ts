@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { IssuedKey } from "../../lib/accounts/accounts.ts";
 import { type ClientOptions, createClient, RateLimitedError } from "../../lib/client/index.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
 import { DAY, MINUTE } from "../../lib/plans/windows.ts";
-import { type NodeServer, startNodeServer } from "../../lib/runtimes/node-server.ts";
-import { NOON, openShop } from "../http/shop.ts";
+import { NOON, openShop } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 let server: NodeServer | undefined;

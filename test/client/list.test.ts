@@ -6,8 +6,8 @@ import {
   TimedOutError,
   TornListError,
 } from "../../lib/client/index.ts";
-import { MAX } from "../http/shop.ts";
-import { errorAnswer, openService } from "./service.ts";
+import { MAX } from "../http/fixture.ts";
+import { errorAnswer, openService } from "./fixture.ts";
 
 async function collect(list: AsyncIterable<OrderRecord>): Promise<readonly OrderRecord[]> {
   const orders: OrderRecord[] = [];

@@ -2,9 +2,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { createClient, TornListError } from "../../lib/client/index.ts";
-import { type NodeServer, startNodeServer } from "../../lib/runtimes/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { MAX, openShop } from "../http/shop.ts";
+import { MAX, openShop } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
 afterEach(() => server?.close({ grace: 0 }));

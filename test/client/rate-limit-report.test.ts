@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { backoff } from "../../lib/client/backoff.ts";
 import { readRateLimit } from "../../lib/client/rate-limit-report.ts";
-import { NOON } from "../http/shop.ts";
+import { NOON } from "../http/fixture.ts";
 
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
 

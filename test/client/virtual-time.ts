@@ -1,5 +1,5 @@
 import type { Sleep } from "../../lib/client/time-limit.ts";
-import { NOON } from "../http/shop.ts";
+import { NOON } from "../http/fixture.ts";
 
 /** Time that moves only when everybody waits for it, so that hours take no time and no test sleeps. */
 export function createVirtualTime() {

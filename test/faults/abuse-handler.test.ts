@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hostTable } from "../../lib/domains/host-routing.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import { docsPage } from "../../lib/runtimes/docs-page.ts";
+import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/shop.ts";
+import { openShop } from "../http/fixture.ts";
 import { isDocumented } from "./abuse/documented.ts";
 import { type Hostile, hostileRequest } from "./abuse/requests.ts";
 import { figuresOf } from "./load/growth.ts";

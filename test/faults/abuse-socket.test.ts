@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
-import { dial } from "./abuse/dial.ts";
 import { isDocumented } from "./abuse/documented.ts";
+import { dial } from "./abuse/raw-connection.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";
 import { figuresOf } from "./load/growth.ts";
 import type { Memory } from "./load/memory.ts";

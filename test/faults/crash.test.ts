@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "../cli/command-line.ts";
-import { aftermath } from "./crash/aftermath.ts";
-import { openEvidence } from "./crash/evidence.ts";
+import { commandLine } from "../support/command-line.ts";
+import { openEvidence } from "./crash/acknowledged-state.ts";
+import { aftermath } from "./crash/check-after-crash.ts";
 import { httpCaller } from "./crash/http-caller.ts";
 import { NOBODY, runRound } from "./crash/round.ts";
-import { openAccount } from "./crash/stage.ts";
-import { startServer } from "./crash/victims.ts";
+import { openAccount } from "./crash/scenario.ts";
+import { startServer } from "./crash/test-process.ts";
 import { choices, count, tell } from "./run.ts";
 
 const ROUNDS = count({ short: 3, full: 50 });

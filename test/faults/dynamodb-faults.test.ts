@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
-import { type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
-import { expectUnavailable, LIST, orderAt, untilServed } from "./asking.ts";
+import { type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
 import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
-import { proxiedShop } from "./dynamodb/shop.ts";
+import { proxiedShop } from "./dynamodb/fixture.ts";
 import { PER_MINUTE } from "./mixed-run.ts";
+import { expectUnavailable, LIST, orderAt, untilServed } from "./requester.ts";
 import { count, tell } from "./run.ts";
 
 /** What a call of the store may take, and one request of the service, which makes two of them. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { startEmulator } from "../stores/dynamodb/emulator.ts";
-import { orderAt } from "./asking.ts";
+import { startEmulator } from "../support/dynamodb/emulator.ts";
 import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
-import { proxiedShop } from "./dynamodb/shop.ts";
+import { proxiedShop } from "./dynamodb/fixture.ts";
 import { mixedRun, reconcile } from "./mixed-run.ts";
+import { orderAt } from "./requester.ts";
 import { type Choices, choices, count, tell } from "./run.ts";
 
 /** How often a request has a fault, in a thousand; a page that is short is nothing to fail on. */

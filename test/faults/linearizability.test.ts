@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
-import { createSqliteStore } from "../../lib/stores/sqlite.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
+import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { BROKEN } from "./linearizability/broken-stores.ts";
-import { judge } from "./linearizability/judge.ts";
 import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
 import { startProcesses } from "./linearizability/processes.ts";
+import { judge } from "./linearizability/run-and-check.ts";
 import { choices, count, tell } from "./run.ts";
 
 const HISTORIES = {

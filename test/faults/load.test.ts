@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { createSqliteStore } from "../../lib/stores/sqlite.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { ENTERPRISE, openAccount } from "../bench/fixture.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { memory } from "../bench/servers/process-cost.ts";
-import { ENTERPRISE, openAccount } from "../bench/shop.ts";
-import { commandLine, written } from "../cli/command-line.ts";
+import { commandLine, written } from "../support/command-line.ts";
 import type { LoadPlan, LoadResult } from "./load/load-plan.ts";
 import { count, tell } from "./run.ts";
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Store } from "../../lib/stores/store.ts";
-import { type Ask, expectUnavailable, LIST, orderAt, type Told } from "./asking.ts";
+import { type Ask, expectUnavailable, LIST, orderAt, type Told } from "./requester.ts";
 import type { Choices } from "./run.ts";
 
 /** The limit of the account: the headers of a 503 tell by it whether the request had been admitted. */

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
-import { commandLine, ended, written } from "../cli/command-line.ts";
+import { commandLine, ended, written } from "../support/command-line.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
 import { listenThroughout } from "./secrets/listen-throughout.ts";
 import { strangersKey } from "./secrets/listener.ts";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { createTelemetry } from "../../infra/functions/telemetry.ts";
-import { rememberRefusals } from "../../lib/accounts/refusal-memory.ts";
+import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import { docsPage } from "../../lib/runtimes/node.ts";
-import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb.ts";
-import { openShop } from "../http/shop.ts";
-import { clientFor, startEmulator } from "../stores/dynamodb/emulator.ts";
-import { tapWire } from "../stores/dynamodb/wire.ts";
+import { docsPage } from "../../lib/node/index.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import { openShop } from "../http/fixture.ts";
+import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
+import { tapWire } from "../support/dynamodb/wire.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
 import { listenThroughout } from "./secrets/listen-throughout.ts";
 import { strangersKey } from "./secrets/listener.ts";

@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { ConnectionLimits } from "../../lib/runtimes/connection-limits.ts";
-import { type NodeServer, startNodeServer } from "../../lib/runtimes/node-server.ts";
+import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/shop.ts";
-import { dial, type Line } from "./abuse/dial.ts";
+import { openShop } from "../http/fixture.ts";
+import { dial, type Line } from "./abuse/raw-connection.ts";
 import { count, tell } from "./run.ts";
 
 const store = createMemoryStore();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type NodeServer, startNodeServer } from "../../lib/runtimes/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/shop.ts";
+import { openShop } from "../http/fixture.ts";
 import type { Answer } from "./abuse/answers.ts";
-import { dial } from "./abuse/dial.ts";
+import { dial } from "./abuse/raw-connection.ts";
 import { AMBIGUOUS_CODINGS, inCoding, KEY, ONE, REFUSED, TWO } from "./abuse/shapes.ts";
 import { tell } from "./run.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { orderAt, untilServed } from "./asking.ts";
 import { mixedRun, reconcile, wasAdmitted } from "./mixed-run.ts";
+import { orderAt, untilServed } from "./requester.ts";
 import { choices, count, tell } from "./run.ts";
-import { sabotage } from "./sqlite/saboteur.ts";
-import { servedShop } from "./sqlite/shop.ts";
+import { sabotage } from "./sqlite/fault-injector.ts";
+import { servedShop } from "./sqlite/fixture.ts";
 
 test("a run on a file to which everything happens adds up: each 204 is one cancelled order, and each count one request", async () => {
   const sizes = { orders: count({ short: 200, full: 1_000 }), requests: count({ short: 600, full: 8_000 }) };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../lib/plans/windows.ts";
-import { codeOf, NOON, openShop } from "./shop.ts";
+import { codeOf, NOON, openShop } from "./fixture.ts";
 
 describe("authentication", () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OPERATIONS, type Operation } from "../../lib/http/operations.ts";
-import { codeOf, openShop } from "./shop.ts";
+import { codeOf, openShop } from "./fixture.ts";
 
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
 const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { codeOf, openShop } from "./shop.ts";
+import { codeOf, openShop } from "./fixture.ts";
 
 describe("a store that fails (decision 15)", () => {
   const down = async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, MAX, openShop } from "./shop.ts";
+import { codeOf, MAX, openShop } from "./fixture.ts";
 
 describe("listOrders", () => {
   test("answers every order whatever its state, ascending, with exactly the fields it has (decisions 2, 4 and 5)", async () => {

@@ -5,7 +5,7 @@ import { acceptsGzip } from "../../lib/http/gzip.ts";
 import { type OrderList, orderList } from "../../lib/http/order-stream.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "./shop.ts";
+import { openShop } from "./fixture.ts";
 
 /** Pages of one record each, told apart by number; remembers how many were read and whether it was left. */
 function pagesOf(count: number, failAt = Infinity) {

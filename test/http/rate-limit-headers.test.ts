@@ -4,7 +4,7 @@ import { ERRORS, StoreUnavailableError } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DAY, MINUTE } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { MAX, openShop } from "./shop.ts";
+import { MAX, openShop } from "./fixture.ts";
 
 const FAULTS = ["none", "admit", "work", "bug"] as const;
 

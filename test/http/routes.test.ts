@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, openShop } from "./shop.ts";
+import { codeOf, openShop } from "./fixture.ts";
 
 describe("routes", () => {
   test.each([

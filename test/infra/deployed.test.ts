@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
-import { createDynamodbStore } from "../../lib/stores/dynamodb.ts";
-import { clientFor } from "../stores/dynamodb/emulator.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
+import { clientFor } from "../support/dynamodb/emulator.ts";
 import { cloud } from "./harness/cloud.ts";
 import { type Deployed, deploy } from "./harness/deployed.ts";
 import { run } from "./harness/program.ts";

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { storeContract } from "../../lib/contract/index.ts";
+import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 describe("the memory store keeps every promise of a store", () => {

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { startNodeServer } from "../../lib/runtimes/node-server.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/shop.ts";
+import { openShop } from "../http/fixture.ts";
 
 const MILLION = 1_000_000;
 const PAGE = 500;

@@ -2,9 +2,9 @@ import { accessSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
-import { docsPage } from "../../lib/runtimes/docs-page.ts";
-import { startNodeServer } from "../../lib/runtimes/node-server.ts";
-import { MAX, openShop } from "../http/shop.ts";
+import { docsPage } from "../../lib/node/docs/docs-page.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
+import { MAX, openShop } from "../http/fixture.ts";
 
 /** Debian's: `apt-get install chromium`. */
 const CHROMIUM = "/usr/bin/chromium";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ConfiguredHost } from "../../lib/domains/domain-config.ts";
-import { formatReport } from "../../lib/domains/domain-report.ts";
-import type { DnsResolver } from "../../lib/domains/resolver.ts";
-import { verifyHost } from "../../lib/domains/verification.ts";
-import { verifyHosts } from "../../lib/domains/verify-hosts.ts";
-import { createDnsResolver } from "../../lib/runtimes/dns-resolver.ts";
+import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
+import { formatReport } from "../../lib/domains/verification/report.ts";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
+import { verifyHost } from "../../lib/domains/verification/verify-host.ts";
+import { verifyHosts } from "../../lib/domains/verification/verify-hosts.ts";
+import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { findNsd, startNsd } from "./nsd.ts";
 
 const nsd = findNsd();

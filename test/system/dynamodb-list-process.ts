@@ -1,5 +1,5 @@
 /** Lists all orders in a process of its own, `PREFIX`, and tells the parent what it saw and took. */
-import { createDynamodbStore } from "../../lib/stores/dynamodb.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 
 /** What the list was and what it cost. */
 export interface Listing {

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StoredOrder } from "../../lib/orders/order.ts";
-import { createDynamodbTables } from "../../lib/stores/dynamodb.ts";
-import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb-tables.ts";
-import { clientFor, EMULATED, type Emulator, startEmulator } from "../stores/dynamodb/emulator.ts";
-import { fillOrders } from "../stores/dynamodb/fill.ts";
+import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/layout.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
+import { fillOrders } from "../support/dynamodb/fill.ts";
 import type { Listing } from "./dynamodb-list-process.ts";
 
 const COUNT = 200_000;

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openApiDocument } from "../../lib/http/openapi.ts";
-import { startNodeServer } from "../../lib/runtimes/node-server.ts";
-import { MAX, openShop } from "../http/shop.ts";
+import { openApiDocument } from "../../lib/http/openapi/document.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
+import { MAX, openShop } from "../http/fixture.ts";
 
 /** The generator works with the compiler's programming interface, which TypeScript 7 does not have. */
 const PACKAGES = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];

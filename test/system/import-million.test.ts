@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { commandLine, ended, written } from "../cli/command-line.ts";
+import { commandLine, ended, written } from "../support/command-line.ts";
 
 const MILLION = 1_000_000;
 const MAX = "9223372036854775807";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { atLeastPeers } from "../budgets.ts";
+import { FIRST_ID, makeShop, type Shop } from "../fixture.ts";
 import type { Job } from "../job.ts";
-import { contendersFor } from "../servers/contenders.ts";
-import { FIRST_ID, makeShop, type Shop } from "../shop.ts";
+import { contendersFor } from "../servers/candidates.ts";
 import { agree } from "./same-answers.ts";
 import { serve, servedFigures } from "./served.ts";
 

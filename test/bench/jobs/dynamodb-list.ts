@@ -1,8 +1,9 @@
-import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
-import { DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb-tables.ts";
-import { clientFor } from "../../stores/dynamodb/emulator.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { atMost, atMostFloor } from "../budgets.ts";
 import type { Figure } from "../figures.ts";
+import { ENTERPRISE, openAccount } from "../fixture.ts";
 import type { Job } from "../job.ts";
 import { download } from "../load/download.ts";
 import { type Sample, spreadIn, takeTurns } from "../rounds.ts";
@@ -10,7 +11,6 @@ import { startChild } from "../servers/child.ts";
 import { type EmulatedEngine, fillTables, startEngine } from "../servers/emulator.ts";
 import { forgetPeak, memory, processorTime } from "../servers/process-cost.ts";
 import { ours, start } from "../servers/server-process.ts";
-import { ENTERPRISE, openAccount } from "../shop.ts";
 
 const PREFIX = "bench";
 /** Of an order as it is sent. */

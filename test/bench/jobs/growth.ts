@@ -1,14 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Figure, Spread } from "../figures.ts";
+import { copyOf, FIRST_ID, makeShop, type Shop } from "../fixture.ts";
 import { type Curve, growthPicture } from "../growth-picture.ts";
 import type { Bench, Job } from "../job.ts";
 import { download } from "../load/download.ts";
 import { underLoad } from "../load/under-load.ts";
 import { type Sample, type Samples, spreadIn, takeTurns } from "../rounds.ts";
-import { contendersFor } from "../servers/contenders.ts";
+import { contendersFor } from "../servers/candidates.ts";
 import { start } from "../servers/server-process.ts";
-import { copyOf, FIRST_ID, makeShop, type Shop } from "../shop.ts";
 
 const LIST = "/v1/store/orders";
 /** The peer that does best at most jobs. */

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toLine } from "../../../lib/orders/order.ts";
 import type { Figure } from "../figures.ts";
+import { orderAt } from "../fixture.ts";
 import type { Job } from "../job.ts";
 import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
 import { memory } from "../servers/process-cost.ts";
-import { orderAt } from "../shop.ts";
 
 const BY_HAND = "by hand";
 

@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import { atMost, atMostFloor } from "../budgets.ts";
 import type { Figure, Spread } from "../figures.ts";
+import { FIRST_ID, makeShop } from "../fixture.ts";
 import type { Job } from "../job.ts";
-import { besidesIt } from "../load/bystander.ts";
 import { download } from "../load/download.ts";
+import { besidesIt } from "../load/latency-probe.ts";
 import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
+import { CEILING, contendersFor } from "../servers/candidates.ts";
 import { startChild } from "../servers/child.ts";
 import { compiled } from "../servers/compiled.ts";
-import { CEILING, contendersFor } from "../servers/contenders.ts";
 import { forgetPeak, memory, processorTime } from "../servers/process-cost.ts";
 import { PEERS, type Program, start } from "../servers/server-process.ts";
-import { FIRST_ID, makeShop } from "../shop.ts";
 
 const PATH = "/v1/store/orders";
 const SQLITE = "SQLite alone";

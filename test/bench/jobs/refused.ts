@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { atLeastPeers } from "../budgets.ts";
+import { makeShop, type Shop } from "../fixture.ts";
 import type { Job } from "../job.ts";
-import { contendersFor } from "../servers/contenders.ts";
+import { contendersFor } from "../servers/candidates.ts";
 import { ours } from "../servers/server-process.ts";
-import { makeShop, type Shop } from "../shop.ts";
 import { agree } from "./same-answers.ts";
 import { serve, servedFigures } from "./served.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { copyOf, type Shop } from "../fixture.ts";
 import { type Program, start } from "../servers/server-process.ts";
-import { copyOf, type Shop } from "../shop.ts";
 
 /** A request whose answer all have to agree on. */
 export interface Question {

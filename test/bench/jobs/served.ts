@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Figure, Verdict } from "../figures.ts";
+import { copyOf, type Shop } from "../fixture.ts";
 import type { Bench } from "../job.ts";
 import type { Load } from "../load/load.ts";
 import { type UnderLoad, underLoad } from "../load/under-load.ts";
 import { type Samples, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
-import { CEILING } from "../servers/contenders.ts";
+import { CEILING } from "../servers/candidates.ts";
 import { PEERS, type Program } from "../servers/server-process.ts";
-import { copyOf, type Shop } from "../shop.ts";
 
 /** A kind of request that every contender serves. */
 export interface Served {

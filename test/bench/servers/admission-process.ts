@@ -3,10 +3,10 @@
  * parent the microseconds of a check.
  */
 import { parseKey } from "../../../lib/accounts/api-key.ts";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
-import { ENTERPRISE, openAccount } from "../shop.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { ENTERPRISE, openAccount } from "../fixture.ts";
 
 /** What to measure. */
 export interface AdmissionTask {

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { ERRORS, type ErrorCode } from "../../../lib/errors.ts";
-import { errorJson } from "../../../lib/http/answer.ts";
+import { errorJson } from "../../../lib/http/reply.ts";
 
 const db = new DatabaseSync(process.argv[2] ?? ":memory:");
 db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");

@@ -1,9 +1,9 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { toWire } from "../../../lib/orders/order.ts";
-import { createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
-import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb-tables.ts";
-import { clientFor, EMULATED } from "../../stores/dynamodb/emulator.ts";
-import { orderAt } from "../shop.ts";
+import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";
+import { orderAt } from "../fixture.ts";
 import { startChild } from "./child.ts";
 
 /** DynamoDB's emulator in a process of its own, in memory. */
@@ -17,7 +17,7 @@ export interface EmulatedEngine {
 
 /** Starts dynalite, which answers a failed condition with the old item as AWS does. */
 export async function startEngine(): Promise<EmulatedEngine> {
-  const program = new URL("../../stores/dynamodb/emulator-process.ts", import.meta.url);
+  const program = new URL("../../support/dynamodb/emulator-process.ts", import.meta.url);
   const child = startChild(program, ["all-old"]);
   const port = await child.told<number>();
   const endpoint = `http://127.0.0.1:${port}`;

@@ -2,7 +2,7 @@
 import { BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { NodeResponse, startNodeServer } from "../../../lib/runtimes/node-server.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
 
@@ -17,10 +17,10 @@ process.on("disconnect", () => process.exit());
 async function openStore(): Promise<Store> {
   // Each is loaded alone, as in a service that has one of them.
   if (options.dynamodb !== undefined) {
-    const { createDynamodbStore } = await import("../../../lib/stores/dynamodb.ts");
+    const { createDynamodbStore } = await import("../../../lib/stores/dynamodb/index.ts");
     return createDynamodbStore({ prefix: options.dynamodb });
   }
-  const { createSqliteStore } = await import("../../../lib/stores/sqlite.ts");
+  const { createSqliteStore } = await import("../../../lib/stores/sqlite/index.ts");
   return createSqliteStore({ path: options.database ?? ":memory:" });
 }
 

@@ -1,9 +1,9 @@
 import { createHandler } from "../../../lib/http/handler.ts";
 import { MINUTE } from "../../../lib/plans/windows.ts";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
-import { clientFor } from "../../stores/dynamodb/emulator.ts";
-import { tapWire } from "../../stores/dynamodb/wire.ts";
-import { FIRST_ID, openAccount } from "../shop.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { tapWire } from "../../support/dynamodb/wire.ts";
+import { FIRST_ID, openAccount } from "../fixture.ts";
 
 /** Calls to DynamoDB for one request, seen on the wire. */
 export interface StoreCalls {

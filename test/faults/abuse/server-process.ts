@@ -1,8 +1,8 @@
 /** A server in a process of its own: tells its address and a key, then its memory whenever it is asked. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { rememberRefusals } from "../../../lib/accounts/refusal-memory.ts";
+import { rememberRefusals } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { NodeResponse, startNodeServer } from "../../../lib/runtimes/node.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { memoryNow } from "../load/memory.ts";
 

@@ -1,11 +1,11 @@
 import { toLine } from "../../../lib/orders/order.ts";
-import type { CommandLine } from "../../cli/command-line.ts";
+import type { CommandLine } from "../../support/command-line.ts";
 import type { Choices } from "../run.ts";
-import { createListener, type Evidence } from "./evidence.ts";
-import { createFuses } from "./fuses.ts";
+import { createListener, type Evidence } from "./acknowledged-state.ts";
 import { type Caller, httpCaller } from "./http-caller.ts";
-import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./stage.ts";
-import { startCommand, startServer, startWorker, type Victim } from "./victims.ts";
+import { createFuses } from "./kill-schedule.ts";
+import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./scenario.ts";
+import { startCommand, startServer, startWorker, type Victim } from "./test-process.ts";
 import type { Acknowledgement } from "./worker-process.ts";
 
 const PENDING = 1_500;

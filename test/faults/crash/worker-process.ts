@@ -7,7 +7,7 @@ import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { importOrders } from "../../../lib/orders/import.ts";
 import type { OrderStatus } from "../../../lib/orders/lifecycle.ts";
 import { splitLines } from "../../../lib/orders/lines.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf } from "./ledger.ts";
 
 /** What a worker does: move orders, import lines, or open accounts and issue keys for them. */

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { EMULATED } from "../../stores/dynamodb/emulator.ts";
+import { EMULATED } from "../../support/dynamodb/emulator.ts";
 
 /** What is lost of a call, and whether it is then made again, as the vendor's client does by itself. */
 export type Loss = "request" | "answer" | "answer, sent again";

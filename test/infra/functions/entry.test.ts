@@ -8,11 +8,11 @@ import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { toWire } from "../../../lib/orders/order.ts";
 import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
-import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb.ts";
-import { bucketOf } from "../../../lib/stores/dynamodb-tables.ts";
-import { clientFor, EMULATED, type Emulator, startEmulator } from "../../stores/dynamodb/emulator.ts";
-import { fillOrders } from "../../stores/dynamodb/fill.ts";
-import { tapWire, type Wire } from "../../stores/dynamodb/wire.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { bucketOf } from "../../../lib/stores/dynamodb/layout.ts";
+import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { fillOrders } from "../../support/dynamodb/fill.ts";
+import { tapWire, type Wire } from "../../support/dynamodb/wire.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "./gateway.ts";
 import { type RunningFunction, runFunction } from "./runtime-api.ts";
 

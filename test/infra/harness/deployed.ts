@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
-import { clientFor, EMULATED, startEmulator } from "../../stores/dynamodb/emulator.ts";
+import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "../functions/gateway.ts";
 import { type RunningFunction, runFunction } from "../functions/runtime-api.ts";
 import { type AuthorisedWire, allowedOnTables, authorise } from "./authorised-wire.ts";

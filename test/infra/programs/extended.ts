@@ -3,7 +3,7 @@
 import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
-import { holdRules } from "../../../infra/hold-rules.ts";
+import { holdRules } from "../../../infra/policy/enforce.ts";
 
 holdRules({ protect: true });
 const add: Readonly<Record<string, () => pulumi.Resource>> = {

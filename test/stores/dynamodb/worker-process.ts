@@ -4,8 +4,8 @@
  */
 import { once } from "node:events";
 import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb.ts";
-import { clientFor } from "./emulator.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
 
 /** What a worker does, and so what it answers: how many were admitted, or the identifiers that it moved. */
 export type Task =

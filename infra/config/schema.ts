@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { PLANS } from "../../lib/plans/plan-limits.ts";
+import { MINUTE } from "../../lib/plans/windows.ts";
+
+/** The retention times that CloudWatch Logs knows, in days. */
+const RETENTION_DAYS = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+] as const;
+
+/** The longest that Lambda and a streamed answer of API Gateway may take, in seconds. */
+const MOST_SECONDS = 900;
+
+const wholeNumber = (from: number, to: number) => {
+  const error = `Write a whole number from ${from} to ${to}.`;
+  return z.int({ error }).min(from, { error }).max(to, { error });
+};
+
+const oneOf = <const T extends readonly string[]>(names: T) =>
+  z.enum(names, { error: `Write one of: ${names.join(", ")}.` });
+
+/** By host: what is decided about single ones. */
+const byHost = <T extends z.ZodType>(value: T, example: string) =>
+  z.record(z.string(), value, {
+    error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,
+  });
+
+const banPolicy = z
+  .strictObject(
+    {
+      refusals: wholeNumber(1, 10_000).default(BAN_POLICY.refusals),
+      minutes: wholeNumber(1, 1_440).default(BAN_POLICY.duration / MINUTE),
+    },
+    { error: "Write a mapping with 'refusals' and 'minutes'." },
+  )
+  .transform(({ refusals, minutes }) => ({ refusals, duration: minutes * MINUTE }));
+
+const throttle = z.strictObject(
+  { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
+  { error: "Write a mapping with 'perSecond' and 'burst'." },
+);
+
+/** Every key of the stack's configuration, with its default. Domains have a reader of their own. */
+export const settingsSchema = z.strictObject({
+  plan: oneOf(PLANS).default("free"),
+  domains: z.unknown().optional(),
+  dns: oneOf(["cloudflare", "manual"]).default("cloudflare"),
+  reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
+  hold: z.array(z.string(), { error: "Write a list of hosts." }).default([]),
+  adopt: byHost(
+    z.string().regex(/^[0-9a-f]{32}$/, { error: "Write the record's identifier: 32 hexadecimal digits." }),
+    "0123456789abcdef0123456789abcdef",
+  ).default({}),
+  memoryMiB: wholeNumber(128, 10_240).default(512),
+  timeoutSeconds: wholeNumber(1, MOST_SECONDS).default(300),
+  reservedConcurrency: wholeNumber(1, 10_000).optional(),
+  logRetentionDays: z
+    .literal(RETENTION_DAYS, { error: `Write one of: ${RETENTION_DAYS.join(", ")}.` })
+    .default(30),
+  alarmEmail: z.email({ error: "Write one e-mail address." }).optional(),
+  banPolicy: banPolicy.default(BAN_POLICY),
+  throttle: throttle.default({ perSecond: 500, burst: 250 }),
+  accessLogs: oneOf(["off", "account", "manage"]).default("off"),
+  protect: z.boolean({ error: "Write true or false." }).default(false),
+});
+
+/** The keys that may be set with `--secret`. */
+export const SECRET_KEYS: ReadonlySet<string> = new Set(["alarmEmail"]);

@@ -1,0 +1,70 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { typeToken } from "../names.ts";
+import { type Alarm, alarmPlan, type Watched } from "./alarms.ts";
+import { dashboardBody } from "./dashboard.ts";
+
+/** What is watched, and who is told. */
+export interface ObservabilityArgs {
+  readonly watched: Watched;
+  readonly region: pulumi.Input<string>;
+  /** Who is told by e-mail, once the address has been confirmed. @default nobody; the alarms are shown all the same */
+  readonly email?: pulumi.Input<string>;
+}
+
+/** Alarms and the dashboard. */
+export class Observability extends pulumi.ComponentResource {
+  readonly dashboardUrl: pulumi.Output<string>;
+
+  readonly #name: string;
+
+  constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
+    super(typeToken("Observability"), name, {}, options);
+    this.#name = name;
+    const { watched, email, region } = args;
+
+    const topic = email === undefined ? undefined : this.#topic(email);
+    for (const alarm of alarmPlan(watched)) this.#alarm(alarm, topic);
+    const dashboard = this.#dashboard(watched, region);
+    this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
+    this.registerOutputs({ dashboardUrl: this.dashboardUrl });
+  }
+
+  #topic(endpoint: pulumi.Input<string>) {
+    const topic = new aws.sns.Topic(`${this.#name}-alarms`, {}, { parent: this });
+    const args = { topic: topic.arn, protocol: "email", endpoint };
+    new aws.sns.TopicSubscription(`${this.#name}-email`, args, { parent: this });
+    return topic;
+  }
+
+  #alarm({ key, outOf: [bad, of], ...alarm }: Alarm, topic: aws.sns.Topic | undefined) {
+    const percentile = alarm.statistic === "p95";
+    const actions = topic === undefined ? {} : { alarmActions: [topic.arn], okActions: [topic.arn] };
+    new aws.cloudwatch.MetricAlarm(
+      `${this.#name}-${key}`,
+      {
+        alarmDescription: alarm.description,
+        namespace: alarm.namespace,
+        metricName: alarm.metricName,
+        dimensions: alarm.dimensions,
+        ...(percentile ? { extendedStatistic: alarm.statistic } : { statistic: alarm.statistic }),
+        comparisonOperator: alarm.comparison,
+        threshold: alarm.threshold,
+        period: alarm.period,
+        evaluationPeriods: of,
+        datapointsToAlarm: bad,
+        treatMissingData: "notBreaching",
+        ...actions,
+      },
+      { parent: this },
+    );
+  }
+
+  #dashboard(watched: Watched, region: pulumi.Input<string>) {
+    return new aws.cloudwatch.Dashboard(
+      `${this.#name}-dashboard`,
+      { dashboardName: this.#name, dashboardBody: pulumi.jsonStringify(dashboardBody(watched, region)) },
+      { parent: this },
+    );
+  }
+}

@@ -1,0 +1,37 @@
+import type { ConfiguredHost } from "../mapping.ts";
+import { type DnsRecord, recordOf } from "../records.ts";
+import { askingOnce } from "./resolver.ts";
+import { type Verification, type VerificationOptions, verifyHost } from "./verify-host.ts";
+
+/** A configured host with its record and what DNS says about it. */
+export interface HostReport extends ConfiguredHost, Verification {
+  readonly record: DnsRecord;
+}
+
+/** How to check many hosts. */
+export interface HostsVerificationOptions extends VerificationOptions {
+  /**
+   * How many hosts are checked at the same time.
+   * @default 8
+   */
+  readonly concurrency?: number;
+}
+
+/** Checks many hosts, some at a time, and reports on every one in the order given. */
+export async function verifyHosts(
+  hosts: readonly ConfiguredHost[],
+  { concurrency = 8, ...options }: HostsVerificationOptions,
+): Promise<readonly HostReport[]> {
+  const resolver = askingOnce(options.resolver);
+  const reports = new Array<HostReport>(hosts.length);
+  const queue = hosts.entries();
+  const worker = async () => {
+    for (const [index, configured] of queue) {
+      const verification = await verifyHost(configured.host, { ...options, resolver });
+      const record = recordOf(configured, options.target, options.knownZones);
+      reports[index] = { ...configured, ...verification, record };
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, hosts.length)) }, worker));
+  return reports;
+}

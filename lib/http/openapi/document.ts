@@ -1,0 +1,136 @@
+import { ERRORS, type ErrorCode } from "../../errors.ts";
+import { INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "../operations.ts";
+import { EXAMPLES, HEADERS, SCHEMAS } from "./components.ts";
+import { DESCRIPTION, describeOperation } from "./text.ts";
+
+/** An address of the service, for the OpenAPI document. */
+export interface Server {
+  readonly url: string;
+  readonly description?: string;
+}
+
+/** The two environments that exist (specification, "Versioning"); a deployment names its own. */
+export const SERVERS: readonly Server[] = [
+  { url: "https://orders.example.com/v1", description: "Production" },
+  { url: "https://staging.orders.example.com/v1", description: "Staging" },
+];
+
+/** The OpenAPI 3.1 document, made from the operations (decision 16). */
+export function openApiDocument({
+  operations = OPERATIONS,
+  servers = SERVERS,
+}: {
+  readonly operations?: readonly Operation[];
+  readonly servers?: readonly Server[];
+} = {}): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Store Orders",
+      version: INTERFACE_VERSION,
+      summary: "List the orders of a store and cancel them.",
+      description: DESCRIPTION,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers,
+    tags: [
+      { name: "orders", description: "The orders of the store." },
+      { name: "pets", description: "The animals that orders refer to." },
+    ],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "so_<environment>_<account>_<secret>",
+          description: "Your API key, as it was issued.",
+        },
+      },
+      schemas: SCHEMAS,
+      headers: HEADERS,
+    },
+  };
+}
+
+function describe(operation: Operation): object {
+  const { id, tag, summary, parameter, success, errors, stability, deprecation, tryIt } = operation;
+  const responses: Record<string, object> = { [success.status]: succeeded(operation) };
+  for (const [status, codes] of byStatus([...errors, ...SHARED_ERRORS]))
+    responses[status] = failed(status, codes, operation);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: describeOperation(operation),
+    ...(parameter === undefined
+      ? {}
+      : {
+          parameters: [
+            {
+              name: parameter.name,
+              in: "path",
+              required: true,
+              description: parameter.description,
+              schema: { type: "integer", format: "int64" },
+              example: 1001,
+            },
+          ],
+        }),
+    responses,
+    ...(stability === undefined ? {} : { "x-stability": stability }),
+    ...(deprecation === undefined ? {} : { deprecated: true, "x-sunset": deprecation.sunset }),
+    ...(tryIt === false ? { "x-try-it-out": false } : {}),
+  };
+}
+
+function succeeded(operation: Operation): object {
+  const { description, schema } = operation.success;
+  const content = schema && {
+    "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] },
+  };
+  return {
+    description,
+    headers: headersOf(namesFor(operation)),
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function failed(status: number, codes: readonly ErrorCode[], operation: Operation): object {
+  const wait = status === 429 || status === 503 ? ["Retry-After"] : [];
+  const challenge = status === 401 ? ["WWW-Authenticate"] : [];
+  return {
+    description: codes.map((code) => ERRORS[code].message).join(" "),
+    headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error" },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { code, message: ERRORS[code].message, status } }]),
+        ),
+      },
+    },
+  };
+}
+
+/** What every response of an operation carries. */
+function namesFor({ deprecation }: Operation): readonly string[] {
+  const leaving = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
+  return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...leaving];
+}
+
+function headersOf(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  return Map.groupBy(codes, (code) => ERRORS[code].status);
+}

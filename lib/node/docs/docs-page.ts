@@ -1,0 +1,106 @@
+/**
+ * The interactive documentation at `/docs`: Swagger UI from the package `swagger-ui-dist`, served from this server
+ * alone. The package is looked for at the first request, so that nobody needs it who does not serve the page.
+ *
+ * ```ts
+ * const handler = createHandler({ store, pages: docsPage() });
+ * ```
+ */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { acceptsGzip, gzipped } from "../../http/gzip.ts";
+import type { Answer, HeaderFields, PageSource } from "../../http/reply.ts";
+import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
+import { PAGE_SCRIPT } from "./script.ts";
+
+/** Where the page's parts come from. */
+export interface DocsPageOptions {
+  /** Finds a module's file; throws where it is not installed. @default as this module would */
+  readonly resolve?: (specifier: string) => string;
+}
+
+/** Scripts and styles from here alone, requests to here alone, and no frame around it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SHARED: HeaderFields = {
+  "content-security-policy": POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+const HTML = "text/html; charset=utf-8";
+const CSS = "text/css; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
+
+/** What is taken from the package as it is. */
+const VENDOR_FILES: Readonly<Record<string, string>> = {
+  "swagger-ui-bundle.js": SCRIPT,
+  "swagger-ui.css": CSS,
+  "favicon-32x32.png": "image/png",
+};
+
+/** Serves the page and its parts under `/docs`. */
+export function docsPage({
+  resolve = createRequire(import.meta.url).resolve,
+}: DocsPageOptions = {}): PageSource {
+  async function vendorFile(name: string): Promise<Buffer<ArrayBuffer> | undefined> {
+    try {
+      return await readFile(join(dirname(resolve("swagger-ui-dist/package.json")), name));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function page(): Promise<string> {
+    const description = await vendorFile("package.json");
+    if (description === undefined) return MISSING_HTML;
+    const { version } = JSON.parse(description.toString()) as { readonly version: string };
+    return pageHtml(version);
+  }
+
+  return async function serve(path, request) {
+    const [, root, name = "", ...rest] = path.split("/");
+    if (root !== "docs" || rest.length > 0) return undefined;
+    const send = (type: string, body: string | Buffer<ArrayBuffer>, fields?: HeaderFields) =>
+      answer(request, type, body, fields);
+    switch (name) {
+      case "":
+        return send(HTML, await page());
+      case "page.css":
+        return send(CSS, PAGE_CSS);
+      case "page.js":
+        return send(SCRIPT, PAGE_SCRIPT);
+    }
+    const type = Object.hasOwn(VENDOR_FILES, name) ? VENDOR_FILES[name] : undefined;
+    const body = type === undefined ? undefined : await vendorFile(name);
+    // The page asks for these by version, so what is kept under an address never changes.
+    if (type !== undefined && body !== undefined) return send(type, body, KEPT);
+    return undefined;
+  };
+}
+
+const KEPT: HeaderFields = { "cache-control": "public, max-age=31536000, immutable" };
+
+function answer(
+  request: Request,
+  type: string,
+  body: string | Buffer<ArrayBuffer>,
+  fields: HeaderFields = {},
+): Answer {
+  const headers = { ...SHARED, ...fields, "content-type": type, vary: "accept-encoding" };
+  const stream = new Blob([body]).stream();
+  if (!acceptsGzip(request.headers.get("accept-encoding"))) return { status: 200, headers, body: stream };
+  return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: gzipped(stream) };
+}

@@ -1,0 +1,11 @@
+/**
+ * What runs the service on Node: the server, its access log, and DNS for the verification of custom domains.
+ *
+ * @module store-orders/node
+ */
+export type { DnsResolver } from "../domains/verification/resolver.ts";
+export { accessLine } from "../http/access-log.ts";
+export { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
+export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
+export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
+export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";

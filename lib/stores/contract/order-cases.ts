@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { LIFECYCLE, ORDER_STATUSES, type OrderEvent, transition } from "../../orders/lifecycle.ts";
+import { type StoredOrder, toWire } from "../../orders/order.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
+import { type ContractCase, collect } from "./contract-case.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const MAX = 2n ** 63n - 1n;
+const EVENTS = Object.keys(LIFECYCLE.pending) as OrderEvent[];
+
+const pending = (id: bigint): StoredOrder => ({ record: { id, petId: id, quantity: 1 }, status: "pending" });
+const sequence = (count: number) => Array.from({ length: count }, (_, index) => pending(BigInt(index) * 3n));
+
+async function listed(orders: OrderStore): Promise<string> {
+  const pages = await collect(orders.list());
+  assert.ok(pages.length > 0, "a list has at least one page");
+  assert.deepEqual(
+    pages.map(({ last }) => last),
+    pages.map((_, index) => index === pages.length - 1),
+    "the last page, and no other, says that it is the last",
+  );
+  return pages.flatMap(({ rows }) => (rows === "" ? [] : [rows])).join(",");
+}
+
+/** The promises of `OrderStore`. */
+export const orderCases: readonly ContractCase[] = [
+  {
+    promise: "an order is found as it was placed, over the whole int64 range, absent fields absent",
+    async check({ orders }) {
+      const placed: StoredOrder[] = [
+        { record: { id: MAX }, status: "pending" },
+        { record: { id: -MAX - 1n, petId: MAX, quantity: 0 }, status: "cancelled" },
+        {
+          record: {
+            id: 0n,
+            petId: -1n,
+            quantity: 2 ** 53 - 1,
+            shipDate: "2026-02-28T23:59:60.5+05:30",
+            complete: true,
+          },
+          status: "shipped",
+        },
+        { record: { id: 2n ** 53n + 1n, complete: false }, status: "pending" },
+      ];
+      assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
+      for (const order of placed) assert.deepEqual(await orders.find(order.record.id), order);
+      assert.equal(await orders.find(1n), undefined);
+    },
+  },
+  {
+    promise: "an order is never overwritten: the same again changes nothing, another one is a conflict",
+    async check({ orders }) {
+      const other: StoredOrder = { record: { id: 1n, quantity: 9 }, status: "pending" };
+      const moved: StoredOrder = { ...pending(1n), status: "cancelled" };
+      assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
+      assert.deepEqual(
+        await orders.place([
+          pending(1n),
+          other,
+          moved,
+          pending(2n),
+          pending(2n),
+          { ...pending(2n), status: "shipped" },
+        ]),
+        ["unchanged", "conflict", "conflict", "placed", "unchanged", "conflict"],
+      );
+      assert.deepEqual(await orders.find(1n), pending(1n));
+      assert.deepEqual(await orders.find(2n), pending(2n));
+      assert.deepEqual(await orders.place([]), []);
+    },
+  },
+  ...ORDER_STATUSES.flatMap((status) =>
+    EVENTS.map(
+      (event): ContractCase => ({
+        promise: `'${event}' does to a ${status} order what the lifecycle table says, and no more`,
+        async check({ orders }) {
+          const before: StoredOrder = {
+            record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
+            status,
+          };
+          await orders.place([before, pending(MAX - 1n)]);
+          const expected = transition(before, event, AT);
+          assert.deepEqual(await orders.apply(MAX, event, AT), expected);
+          const after = expected.moved ? expected.order : before;
+          assert.deepEqual(await orders.find(MAX), after);
+          assert.equal(await listed(orders), `${toWire(pending(MAX - 1n).record)},${toWire(after.record)}`);
+        },
+      }),
+    ),
+  ),
+  {
+    promise: "an event on an order that does not exist changes nothing",
+    async check({ orders }) {
+      for (const event of EVENTS) assert.equal(await orders.apply(5n, event, AT), undefined);
+      assert.equal(await listed(orders), "");
+    },
+  },
+  {
+    promise: "of cancels and ships that race for an order, exactly one wins and the others learn its state",
+    async check({ orders }) {
+      const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
+      await orders.place(ids.map(pending));
+      await Promise.all(
+        ids.map(async (id) => {
+          const events: OrderEvent[] =
+            id % 2n === 0n ? ["cancel", "ship", "cancel"] : ["ship", "cancel", "ship"];
+          const results = await Promise.all(events.map((event) => orders.apply(id, event, AT)));
+          const winners = results.filter((result) => result?.moved === true);
+          assert.equal(winners.length, 1, "exactly one event moved the order");
+          const status = (await orders.find(id))?.status;
+          for (const result of results) {
+            if (result?.moved === true) assert.equal(result.order.status, status);
+            else assert.equal(result?.status, status);
+          }
+        }),
+      );
+    },
+  },
+  {
+    promise: "the list of an empty store is empty",
+    async check({ orders }) {
+      assert.equal(await listed(orders), "");
+      assert.deepEqual(await collect(orders.scan()), []);
+    },
+  },
+  ...[1, 499, 500, 501, 1_203].map(
+    (count): ContractCase => ({
+      promise: `the list of ${count} orders is every record, ascending by identifier, each once`,
+      async check({ orders }) {
+        const placed = sequence(count);
+        await orders.place(placed.toReversed());
+        assert.equal(await listed(orders), placed.map(({ record }) => toWire(record)).join(","));
+        assert.deepEqual((await collect(orders.scan())).flat(), placed);
+      },
+    }),
+  ),
+  {
+    promise: "the list is ascending as numbers, across zero and beyond 2^53",
+    async check({ orders }) {
+      const ids = [
+        -MAX - 1n,
+        -(2n ** 53n) - 1n,
+        -10n,
+        -9n,
+        0n,
+        9n,
+        10n,
+        2n ** 53n,
+        2n ** 53n + 1n,
+        MAX - 1n,
+        MAX,
+      ];
+      await orders.place(ids.toReversed().map(pending));
+      assert.equal(await listed(orders), ids.map((id) => toWire(pending(id).record)).join(","));
+    },
+  },
+  {
+    promise: "an order that is there throughout is listed once, however many come and move meanwhile",
+    async check({ orders }) {
+      const placed = sequence(1_100);
+      await orders.place(placed);
+      const seen: string[] = [];
+      let more = -1n;
+      for await (const { rows } of orders.list()) {
+        seen.push(rows);
+        await orders.apply(1_500n, "cancel", AT);
+        await orders.place([pending(more--), pending(10_000n - more)]);
+      }
+      const ids = [...seen.join(",").matchAll(/"id":(-?\d+)/g)].map(([, id]) => BigInt(id ?? ""));
+      assert.deepEqual(new Set(ids).size, ids.length, "no order twice");
+      const there = new Set(ids);
+      for (const { record } of placed) assert.ok(there.has(record.id), `order ${record.id} is listed`);
+    },
+  },
+  {
+    promise: "a list that its reader leaves early leaves the store as it was",
+    async check({ orders }) {
+      await orders.place(sequence(1_100));
+      for await (const page of orders.list()) {
+        assert.equal(page.last, false);
+        break;
+      }
+      assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
+      assert.equal((await orders.apply(1n, "cancel", AT))?.moved, true);
+    },
+  },
+  {
+    promise: "a scan begins above the identifier that it is given",
+    async check({ orders }) {
+      const placed = [-4n, 0n, 3n, MAX].map(pending);
+      await orders.place(placed);
+      assert.deepEqual((await collect(orders.scan(-4n))).flat(), placed.slice(1));
+      assert.deepEqual((await collect(orders.scan(1n))).flat(), placed.slice(2));
+      assert.deepEqual(await collect(orders.scan(MAX)), []);
+    },
+  },
+];

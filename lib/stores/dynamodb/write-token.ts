@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import type { Item } from "./table.ts";
+
+/**
+ * What tells one write from every other. A write whose answer was lost is sent again and then fails on its own
+ * doing; the mark that it finds there says so.
+ */
+export interface Mark {
+  readonly S: string;
+}
+
+/** Makes a mark. */
+export function newMark(): Mark {
+  return { S: randomBytes(6).toString("base64url") };
+}
+
+/** True where an attribute of the item carries this very mark. */
+export function bears(item: Item | undefined, attribute: string, mark: Mark): boolean {
+  return item?.[attribute]?.S === mark.S;
+}

@@ -1,0 +1,81 @@
+import type { Store } from "../store.ts";
+import { needsReopening } from "./errors.ts";
+import type { DatabaseFile } from "./file.ts";
+
+/** A store over one connection. */
+export interface OpenedStore extends Store {
+  readonly file: DatabaseFile;
+}
+
+/**
+ * A store that goes on with another connection once its own has met a damaged, moved or replaced file. A connection
+ * keeps what it has read of such a file, and goes on writing where nobody looks. Until there is a database of ours
+ * again, every call rejects; none is ever made where one has gone.
+ */
+export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
+  let current = first;
+  let damaged = false;
+  let replacing: Promise<void> | undefined;
+
+  async function replace(): Promise<void> {
+    current.file.checkReopening();
+    // Before the next one opens: where the log alone has gone, this saves what was in it.
+    await current.close();
+    current.file.checkReleased();
+    current = open();
+    damaged = false;
+  }
+
+  function noted(error: unknown): never {
+    if (needsReopening(error)) damaged = true;
+    throw error;
+  }
+
+  async function sound(): Promise<Store> {
+    if (damaged) {
+      replacing ??= replace().finally(() => {
+        replacing = undefined;
+      });
+      await replacing;
+    }
+    return current;
+  }
+
+  async function call<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    try {
+      return await work(damaged ? await sound() : current);
+    } catch (error) {
+      return noted(error);
+    }
+  }
+
+  async function* pages<T>(work: (store: Store) => AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* work(await sound());
+    } catch (error) {
+      noted(error);
+    }
+  }
+
+  return {
+    orders: {
+      place: (orders) => call((store) => store.orders.place(orders)),
+      find: (id) => call((store) => store.orders.find(id)),
+      apply: (id, event, at) => call((store) => store.orders.apply(id, event, at)),
+      list: () => pages((store) => store.orders.list()),
+      scan: (after) => pages((store) => store.orders.scan(after)),
+    },
+    accounts: {
+      create: (account) => call((store) => store.accounts.create(account)),
+      find: (id) => call((store) => store.accounts.find(id)),
+      list: () => pages((store) => store.accounts.list()),
+      change: (id, decide) => call((store) => store.accounts.change(id, decide)),
+      pardon: (accountId, keyId) => call((store) => store.accounts.pardon(accountId, keyId)),
+      admit: (key, at, policy, refusals) => call((store) => store.accounts.admit(key, at, policy, refusals)),
+    },
+    async close() {
+      await replacing?.catch(() => {});
+      await current.close();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { commandLine, ended, written } from "../../support/command-line.ts";
+import { startDnsServer } from "../../support/dns-server.ts";
+
+const cli = commandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+const TARGET = "abc.platform.example";
+const FILE = `
+domains:
+  primary: Orders.Example.com.
+  redirects:
+    - { from: www.orders.example.com, to: orders.example.com }
+`;
+writeFileSync(join(cli.folder, "domains.yaml"), FILE);
+
+test("domains records tells what to set, from YAML and from JSON, for people and as JSON", async () => {
+  const asJson = { domains: { primary: "orders.example.com", aliases: ["example.com"] } };
+  writeFileSync(join(cli.folder, "domains.json"), JSON.stringify(asJson));
+  const { status, stdout } = await cli.run(["domains", "records", "domains.yaml", "--target", TARGET]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(
+    /^orders\.example\.com +primary +example\.com +CNAME +orders +abc\.platform\.example +3600/m,
+  );
+  expect(stdout).toMatch(/^www\.orders\.example\.com +redirect +example\.com +CNAME +www\.orders +abc/m);
+  const records = await cli.json("domains", "records", "domains.json", "--target", TARGET);
+  expect(records).toMatchObject([
+    { host: "orders.example.com", type: "CNAME", name: "orders", value: TARGET, ttl: 3600 },
+    { host: "example.com", type: "ALIAS", name: "@", alternatives: ["ANAME", expect.any(String)] },
+  ]);
+});
+
+test("domains check asks real DNS and ends with 1 until every host is verified", async () => {
+  const wrong = `example.com NS ns.example.net\norders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME old.example.net`;
+  const right = `${wrong.replace("old.example.net", TARGET)}\n${TARGET} A 192.0.2.1`;
+  const check = ["domains", "check", "domains.yaml", "--target", TARGET];
+
+  await using broken = await startDnsServer(wrong);
+  const first = await cli.run([...check, "--resolver", broken.address]);
+  expect(first.status).toBe(1);
+  expect(first.stdout).toContain("✗ www.orders.example.com  pending_dns  (redirect)");
+  expect(first.stdout).toContain("found     CNAME old.example.net");
+  expect(first.stdout).toContain(`expected  CNAME ${TARGET}`);
+  expect(first.stdout).toContain("1 of 2 hosts verified.");
+  const json = await cli.run([...check, "--resolver", broken.address, "--json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject([
+    { host: "orders.example.com", state: "verified", reasons: [] },
+    { host: "www.orders.example.com", state: "pending_dns", reasons: [{ code: "wrong_target" }] },
+  ]);
+
+  await using mended = await startDnsServer(right);
+  const second = await cli.run([...check, "--resolver", mended.address]);
+  expect([second.status, second.stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
+});
+
+test.each([
+  [
+    "no such file",
+    ["records", "nowhere.yaml", "--target", TARGET],
+    "nowhere.yaml: The file cannot be read (ENOENT)",
+  ],
+  ["no target", ["records", "domains.yaml"], "required option '--target <host>'"],
+  [
+    "a target that is none",
+    ["records", "domains.yaml", "--target", "http://a.b"],
+    "--target: This is a URL.",
+  ],
+  [
+    "an authority that nobody knows",
+    ["check", "domains.yaml", "--target", TARGET, "--authority", "me"],
+    "Choose one of amazon.",
+  ],
+  [
+    "a resolver that is none",
+    ["check", "domains.yaml", "--target", TARGET, "--resolver", "dns.example"],
+    "address",
+  ],
+])("%s ends with 2 and is told", async (_name, words, told) => {
+  const { status, stdout, stderr } = await cli.run(["domains", ...words]);
+  expect([status, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(told);
+});
+
+test("everything that is wrong with a file is told at once, by its place", async () => {
+  writeFileSync(
+    join(cli.folder, "wrong.yaml"),
+    "domains:\n  primary: https://a.com/x\n  redirects: [{ from: b.com, to: c.com, status: 302 }]\n  colour: red\n",
+  );
+  const { status, stderr } = await cli.run(["domains", "records", "wrong.yaml", "--target", TARGET]);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    /3 things are wrong\.\n {2}domains\.primary: .*\n {2}domains\.redirects\[0\]\.status: .*\n {2}domains\.colour: /,
+  );
+  writeFileSync(join(cli.folder, "torn.yaml"), "domains: [");
+  expect((await cli.run(["domains", "records", "torn.yaml", "--target", TARGET])).stderr).toContain(
+    "neither YAML nor JSON",
+  );
+});
+
+test("serve --domains serves, redirects and refuses by Host, and a change of the file holds from the next request", async () => {
+  const file = join(cli.folder, "served.yaml");
+  writeFileSync(file, FILE);
+  const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml"]);
+  const log = ended(server);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(await written(server, /^database.*\n/m)) ?? [];
+  /** Bytes on the socket as curl would send them: fetch would not let the Host through. */
+  const get = (host: string, path = "/v1/store/orders?a=1&b=%2F") =>
+    new Promise<[number | undefined, string | undefined]>((resolve, reject) => {
+      const sent = request(url, { path, headers: { host } }, (answer) => {
+        answer.resume();
+        resolve([answer.statusCode, answer.headers.location]);
+      });
+      sent.on("error", reject).end();
+    });
+  const location = "https://orders.example.com/v1/store/orders?a=1&b=%2F";
+  expect(await get("orders.example.com")).toEqual([401, undefined]);
+  expect(await get("ORDERS.EXAMPLE.COM.:8787")).toEqual([401, undefined]);
+  expect(await get("www.orders.example.com")).toEqual([301, location]);
+  expect(await get("WWW.orders.example.com:8787")).toEqual([301, location]);
+  expect(await get("evil.example")).toEqual([421, undefined]);
+  expect(await get(new URL(url).host)).toEqual([401, undefined]);
+  expect(await get("localhost")).toEqual([401, undefined]);
+
+  writeFileSync(`${file}.new`, "domains: { primary: orders.example.com }");
+  renameSync(`${file}.new`, file);
+  expect(await get("www.orders.example.com")).toEqual([421, undefined]);
+  writeFileSync(`${file}.new`, "domains: { primary: 5 }");
+  renameSync(`${file}.new`, file);
+  expect(await get("orders.example.com")).toEqual([401, undefined]);
+  server.kill("SIGTERM");
+  const { status, stderr } = await log;
+  expect(status).toBe(0);
+  expect(stderr).toContain("served.yaml has changed and holds from now on.");
+  expect(stderr).toContain("served.yaml has changed and is wrong, so the old one holds: domains.primary:");
+});

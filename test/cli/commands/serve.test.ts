@@ -1,0 +1,176 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { commandLine, ended, surroundings, written } from "../../support/command-line.ts";
+
+const cli = commandLine();
+afterAll(() => cli[Symbol.dispose]());
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+const BLOCK = new RegExp(
+  [
+    "^Store Orders   (http://127\\.0\\.0\\.1:\\d+)/v1",
+    "docs           \\1/docs",
+    "database       demo\\.db",
+    "key            (so_test_demo_[0-9A-Za-z]{38})            shown once",
+    "try            curl -H 'Authorization: Bearer \\2' \\1/v1/store/orders\n$",
+  ].join("\n"),
+);
+
+test("serve --demo prints how to call it; a second start prints no secret and changes nothing", async () => {
+  const serve = ["serve", "--demo", "--port", "0", "--database", "demo.db"];
+  const first = cli.spawn(serve);
+  const block = await written(first, /^try.*\n/m);
+  const [, url, key = ""] = BLOCK.exec(block) ?? [];
+  expect(block).toMatch(BLOCK);
+  const log = ended(first);
+  const headers = { authorization: `Bearer ${key}` };
+  const list = await fetch(`${url}/v1/store/orders`, { headers });
+  const orders = (await list.json()) as { id: number }[];
+  expect(orders.map(({ id }) => id)).toEqual([1001, 1002, 1003, 1004, 1005]);
+  const cancel = (id: number) => fetch(`${url}/v1/store/orders/${id}`, { method: "DELETE", headers });
+  expect((await Promise.all([1001, 1003, 1005, 7].map(cancel))).map(({ status }) => status)).toEqual([
+    204, 409, 409, 404,
+  ]);
+  first.kill("SIGTERM");
+  const { status, stderr } = await log;
+  expect(status).toBe(0);
+  const lines = stderr
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines).toHaveLength(5);
+  expect(lines[0]).toMatchObject({ operation: "listOrders", status: 200, account: "demo", plan: "free" });
+  expect(stderr).not.toContain(key);
+
+  const before = await cli.run(["orders", "export", "--database", "demo.db"]);
+  const second = cli.spawn(serve);
+  const again = await written(second, /^database.*\n/m);
+  expect(again).toMatch(/^Store Orders {3}\S+\ndocs {11}\S+\ndatabase {7}demo\.db\n$/);
+  second.kill("SIGINT");
+  const rest = await ended(second);
+  expect(rest).toMatchObject({ status: 0, stdout: "" });
+  expect(rest.stderr).toMatch(/in use already.*keys issue --account demo/);
+  expect(rest.stderr).not.toContain("so_test_");
+  expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);
+  expect(await cli.json("keys", "list", "--account", "demo", "--database", "demo.db")).toHaveLength(1);
+});
+
+test("plain serve never seeds; the environment says where it listens, and flags win over it", async () => {
+  const taken = createServer();
+  await once(taken.listen(0, "127.0.0.1"), "listening");
+  const { port } = taken.address() as AddressInfo;
+  const env = { HOST: "127.0.0.1", PORT: `${port}`, STORE_ORDERS_DATABASE: "plain.db" };
+
+  const refused = await cli.run(["serve", "--demo"], { env });
+  expect(refused).toMatchObject({ status: 2, stdout: "" });
+  expect(refused.stderr).toBe(
+    `error: 127.0.0.1:${port} is in use. Stop what listens there, or give another with --port.\n`,
+  );
+  taken.close();
+
+  const server = cli.spawn(["serve", "--port", "0", "--host", "localhost", "--json"], { env });
+  const shown = JSON.parse(await written(server, /\n/));
+  expect(shown).toEqual({
+    url: expect.stringMatching(/^http:\/\/localhost:\d+\/v1$/),
+    docs: expect.stringMatching(/^http:\/\/localhost:\d+\/docs$/),
+    database: "plain.db",
+    key: null,
+  });
+  expect(shown.url).not.toContain(`:${port}/`);
+  server.kill("SIGTERM");
+  expect((await ended(server)).status).toBe(0);
+  expect(await cli.json("accounts", "list", "--database", "plain.db")).toEqual([]);
+});
+
+test("serve --demo leaves a database alone that has orders and no account", async () => {
+  const store = ["--database", "orders.db"];
+  await cli.json("orders", "place", "--id", "1", ...store);
+  const server = cli.spawn(["serve", "--demo", "--port", "0", ...store]);
+  expect(await written(server, /^database.*\n/m)).not.toContain("key");
+  server.kill("SIGTERM");
+  expect((await ended(server)).status).toBe(0);
+  expect(await cli.json("accounts", "list", ...store)).toEqual([]);
+  expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
+});
+
+test("SIGTERM lets a request in flight finish, takes no other, and ends with 0", async () => {
+  const store = createSqliteStore({ path: join(cli.folder, "long.db") });
+  const orders = Array.from({ length: 60_000 }, (_, id) => ({
+    record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
+    status: "pending" as const,
+  }));
+  await store.orders.place(orders);
+  await store.close();
+  await cli.json("accounts", "create", "shop", "--plan", "pro", "--database", "long.db");
+  const { key } = await cli.json<{ key: string }>(
+    "keys",
+    "issue",
+    "--account",
+    "shop",
+    "--database",
+    "long.db",
+  );
+
+  const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(await written(server, /^database.*\n/m)) ?? [];
+  const log = ended(server);
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+  await once(socket, "readable");
+  server.kill("SIGTERM");
+  await sleep(200);
+  await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
+
+  let answer = "";
+  for await (const chunk of socket) answer += chunk;
+  const body = answer.slice(answer.indexOf("\r\n\r\n"));
+  expect(body.match(/"id":/g)?.length).toBe(60_000);
+  expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
+  const { status, stderr } = await log;
+  expect(status).toBe(0);
+  expect(JSON.parse(stderr)).toMatchObject({ status: 200, ended: "complete" });
+});
+
+const hasSignals = process.platform !== "win32";
+if (!hasSignals) process.stderr.write("a signal to npm: skipped, this system has no signals\n");
+test.skipIf(!hasSignals)(
+  "npm start takes arguments, and a signal that npm is sent does not leave the server behind",
+  async () => {
+    const words = ["start", "--", "--port", "0", "--database", join(cli.folder, "npm.db")];
+    const npm = spawn("npm", words, { cwd: root, env: surroundings() });
+    const block = await written(npm, /^try.*\n/m);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(block) ?? [];
+    expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
+    npm.kill("SIGTERM");
+    await expect
+      .poll(
+        () =>
+          fetch(`${url}/v1/store/orders`).then(
+            () => "serving",
+            () => "gone",
+          ),
+        { timeout: 5_000 },
+      )
+      .toBe("gone");
+  },
+);
+
+test("every script that needs Node 24 asks for it first, and an older one ends with 1 and a line", async () => {
+  const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
+  for (const name of ["start", "cli"] as const) {
+    expect(scripts[name]).toMatch(/^node lib\/cli\/node-guard\.mjs && node lib\/cli\/bin\.ts/);
+  }
+  const pretend = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
+  const guard = join(root, "lib/cli/node-guard.mjs");
+  const old = await ended(spawn(process.execPath, ["--import", pretend, guard], { env: surroundings() }));
+  expect(old).toMatchObject({ status: 1, stdout: "" });
+  expect(old.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { recordOf, recordsOf } from "../../lib/domains/records.ts";
+import { placeOf } from "../../lib/domains/zone.ts";
+
+const TARGET = "d-1a2b3c.execute-api.eu-west-1.example.net";
+
+test.each([
+  ["orders.example.com", "example.com", "orders"],
+  ["v1.orders.example.com", "example.com", "v1.orders"],
+  ["orders.example.co.uk", "example.co.uk", "orders"],
+  ["www.shop.uk.com", "shop.uk.com", "www"],
+  ["a.b.city.kawasaki.jp", "city.kawasaki.jp", "a.b"],
+  ["xn--bcher-kva.xn--80aatcn8h.xn--p1ai", "xn--80aatcn8h.xn--p1ai", "xn--bcher-kva"],
+])("%s gets a CNAME in the zone %s under the label %s (decision 20)", (host, zone, name) => {
+  expect(recordOf({ host, role: "primary" }, TARGET)).toEqual({
+    host,
+    role: "primary",
+    zone,
+    type: "CNAME",
+    name,
+    value: TARGET,
+    ttl: 3600,
+    alternatives: [],
+  });
+});
+
+test.each(["example.com", "example.co.uk", "shop.uk.com", "city.kawasaki.jp"])(
+  "the apex %s gets ALIAS, with ANAME and a flattened CNAME as the other ways (decision 20)",
+  (host) => {
+    expect(recordOf({ host, role: "alias" }, TARGET)).toMatchObject({
+      zone: host,
+      type: "ALIAS",
+      name: "@",
+      value: TARGET,
+      ttl: 3600,
+      alternatives: ["ANAME", "CNAME, where the provider flattens it"],
+    });
+  },
+);
+
+test("a known zone counts before the public suffix list, the longest match first", () => {
+  const zones = ["example.com", "eu.example.com", "xample.com"];
+  expect(placeOf("orders.eu.example.com", zones)).toEqual({
+    zone: "eu.example.com",
+    label: "orders",
+    apex: false,
+  });
+  expect(placeOf("eu.example.com", zones)).toEqual({ zone: "eu.example.com", label: "@", apex: true });
+  expect(placeOf("orders.example.org", zones)).toEqual({ zone: "example.org", label: "orders", apex: false });
+});
+
+test("every host of a configuration gets its record, the primary first", () => {
+  const records = recordsOf(
+    {
+      primary: "example.com",
+      aliases: ["api.example.com"],
+      redirects: [{ from: "www.example.com", to: "example.com", status: 301 }],
+    },
+    TARGET,
+  );
+  expect(records.map(({ host, role, type }) => [host, role, type])).toEqual([
+    ["example.com", "primary", "ALIAS"],
+    ["api.example.com", "alias", "CNAME"],
+    ["www.example.com", "redirect", "CNAME"],
+  ]);
+});

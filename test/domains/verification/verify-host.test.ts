@@ -1,0 +1,308 @@
+import { describe, expect, test } from "vitest";
+import { addedDomain, moveDomain } from "../../../lib/domains/lifecycle.ts";
+import type { Reason } from "../../../lib/domains/verification/reasons.ts";
+import { eventOf, verifyHost } from "../../../lib/domains/verification/verify-host.ts";
+import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
+import { type Failure, startDnsServer } from "../../support/dns-server.ts";
+import { HOST, RIGHT, TARGET, verify } from "./fixture.ts";
+
+const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`;
+const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
+
+describe("a subdomain (decision 21)", () => {
+  test.each([
+    ["exactly", RIGHT],
+    ["in another case", `${HOST} CNAME D-1a2b3c.PLATFORM.example.NET`],
+    ["with a trailing dot", `${HOST} CNAME ${TARGET}.`],
+    ["and has names below it", `${RIGHT}\n_acme-challenge.${HOST} CNAME elsewhere.example.net`],
+  ])("whose CNAME names the platform host %s is verified", async (_, zone) => {
+    expect(await verify(HOST, zone)).toEqual({
+      host: HOST,
+      state: "verified",
+      dns: "ok",
+      certificate: "allowed",
+      reasons: [],
+    });
+  });
+
+  test.each<[string, string, string, Omit<Reason, "host" | "name" | "expected">]>([
+    [
+      "with no record at all",
+      "",
+      "missing",
+      { code: "record_missing", found: "NXDOMAIN: the name does not exist", mend: ADD },
+    ],
+    [
+      "with other records only",
+      `_dmarc.${HOST} A 192.0.2.9`,
+      "missing",
+      { code: "record_missing", found: "no such record, though the name exists", mend: ADD },
+    ],
+    [
+      "whose CNAME names another host",
+      `${HOST} CNAME old.hosting.example.net`,
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: "CNAME old.hosting.example.net",
+        mend: CHANGE,
+      },
+    ],
+    [
+      "whose CNAME is one letter off",
+      `${HOST} CNAME d-1a2b3d.platform.example.net`,
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: "CNAME d-1a2b3d.platform.example.net",
+        mend: CHANGE,
+      },
+    ],
+    [
+      "whose CNAME had the zone appended by the provider",
+      `${HOST} CNAME ${TARGET}.example.com`,
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: `CNAME ${TARGET}.example.com`,
+        mend: CHANGE,
+      },
+    ],
+    [
+      "whose CNAME comes to the platform by a way round",
+      `${HOST} CNAME hop.example.com\nhop.example.com CNAME ${TARGET}`,
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: `CNAME hop.example.com → ${TARGET}`,
+        mend: CHANGE,
+      },
+    ],
+    [
+      "with an A record in the way",
+      `${HOST} A 192.0.2.1`,
+      "conflict",
+      {
+        code: "address_in_the_way",
+        found: "A 192.0.2.1",
+        mend: "At the DNS provider of example.com, remove the A record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+      },
+    ],
+    [
+      "with an AAAA record in the way",
+      `${HOST} AAAA 2001:db8::1`,
+      "conflict",
+      {
+        code: "address_in_the_way",
+        found: "AAAA 2001:db8::1",
+        mend: "At the DNS provider of example.com, remove the AAAA record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+      },
+    ],
+    [
+      "with the platform's own addresses instead of a CNAME",
+      `${HOST} A 198.51.100.7\n${HOST} AAAA 2001:db8::7`,
+      "conflict",
+      {
+        code: "address_in_the_way",
+        found: "A 198.51.100.7, AAAA 2001:db8::7",
+        mend: "At the DNS provider of example.com, remove the A and AAAA records of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+      },
+    ],
+    [
+      "that is proxied over IPv4",
+      `${HOST} A 104.16.132.229\n${HOST} A 104.16.133.229`,
+      "proxied",
+      {
+        code: "proxied",
+        found: "A 104.16.132.229, A 104.16.133.229 (Cloudflare's proxy)",
+        mend: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+      },
+    ],
+    [
+      "that is proxied over IPv6",
+      `${HOST} AAAA 2606:4700::6810:84e5`,
+      "proxied",
+      {
+        code: "proxied",
+        found: "AAAA 2606:4700::6810:84e5 (Cloudflare's proxy)",
+        mend: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+      },
+    ],
+  ])(
+    "%s is not verified, and the reason says what was found and how to mend it",
+    async (_, zone, dns, reason) => {
+      expect(await verify(HOST, zone)).toEqual({
+        host: HOST,
+        state: "pending_dns",
+        dns,
+        certificate: "allowed",
+        reasons: [{ host: HOST, name: HOST, expected: `CNAME ${TARGET}`, ...reason }],
+      });
+    },
+  );
+
+  test.each([
+    ["to itself", `${HOST} CNAME ${HOST}`, `CNAME ${HOST}`],
+    ["of two", `${HOST} CNAME b.example.com\nb.example.com CNAME ${HOST}`, `CNAME b.example.com → ${HOST}`],
+    [
+      "further on",
+      `${HOST} CNAME b.example.com\nb.example.com CNAME c.example.com\nc.example.com CNAME b.example.com`,
+      "CNAME b.example.com → c.example.com → b.example.com",
+    ],
+  ])("in a CNAME loop %s is told so", async (_, zone, found) => {
+    const { state, dns, reasons } = await verify(HOST, zone);
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "loop" });
+    expect(reasons[0]).toMatchObject({ code: "cname_loop", found, expected: `CNAME ${TARGET}` });
+  });
+
+  test("that is a zone of its own is compared by address, like every apex", async () => {
+    const zone = `${HOST} NS ns1.example.com\n${HOST} A 198.51.100.7`;
+    expect(await verify(HOST, zone)).toMatchObject({ state: "verified" });
+    const { reasons } = await verify(HOST, `${HOST} NS ns1.example.com`);
+    expect(reasons[0]?.mend).toContain(`At the DNS provider of ${HOST}, add an ALIAS or ANAME record`);
+  });
+});
+
+describe("an apex (decision 20)", () => {
+  const APEX = "example.com";
+  const EXPECTED = `ALIAS, ANAME or flattened CNAME ${TARGET}`;
+  const ADDRESSES = "(198.51.100.7, 198.51.100.8, 2001:db8::7)";
+  const ALIAS = `At the DNS provider of example.com, add an ALIAS or ANAME record (or a CNAME that the provider flattens): name @, value ${TARGET}, TTL 3600.`;
+
+  test.each([
+    ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],
+    ["some of the platform's addresses", "A 198.51.100.8"],
+    ["a CNAME after all, and the right one", `CNAME ${TARGET}`],
+  ])("that has %s is verified", async (_, lines) => {
+    expect(await verify(APEX, lines.replace(/^/gm, `${APEX} `))).toMatchObject({
+      state: "verified",
+      reasons: [],
+    });
+  });
+
+  test.each<[string, string, string, Partial<Reason>]>([
+    ["nothing", "", "missing", { code: "record_missing", expected: EXPECTED, mend: ALIAS }],
+    [
+      "somebody else's address",
+      "A 192.0.2.1",
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: "A 192.0.2.1",
+        expected: `${EXPECTED} ${ADDRESSES}`,
+        mend: `Remove the address records of ${APEX}. ${ALIAS}`,
+      },
+    ],
+    [
+      "a stray address beside the platform's",
+      "A 198.51.100.7\nAAAA 2001:db8::bad",
+      "conflict",
+      {
+        code: "stray_address",
+        found: "AAAA 2001:db8::bad",
+        mend: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
+      },
+    ],
+    [
+      "a proxy's addresses",
+      "A 172.67.1.1",
+      "proxied",
+      { code: "proxied", found: "A 172.67.1.1 (Cloudflare's proxy)" },
+    ],
+  ])("that has %s is not verified", async (_, lines, dns, reason) => {
+    const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
+    const { reasons, ...rest } = await verify(APEX, zone);
+    expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed" });
+    expect(reasons).toEqual([expect.objectContaining(reason)]);
+  });
+
+  test("is unknown, not wrong, where the platform host cannot be asked", async () => {
+    const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, { [TARGET]: "SERVFAIL" });
+    expect({ state, dns }).toEqual({ state: "unknown", dns: "unknown" });
+    expect(reasons).toMatchObject([{ code: "dns_silent", name: TARGET, found: `${TARGET}: SERVFAIL` }]);
+  });
+
+  test("is unknown where the platform host does not exist", async () => {
+    const options = { target: "typo.platform.example.net" };
+    const { state, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, {}, options);
+    expect(state).toBe("unknown");
+    expect(reasons).toMatchObject([{ code: "target_missing", name: "typo.platform.example.net" }]);
+  });
+});
+
+describe("a zone", () => {
+  test("that does not exist is not delegated, and both that and the record are told", async () => {
+    const { state, dns, reasons } = await verify("www.unregistered.com", "");
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "not_delegated" });
+    expect(reasons).toMatchObject([
+      {
+        code: "zone_not_delegated",
+        name: "unregistered.com",
+        found: "NXDOMAIN: unregistered.com does not exist in DNS",
+        mend: "Check that unregistered.com is registered and not expired, and enter its DNS provider's name servers at the registrar.",
+      },
+      { code: "record_missing", name: "www.unregistered.com" },
+    ]);
+  });
+
+  test("whose servers fail while its parent answers is lame", async () => {
+    const { state, dns, certificate, reasons } = await verify(HOST, "", { "example.com": "SERVFAIL" });
+    expect({ state, dns, certificate }).toEqual({
+      state: "pending_dns",
+      dns: "lame",
+      certificate: "unknown",
+    });
+    expect(reasons[0]).toMatchObject({
+      code: "zone_lame",
+      name: "example.com",
+      found: "SERVFAIL for example.com, while com answers",
+    });
+  });
+
+  test("that is known takes the place of the registrable domain", async () => {
+    const zone = "www.eu.example.com A 192.0.2.1";
+    const { reasons } = await verify("www.eu.example.com", zone, {}, { knownZones: ["eu.example.com"] });
+    expect(reasons[0]?.mend).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
+  });
+});
+
+describe("DNS that does not answer is unknown and never failed", () => {
+  test.each<[string, Record<string, Failure>, string]>([
+    ["SERVFAIL for the host alone", { [HOST]: "SERVFAIL" }, "SERVFAIL"],
+    ["SERVFAIL for everything", { com: "SERVFAIL", net: "SERVFAIL" }, "SERVFAIL"],
+    ["a time-out", { "example.com": "timeout" }, "no answer in time"],
+    ["a refusal", { "example.com": "REFUSED" }, "REFUSED"],
+    ["a server that does not know the question", { "example.com": "NOTIMP" }, "REFUSED"],
+  ])("%s", async (_, failures, words) => {
+    const verification = await verify(HOST, RIGHT, failures);
+    expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
+    expect(verification.reasons).toMatchObject([
+      { code: "dns_silent", name: HOST, found: `${HOST}: ${words}` },
+      { code: "caa_silent", name: HOST, found: `${HOST} CAA: ${words}` },
+    ]);
+  });
+
+  test("no server at the address", async () => {
+    const server = await startDnsServer("");
+    await server[Symbol.asyncDispose]();
+    const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 60, tries: 1 });
+    const verification = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(verification.state).toBe("unknown");
+    expect(verification.reasons[0]?.found).toMatch(
+      /no DNS server at the resolver's address|no answer in time/,
+    );
+  });
+
+  test("and takes no live domain down, while a record that is wrong does", async () => {
+    const live = { ...addedDomain(HOST, 0), state: "live" } as const;
+    const stateAfter = async (zone: string, failures: Record<string, Failure> = {}) => {
+      const result = moveDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
+      return result.moved ? result.domain.state : result.refused;
+    };
+    expect(await stateAfter(RIGHT, { "example.com": "timeout" })).toBe("live");
+    expect(await stateAfter(RIGHT, { "example.com": "SERVFAIL" })).toBe("live");
+    expect(await stateAfter(RIGHT)).toBe("live");
+    expect(await stateAfter(`${HOST} CNAME old.hosting.example.net`)).toBe("needs_attention");
+    expect(await stateAfter("")).toBe("needs_attention");
+  });
+});

@@ -1,0 +1,92 @@
+/** Tables in an emulator with orders and one key, and the service over them behind a faulty proxy. */
+
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { rememberRefusals } from "../../../lib/accounts/rejection-cache.ts";
+import { createHandler } from "../../../lib/http/handler.ts";
+import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
+import { fillOrders } from "../../support/dynamodb/fill.ts";
+import { PER_MINUTE, recordAt } from "../mixed-run.ts";
+import { type Ask, asking } from "../requester.ts";
+import { type FaultyProxy, startFaultyProxy } from "./faulty-proxy.ts";
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const BUCKETS = 4;
+
+/** A service whose engine is behind a proxy. */
+export interface ProxiedShop {
+  readonly proxy: FaultyProxy;
+  readonly ask: Ask;
+  /** The store behind the proxy, as the service has it. */
+  readonly store: Store;
+  /** The same tables without the proxy. */
+  readonly behind: Store;
+  readonly prefix: string;
+  readonly key: { readonly accountId: string; readonly hash: string };
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+let shops = 0;
+
+/** Starts the service over new tables of an emulator. */
+export async function proxiedShop(emulator: Emulator, orders: number): Promise<ProxiedShop> {
+  const prefix = `faulty${shops++}`;
+  const client = clientFor(emulator.endpoint);
+  await createDynamodbTables({ prefix, client, buckets: BUCKETS });
+  await fillOrders(client, { prefix, buckets: BUCKETS }, orders, (index) => ({
+    record: recordAt(index),
+    status: "pending",
+  }));
+  const behind = createDynamodbStore({ prefix, client });
+  const accounts = createAccounts({ store: behind.accounts, environment: "test", clock: () => NOW });
+  await accounts.create("shop", {
+    plan: "enterprise",
+    custom: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
+  });
+  const { key } = (await accounts.issueKey("shop")) as IssuedKey;
+  const [{ hash = "" } = {}] = (await behind.accounts.find("shop"))?.keys ?? [];
+
+  const proxy = await startFaultyProxy(emulator.port);
+  const store = await storeAt(proxy.port, prefix);
+  const handler = createHandler({
+    store: { orders: store.orders, accounts: rememberRefusals(store.accounts) },
+    clock: () => NOW,
+    Response: NodeResponse,
+  });
+  const server = await startNodeServer({ handler, port: 0 });
+  return {
+    ...{ proxy, store, behind, prefix },
+    ask: asking(server.url, key),
+    key: { accountId: "shop", hash },
+    async [Symbol.asyncDispose]() {
+      await server.close({ grace: 0 });
+      await store.close();
+      await proxy.close();
+      client.destroy();
+    },
+  };
+}
+
+let opening = Promise.resolve();
+
+/** A store with a client from the environment, as it ships. It is read at the first call, so one opens at a time. */
+async function storeAt(port: number, prefix: string): Promise<Store> {
+  const opened = opening.then(async () => {
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
+      AWS_REGION: EMULATED.region,
+      AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
+    });
+    const store = createDynamodbStore({ prefix });
+    await store.orders.find(0n);
+    return store;
+  });
+  opening = opened.then(
+    () => {},
+    () => {},
+  );
+  return opened;
+}

@@ -1,0 +1,189 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { StoreUnavailableError } from "../../lib/errors.ts";
+import { sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
+import { openConnection } from "../../lib/stores/sqlite/connection.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { openShop } from "../http/fixture.ts";
+import { expectUnavailable } from "./requester.ts";
+import { filledDatabase, NOW } from "./sqlite/fixture.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let databases = 0;
+const newPath = () => join(folder, `${databases++}.db`);
+
+/** A store with its connection at hand, to make SQLite refuse what it is asked. */
+function storeOn(path: string) {
+  const connection = openConnection(path);
+  const { db, close } = connection;
+  return { db, orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), close };
+}
+
+const KEY = { accountId: "shop", hash: "1".repeat(64) };
+const SHOP = {
+  id: "shop",
+  terms: { plan: "free" },
+  keys: [{ id: "shop.1", hash: KEY.hash, createdAt: NOW }],
+} as const;
+
+describe("what SQLite refuses while it is served", () => {
+  test("writing, where the database is read-only: 503, nothing done, and served when it is not", async () => {
+    const store = storeOn(newPath());
+    const { send } = await openShop({ store });
+    store.db.exec("PRAGMA query_only = ON");
+    for (const [method, path] of [
+      ["DELETE", "/v1/store/orders/1"],
+      ["GET", "/v1/store/orders"],
+    ] as const) {
+      expectUnavailable({ ...(await send(method, path)), whole: true });
+    }
+    store.db.exec("PRAGMA query_only = OFF");
+    expect((await store.orders.find(1n))?.status).toBe("pending");
+    expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+    expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(1);
+    await store.close();
+  });
+
+  test("growing, where there is no room: no order of the lot is placed, and all of them later", async () => {
+    const store = storeOn(newPath());
+    const orders = Array.from({ length: 5_000 }, (_, id) => ({
+      record: { id: BigInt(id) },
+      status: "pending" as const,
+    }));
+    store.db.exec("PRAGMA max_page_count = 20");
+    await expect(store.orders.place(orders)).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await store.orders.find(0n)).toBeUndefined();
+    store.db.exec("PRAGMA max_page_count = 4294967294");
+    expect(new Set(await store.orders.place(orders))).toEqual(new Set(["placed"]));
+    await store.close();
+  });
+});
+
+describe("what is no whole database of ours when it is opened", () => {
+  test("a file that was cut short, or misses a table, is a store that cannot be reached, and is left as it is", async () => {
+    const [short, without] = [newPath(), newPath()];
+    await filledDatabase(short, 2_000);
+    truncateSync(short, 3 * 4096);
+    await filledDatabase(without, 1);
+    const db = new DatabaseSync(without);
+    db.exec("DROP TABLE orders; PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL");
+    db.close();
+    for (const path of [short, without]) {
+      const before = readFileSync(path);
+      expect(() => createSqliteStore({ path })).toThrow(StoreUnavailableError);
+      expect(readFileSync(path).equals(before)).toBe(true);
+    }
+  });
+
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
+  const run = (words: readonly string[]) =>
+    spawnSync(process.execPath, [bin, ...words], {
+      ...nobody,
+      cwd: "/",
+      encoding: "utf8",
+      env: { HOME: "/" },
+    });
+  const able = run(["--help"]).status === 0;
+
+  if (!able)
+    process.stderr.write("a database without rights: skipped, no other user may read the sources here\n");
+  test.skipIf(!able)("a file or a folder without the right to write is one, too", async () => {
+    const path = newPath();
+    await filledDatabase(path, 1);
+    const before = readFileSync(path);
+    chmodSync(folder, 0o755);
+    for (const mode of [0o444, 0o666, 0o000]) {
+      chmodSync(path, mode);
+      if (nobody.uid === undefined) chmodSync(folder, 0o555);
+      const { status, stderr } = run(["serve", "--port", "0", "--database", path]);
+      chmodSync(folder, 0o755);
+      expect({ mode, status }).toEqual({ mode, status: 3 });
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+    chmodSync(path, 0o600);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+});
+
+test("a log that is deleted under two processes is saved by the last of them, and neither starts another before", async () => {
+  const path = newPath();
+  await filledDatabase(path, 4);
+  const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
+  const cancel = (store: Store, id: bigint) =>
+    store.orders.apply(id, "cancel", NOW).then(
+      (result) => result?.moved,
+      (error: unknown) => error instanceof StoreUnavailableError && "unavailable",
+    );
+  expect([await cancel(one, 0n), await cancel(other, 1n)]).toEqual([true, true]);
+  rmSync(`${path}-wal`);
+  for (let time = 0; time < 3; time++) expect(await cancel(one, 2n)).toBe("unavailable");
+  expect(await cancel(other, 3n)).toBe("unavailable");
+  expect([await cancel(other, 3n), await cancel(one, 2n)]).toEqual([true, true]);
+  for (const id of [0n, 1n, 2n, 3n]) {
+    for (const store of [one, other]) expect((await store.orders.find(id))?.status).toBe("cancelled");
+  }
+  await one.close();
+  await other.close();
+  const db = new DatabaseSync(path);
+  expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  db.close();
+});
+
+test("refusals count up to the ban, however often the store fails in between, and each once", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(SHOP);
+  const remembering = rememberRefusals(store.accounts);
+  const other = new DatabaseSync(path);
+  for (let request = 0; request < 60; request++) await remembering.admit(KEY, NOW);
+
+  let refused = 0;
+  for (let at = NOW; ; at += 300) {
+    const failing = (at / 300) % 3 === 0;
+    if (failing) other.exec("PRAGMA user_version = 99");
+    const told = await remembering.admit(KEY, at).catch((error: unknown) => error);
+    other.exec("PRAGMA user_version = 1");
+    if (told instanceof StoreUnavailableError) continue;
+    if ((told as { code?: string }).code === "api_key_banned") break;
+    expect(told).toMatchObject({ code: "rate_limit_exceeded" });
+    refused++;
+  }
+  expect(refused).toBe(20);
+  other.close();
+  await store.close();
+});
+
+test("a store that is closed ends what is under way, and everything after that is unavailable", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(SHOP);
+  const lock = new DatabaseSync(path);
+  lock.exec("BEGIN IMMEDIATE");
+  const underWay = [
+    store.accounts.admit(KEY, NOW),
+    store.orders.place([{ record: { id: 1n }, status: "pending" }]),
+  ];
+  const closed = store.close();
+  lock.exec("COMMIT");
+  lock.close();
+  expect(await Promise.all(underWay)).toEqual([expect.objectContaining({ outcome: "admitted" }), ["placed"]]);
+  await closed;
+  await store.close();
+
+  const after = await Promise.allSettled([
+    store.accounts.admit(KEY, NOW),
+    store.orders.find(1n),
+    store.orders.list()[Symbol.asyncIterator]().next(),
+  ]);
+  for (const call of after) expect(call).toMatchObject({ reason: expect.any(StoreUnavailableError) });
+});

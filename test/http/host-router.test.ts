@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import type { DomainConfig } from "../../lib/domains/mapping.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
+import { codeOf, openShop } from "./fixture.ts";
+
+const config: DomainConfig = {
+  primary: "orders.example.com",
+  aliases: ["shop.example.com"],
+  redirects: [{ from: "www.orders.example.com", to: "orders.example.com", status: 301 }],
+};
+const openDomains = (domains: DomainConfig | undefined = config) =>
+  openShop({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
+
+test.each(["orders.example.com", "ORDERS.example.com:443", "shop.example.com.", "abc.platform.example"])(
+  "%s serves the API: the primary, an alias, the platform's own host (decision 22)",
+  async (host) => {
+    const { send } = await openDomains();
+    expect((await send("GET", "/v1/store/orders", { host })).status).toBe(200);
+  },
+);
+
+test.each([
+  ["GET", "/v1/store/orders?a=1&b=%2F"],
+  ["DELETE", "/v1/store/orders/1"],
+  ["POST", "/anything/at//all?x=%00"],
+  ["GET", "/openapi.json"],
+])(
+  "a redirect host answers 301 to %s %s, without a key and without counting (decision 22)",
+  async (method, target) => {
+    const { send, events } = await openDomains();
+    const { status, headers, text } = await send(method, target, {
+      host: "www.orders.example.com",
+      authorization: "",
+    });
+    expect([status, headers.get("location")]).toEqual([301, `https://orders.example.com${target}`]);
+    expect(headers.get("cache-control")).toBe("public, max-age=300");
+    expect(headers.get("x-ratelimit-limit")).toBeNull();
+    expect(text.length).toBeGreaterThan(0);
+    expect(
+      (await send("GET", "/v1/store/orders", { host: "orders.example.com" })).headers.get(
+        "x-ratelimit-remaining",
+      ),
+    ).toBe("59");
+    expect(events[0]).toMatchObject({ status: 301 });
+  },
+);
+
+test.each(["evil.example", "orders.example.com.evil.example", "127.0.0.1:8787", "", "a b", "[::1]"])(
+  "the host %j is not configured: 421, without rate-limit headers (decisions 12 and 22)",
+  async (host) => {
+    const { handler } = await openDomains();
+    const response = await handler(new Request("http://localhost/v1/store/orders"), { host });
+    const answer = { status: response.status, headers: response.headers, text: await response.text() };
+    expect([answer.status, codeOf(answer)]).toEqual([421, "misdirected_request"]);
+    expect(answer.headers.get("x-ratelimit-limit")).toBeNull();
+  },
+);
+
+test("no header from outside steers Location", async () => {
+  const { send } = await openDomains();
+  const steering = {
+    forwarded: "host=evil.example",
+    "x-forwarded-host": "evil.example",
+    "x-original-url": "//evil.example",
+  };
+  const { headers } = await send("GET", "//evil.example/x", { host: "www.orders.example.com", ...steering });
+  expect(headers.get("location")).toBe("https://orders.example.com//evil.example/x");
+});
+
+test("a change of the configuration holds from the next request; without domains every host is served", async () => {
+  let current: DomainConfig | undefined = config;
+  const { send } = await openShop({ hosts: () => hostTable(current) });
+  const status = async () =>
+    (await send("GET", "/v1/store/orders", { host: "www.orders.example.com" })).status;
+  expect(await status()).toBe(301);
+  current = { ...config, redirects: [] };
+  expect(await status()).toBe(421);
+  current = undefined;
+  expect(await status()).toBe(200);
+});

@@ -1,0 +1,175 @@
+import { expect, test } from "vitest";
+import { ERRORS } from "../../../lib/errors.ts";
+import { openApiDocument } from "../../../lib/http/openapi/document.ts";
+import { OPERATIONS } from "../../../lib/http/operations.ts";
+import { openShop } from "../fixture.ts";
+
+interface Response {
+  readonly headers: Record<string, object>;
+  readonly content?: {
+    readonly "application/json": { readonly examples: Record<string, { value: object }> };
+  };
+}
+interface Document {
+  readonly paths: Record<
+    string,
+    Record<string, { operationId: string; tags: string[]; responses: Record<string, Response> }>
+  >;
+}
+const plain = (document: object) => JSON.parse(JSON.stringify(document)) as Document;
+
+test("the document is OpenAPI 3.1, version 1.0.0, with both servers and the bearer scheme (decision 16)", () => {
+  const document = plain(openApiDocument());
+  expect(document).toMatchObject({
+    openapi: "3.1.0",
+    info: { version: "1.0.0" },
+    servers: [{ description: "Production" }, { description: "Staging" }],
+    security: [{ apiKey: [] }],
+    components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
+  });
+});
+
+test("its operations are those of the specification, by name, path, tag and status (decision 16)", () => {
+  const { paths } = plain(openApiDocument());
+  const told = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, tags, responses }]) => [
+      operationId,
+      `${method} ${path}`,
+      tags,
+      Object.keys(responses),
+    ]),
+  );
+  expect(told).toEqual([
+    ["listOrders", "get /store/orders", ["orders"], ["200", "401", "429", "500", "503"]],
+    [
+      "cancelOrder",
+      "delete /store/orders/{orderId}",
+      ["orders"],
+      ["204", "401", "404", "409", "429", "500", "503"],
+    ],
+    ["getPet", "get /pets/{petId}", ["pets"], ["200", "401", "404", "410", "429", "500", "503"]],
+  ]);
+});
+
+test("listOrders has its try-it panel off, getPet is deprecated, and nothing is experimental (decisions 16 and 17)", () => {
+  const { paths } = plain(openApiDocument());
+  expect(paths["/store/orders"]?.["get"]).toMatchObject({ "x-try-it-out": false });
+  expect(paths["/store/orders/{orderId}"]?.["delete"]).not.toHaveProperty("x-try-it-out");
+  expect(paths["/pets/{petId}"]?.["get"]).toMatchObject({
+    deprecated: true,
+    "x-sunset": "2027-06-01T00:00:00Z",
+  });
+  expect(JSON.stringify(paths)).not.toContain("x-stability");
+});
+
+test("a stability marker of the data is in the document (decision 16)", () => {
+  const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
+  expect(plain(openApiDocument({ operations })).paths["/store/orders"]?.["get"]).toMatchObject({
+    "x-stability": "beta",
+  });
+});
+
+test("every response has the three headers, a 429 and a 503 the wait, and every error the Error body with examples", () => {
+  const { paths } = plain(openApiDocument());
+  for (const methods of Object.values(paths)) {
+    for (const { responses } of Object.values(methods)) {
+      for (const [status, { headers, content }] of Object.entries(responses)) {
+        expect(Object.keys(headers)).toEqual(
+          expect.arrayContaining(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]),
+        );
+        expect("Retry-After" in headers).toBe(status === "429" || status === "503");
+        if (Number(status) < 400) continue;
+        const examples = Object.entries(content?.["application/json"].examples ?? {});
+        expect(examples.length).toBeGreaterThan(0);
+        for (const [code, { value }] of examples) {
+          expect(value).toEqual({ code, ...ERRORS[code as keyof typeof ERRORS] });
+        }
+      }
+    }
+  }
+});
+
+test("every reference in the document leads somewhere", () => {
+  const document = plain(openApiDocument());
+  for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    expect(
+      path?.split("/").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], document),
+      path,
+    ).toBeDefined();
+  }
+});
+
+test("every code that can be answered stands in the document, with an operation or with those before any", () => {
+  const { info, paths } = JSON.parse(JSON.stringify(openApiDocument()));
+  const told = JSON.stringify(paths) + info.description;
+  // No operation of the API fulfils an order.
+  const answered = Object.keys(ERRORS).filter((code) => code !== "order_not_shipped");
+  expect(answered.filter((code) => !told.includes(code))).toEqual([]);
+});
+
+test("the description tells the limits of every plan", () => {
+  const { info } = JSON.parse(JSON.stringify(openApiDocument()));
+  expect(info.description).toContain("| free | 60 | 1000 |");
+  expect(info.description).toContain("| enterprise | agreed | agreed |");
+});
+
+test("what is sent where all goes well has examples, and every field, header and parameter a description", () => {
+  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
+  for (const methods of Object.values<object>(paths)) {
+    for (const { responses, parameters = [] } of Object.values(methods)) {
+      const content = responses[200]?.content?.["application/json"];
+      if (content !== undefined) expect(Object.keys(content.examples).length).toBeGreaterThan(0);
+      for (const parameter of parameters) expect(parameter).toMatchObject({ description: expect.anything() });
+    }
+  }
+  for (const { description, properties = {} } of Object.values<Record<string, object>>(components.schemas)) {
+    expect(description).toBeTruthy();
+    for (const property of Object.values(properties))
+      expect(property).toMatchObject({ description: expect.anything(), examples: [expect.anything()] });
+  }
+  for (const header of Object.values(components.headers))
+    expect(header).toMatchObject({ description: expect.anything(), example: expect.anything() });
+});
+
+test("stability and deprecation are told in words as well, for those who read the document elsewhere", () => {
+  const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
+  const { paths } = JSON.parse(JSON.stringify(openApiDocument({ operations })));
+  expect(paths["/store/orders"].get.description).toContain("This operation is beta");
+  expect(paths["/pets/{petId}"].get.description).toContain(
+    "Deprecated since 2026-06-01; from 2027-06-01 on it answers 410.",
+  );
+});
+
+test.each([
+  ["GET", "/store/orders", "", 200],
+  ["GET", "/store/orders", "wrong", 401],
+  ["DELETE", "/store/orders/{orderId}", "1", 204],
+  ["DELETE", "/store/orders/{orderId}", "2", 409],
+  ["DELETE", "/store/orders/{orderId}", "77", 404],
+  ["GET", "/pets/{petId}", "7", 200],
+  ["GET", "/pets/{petId}", "77", 404],
+  ["GET", "/pets/{petId}", "wrong", 401],
+])(
+  "%s %s (%s): the answer %i has every header that the document promises",
+  async (method, path, id, status) => {
+    const { send } = await openShop({ pets: async (petId) => (petId === 7n ? { id: petId } : undefined) });
+    const answer = await send(
+      method,
+      `/v1${path.replace(/\{\w+\}/, id)}`,
+      id === "wrong" ? { authorization: "" } : {},
+    );
+    expect(answer.status).toBe(status);
+    const { paths } = plain(openApiDocument());
+    const promised = Object.keys(paths[path]?.[method.toLowerCase()]?.responses[status]?.headers ?? {});
+    expect(promised.length).toBeGreaterThan(3);
+    expect(promised.filter((name) => !answer.headers.has(name))).toEqual([]);
+  },
+);
+
+test("/openapi.json is served without a key and without rate-limit headers, this server first (decision 12)", async () => {
+  const { send } = await openShop();
+  const { status, text, headers } = await send("GET", "/openapi.json", { authorization: "" });
+  expect(status).toBe(200);
+  expect(headers.get("x-ratelimit-limit")).toBeNull();
+  expect(JSON.parse(text).servers[0]).toEqual({ url: "/v1", description: "This server" });
+});

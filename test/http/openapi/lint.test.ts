@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openApiDocument } from "../../../lib/http/openapi/document.ts";
+import { OPERATIONS } from "../../../lib/http/operations.ts";
+
+const PACKAGE = createRequire(import.meta.url).resolve("@redocly/cli/package.json");
+const CONFIG = new URL("redocly.yaml", import.meta.url).pathname;
+
+interface Report {
+  readonly totals: Readonly<Record<"errors" | "warnings" | "ignored", number>>;
+  readonly problems: readonly {
+    readonly ruleId: string;
+    readonly message: string;
+    readonly location: unknown;
+  }[];
+}
+
+/** What Redocly's linter says of a document. It is kept from telling anybody about it. */
+async function lint(document: object): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), "store-orders-lint-"));
+  try {
+    const file = join(folder, "openapi.json");
+    await writeFile(file, JSON.stringify(document));
+    const program = join(PACKAGE, "../bin/cli.js");
+    const options = ["lint", file, "--config", CONFIG, "--format", "json"];
+    const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+    const output = await new Promise<string>((resolve) => {
+      execFile(process.execPath, [program, ...options], { env }, (_failure, stdout, stderr) =>
+        resolve(stdout === "" ? stderr : stdout),
+      );
+    });
+    return JSON.parse(output) as Report;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test("the document is clean under a linter, with every marker that it can have", async () => {
+  const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "experimental" as const }));
+  for (const document of [openApiDocument(), openApiDocument({ operations })]) {
+    const { totals, problems } = await lint(document);
+    expect(problems).toEqual([]);
+    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+  }
+});
+
+test("the linter sees what is wrong", async () => {
+  const document = JSON.parse(JSON.stringify(openApiDocument()).replaceAll('"status":404', '"status":"404"'));
+  const { problems } = await lint(document);
+  expect(problems.map(({ ruleId }) => ruleId)).toContain("no-invalid-media-type-examples");
+});

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { fromEvent, PLATFORM_HOST, type ProxyEvent } from "../../lib/lambda/event.ts";
+
+const event: ProxyEvent = {
+  httpMethod: "GET",
+  path: "/v1/store/orders",
+  multiValueHeaders: { Accept: ["application/json"], Host: ["orders.example.com"] },
+  multiValueQueryStringParameters: null,
+  body: null,
+  isBase64Encoded: false,
+  requestContext: {
+    apiId: "a1b2c3",
+    domainName: "orders.example.com",
+    requestId: "request-1",
+    identity: { sourceIp: "192.0.2.1" },
+  },
+};
+const requestOf = (changes: Partial<ProxyEvent>) => fromEvent({ ...event, ...changes }).request;
+
+test("method, host, path, address and identifier are the event's", () => {
+  const { request, context } = fromEvent(event);
+  expect([request.method, request.url]).toEqual(["GET", "https://orders.example.com/v1/store/orders"]);
+  expect(context).toEqual({ address: "192.0.2.1", host: "orders.example.com", requestId: "request-1" });
+});
+
+test("the host is the one that the gateway knows, whatever the caller's header says", () => {
+  const { context } = fromEvent({ ...event, multiValueHeaders: { Host: ["evil.example"] } });
+  expect(context.host).toBe("orders.example.com");
+});
+
+test("the platform's own host has one name, whatever the API is called", () => {
+  const domainName = "a1b2c3.execute-api.eu-central-1.amazonaws.com";
+  const platform = { ...event, requestContext: { ...event.requestContext, domainName } };
+  expect(fromEvent(platform).context.host).toBe(PLATFORM_HOST);
+  const other = { ...event.requestContext, domainName: "zzz.execute-api.eu-central-1.amazonaws.com" };
+  expect(fromEvent({ ...event, requestContext: other }).context.host).toBe(other.domainName);
+});
+
+test("headers that came more than once come more than once, so two keys are not one", () => {
+  const { headers } = requestOf({
+    multiValueHeaders: { authorization: ["Bearer a", "Bearer b"], "X-A": ["1"] },
+  });
+  expect(headers.get("authorization")).toBe("Bearer a, Bearer b");
+  expect(headers.get("x-a")).toBe("1");
+});
+
+test("the query, which the gateway decodes, is encoded again", () => {
+  const { url } = requestOf({ multiValueQueryStringParameters: { "a b": ["1&2", "ü"], c: [""] } });
+  expect(url).toBe("https://orders.example.com/v1/store/orders?a%20b=1%262&a%20b=%C3%BC&c=");
+});
+
+test("escapes in the path stay as they are", () => {
+  expect(requestOf({ path: "/v1/store/orders/%2F%20" }).url).toMatch(/\/v1\/store\/orders\/%2F%20$/);
+});
+
+test.each([
+  ["as text", { body: '{"ä":1}', isBase64Encoded: false }],
+  ["in base64", { body: Buffer.from('{"ä":1}').toString("base64"), isBase64Encoded: true }],
+])("a body that comes %s is the same body", async (_how, body) => {
+  expect(await requestOf({ httpMethod: "POST", ...body }).text()).toBe('{"ä":1}');
+});
+
+test("a body that the method must not have is left out", () => {
+  expect(requestOf({ httpMethod: "GET", body: "x" }).body).toBeNull();
+});
+
+test.each([
+  ["a method that no request can have", { httpMethod: "TRACE" }, "bad_request"],
+  ["a header that is none", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
+  ["a value that is none", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
+  ["an address beyond 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],
+] as const)("%s is marked, and who asked is still known", (_what, changes, malformed) => {
+  expect(fromEvent({ ...event, ...changes }).context).toMatchObject({ malformed, address: "192.0.2.1" });
+});
+
+test("an event with next to nothing in it is a request", () => {
+  const { request, context } = fromEvent({ httpMethod: "GET", path: "/", requestContext: {} });
+  expect(request.url).toBe("https://localhost/");
+  expect(context).toEqual({});
+});

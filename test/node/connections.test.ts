@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
+import { dial } from "../faults/abuse/raw-connection.ts";
+import { openShop } from "../http/fixture.ts";
+import { serve } from "./fixture.ts";
+
+const many = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" }) as const,
+  );
+
+test("HTTP/1.0: the whole list without chunks, and the connection closed", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(20_000));
+  const line = dial(url);
+  line.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
+  const { answers } = await line.closed();
+  expect(answers).toHaveLength(1);
+  expect(answers[0]?.headers.has("transfer-encoding")).toBe(false);
+  expect(JSON.parse(answers[0]?.body ?? "")).toHaveLength(20_004);
+});
+
+test("pipelined requests are carried out one after another and answered in order", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(3_000));
+  const { apply } = store.orders;
+  let under = 0;
+  store.orders.apply = async (...args) => {
+    expect(++under).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    under--;
+    return apply(...args);
+  };
+  const line = dial(url);
+  const cancels = many(3_000).flatMap(({ record }) => [
+    `DELETE /v1/store/orders/${record.id}`,
+    `DELETE /v1/store/orders/${record.id}`,
+  ]);
+  line.send([...cancels, "GET /nowhere"].map((start) => `${start} HTTP/1.1\r\n${head}\r\n`).join(""));
+  const { answers, rest } = await line.answers(6_001);
+  expect(answers.map(({ status }) => status)).toEqual([...many(3_000).flatMap(() => [204, 409]), 404]);
+  expect(rest).toBe("");
+});
+
+test("while a request waits for its turn, no more is read", async () => {
+  const { url, head, store, events } = await serve();
+  store.orders.apply = () => new Promise(() => {});
+  const line = dial(url);
+  await once(line.socket, "connect");
+  const some = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
+  const most = 48 * 1024 * 1024;
+  let taken = 0;
+  let before: number;
+  const more = () => {
+    while (taken < most && line.socket.write(some)) taken += some.length;
+  };
+  line.socket.on("drain", () => {
+    taken += some.length;
+    more();
+  });
+  more();
+  do {
+    before = taken;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  } while (taken > before);
+  // What the system's own buffers hold.
+  expect(taken).toBeLessThan(most / 2);
+  expect(events).toEqual([]);
+});
+
+test("a fault behind a request does not take its answer away", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
+  expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
+});
+
+test("a reset of a connection that waits to be refused costs nobody else anything", async () => {
+  const { url, store, head } = await serve();
+  const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  store.orders.apply = () => {
+    begin();
+    return held;
+  };
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
+  await begun;
+  line.socket.resetAndDestroy();
+  for (let turn = 0; turn < 5; turn++) expect((await fetch(url)).status).toBe(401);
+  release(undefined);
+});
+
+test("a client that says no more gets the whole answer all the same, and the connection is closed", async () => {
+  const { url, head, store } = await serve();
+  await store.orders.place(many(50_000));
+  const { hostname, port } = new URL(url);
+  /** Sends bytes and the end of them, and gives what comes until the server ends the connection, too. */
+  const ask = (bytes: string) => text(connect(Number(port), hostname).end(bytes));
+
+  const list = await ask(`GET /v1/store/orders HTTP/1.0\r\n${head}\r\n`);
+  expect(JSON.parse(list.slice(list.indexOf("\r\n\r\n")))).toHaveLength(50_004);
+  expect(await ask(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1.1 204 /);
+  expect(await ask("")).toBe("");
+  // One that ends before its body does is no request.
+  const cut = `DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 5\r\n\r\nhel`;
+  expect(await ask(cut)).toMatch(/^HTTP\/1.1 400 /);
+  expect(await store.orders.find(10n)).toMatchObject({ status: "pending" });
+});
+
+test("a list whose reader has left before it began is not read", async () => {
+  const { url, head, store, events } = await serve();
+  await store.orders.place(many(100_000));
+  const { list } = store.orders;
+  let pages = 0;
+  store.orders.list = async function* () {
+    for await (const page of list()) {
+      pages++;
+      yield page;
+    }
+  };
+  const { admit } = store.accounts;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  store.accounts.admit = async (...args) => {
+    ask();
+    await held;
+    return admit(...args);
+  };
+  const line = dial(url);
+  line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+  await asked;
+  line.socket.resetAndDestroy();
+  for (let turn = 0; turn < 5; turn++) await fetch(url);
+  release();
+  await expect
+    .poll(() => events.filter(({ operation }) => operation === "listOrders"))
+    .toMatchObject([{ ended: "cancelled" }]);
+  expect(pages).toBeLessThan(3);
+});
+
+test("while a server closes, a connection in use is told with its next answer, and a quiet one is let go", async () => {
+  const { url, head, server } = await serve();
+  const inUse = dial(url);
+  const silent = dial(url);
+  const resting = dial(url);
+  for (const line of [inUse, resting]) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    const { answers } = await line.answers(1);
+    expect(answers[0]?.headers.get("connection")).toBe("keep-alive");
+  }
+  const closed = server.close({ grace: 60_000 });
+  inUse.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(2));
+  const { answers } = await inUse.closed();
+  expect(answers.map(({ status }) => status)).toEqual([200, 204, 409]);
+  expect(answers.map(({ headers }) => headers.get("connection"))).toEqual([
+    "keep-alive",
+    "keep-alive",
+    "close",
+  ]);
+  await Promise.all([silent.closed(), resting.closed(), closed]);
+});
+
+test("connections beyond the limit are closed, and those within it served", async () => {
+  const { url, head } = await serve({ connections: 2 });
+  const lines = [dial(url), dial(url)];
+  for (const line of lines) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    await line.answers(1);
+  }
+  expect((await dial(url).closed()).answers).toEqual([]);
+  for (const line of lines) {
+    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    expect((await line.answers(2)).answers).toHaveLength(2);
+  }
+});
+
+test.each(Object.keys(CONNECTION_LIMITS))("a limit is a whole number above 0: %s", async (name) => {
+  const { handler } = await openShop();
+  for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
+    await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
+      code: "invalid_input",
+      issues: [{ path: `limits.${name}`, message: expect.stringContaining("whole number") }],
+    });
+  }
+});
+
+test("a head has no longer than its whole request", async () => {
+  const { handler } = await openShop();
+  await expect(startNodeServer({ handler, port: 0, limits: { request: 5_000 } })).rejects.toMatchObject({
+    issues: [{ path: "limits.head" }],
+  });
+});

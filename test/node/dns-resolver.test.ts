@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import type { RecordType } from "../../lib/domains/verification/resolver.ts";
+import { InvalidInputError } from "../../lib/errors.ts";
+import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
+import { startDnsServer } from "../support/dns-server.ts";
+
+const ZONE = `
+example.com NS NS1.Example.com
+example.com A 192.0.2.1
+example.com AAAA 2001:db8::1
+example.com CAA 0 issue "amazon.com; account=1"
+example.com CAA 128 TBS "x"
+www.example.com CNAME Target.Example.NET
+`;
+
+test.each<[RecordType, string, unknown]>([
+  ["A", "example.com", { outcome: "found", records: ["192.0.2.1"] }],
+  ["AAAA", "example.com", { outcome: "found", records: ["2001:db8::1"] }],
+  ["NS", "example.com", { outcome: "found", records: ["ns1.example.com"] }],
+  ["CNAME", "www.example.com", { outcome: "found", records: ["target.example.net"] }],
+  [
+    "CAA",
+    "example.com",
+    {
+      outcome: "found",
+      records: [
+        { flags: 0, tag: "issue", value: "amazon.com; account=1" },
+        { flags: 128, tag: "TBS", value: "x" },
+      ],
+    },
+  ],
+  ["CNAME", "example.com", { outcome: "nodata" }],
+  ["CAA", "missing.example.com", { outcome: "nxdomain" }],
+  ["A", "fails.example.com", { outcome: "silent", why: "servfail" }],
+  ["A", "refuses.example.com", { outcome: "silent", why: "refused" }],
+  ["A", "sleeps.example.com", { outcome: "silent", why: "timeout" }],
+])("%s of %s is answered as %j over the wire", async (type, name, expected) => {
+  await using server = await startDnsServer(ZONE, {
+    "fails.example.com": "SERVFAIL",
+    "refuses.example.com": "REFUSED",
+    "sleeps.example.com": "timeout",
+  });
+  const resolver = createDnsResolver({
+    servers: [server.address],
+    timeoutMs: name.startsWith("sleeps") ? 60 : 2000,
+    tries: 1,
+  });
+  expect(await resolver(name, type)).toEqual(expected);
+});
+
+test("a server that does not answer is asked again as often as told", async () => {
+  await using server = await startDnsServer("", { "example.com": "timeout" });
+  const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 40, tries: 3 });
+  await resolver("example.com", "A");
+  expect(server.asked).toEqual(["A example.com", "A example.com", "A example.com"]);
+});
+
+test.each(["localhost:53", "1.1.1.1:port", "", "1.1.1"])(
+  "the server %j is no address, which is told",
+  (server) => {
+    expect(() => createDnsResolver({ servers: [server] })).toThrow(InvalidInputError);
+  },
+);
+
+test("names are asked for as they are, with no search list", async () => {
+  await using server = await startDnsServer("");
+  const resolver = createDnsResolver({ servers: [server.address], tries: 1 });
+  await resolver("www.example.com", "CNAME");
+  await resolver("com", "CAA");
+  expect(server.asked).toEqual(["CNAME www.example.com", "CAA com"]);
+});

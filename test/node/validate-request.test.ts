@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { dial } from "../faults/abuse/raw-connection.ts";
+import { serve } from "./fixture.ts";
+
+test.each(["x:99999", "1.2.3.4.5"])(
+  "the host %s, of which no URL can be made, costs its sender the request and nobody else anything",
+  async (host) => {
+    const { url, head } = await serve();
+    const line = dial(url);
+    line.send(`GET /a"b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const { answers } = await line.closed();
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    const other = dial(url);
+    other.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    expect((await other.answers(1)).answers[0]?.status).toBe(200);
+  },
+);
+
+test("Expect: 100-continue: the body is asked for, then the request is answered", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
+  expect((await line.answers(1)).answers.map(({ status }) => status)).toEqual([100]);
+  line.send("hello");
+  expect((await line.answers(2)).answers.map(({ status }) => status)).toEqual([100, 204]);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n`);
+  expect((await line.answers(3)).answers.at(-1)?.status).toBe(409);
+});
+
+test.each([
+  ["another expectation", "DELETE /v1/store/orders/1 HTTP/1.1", "Expect: tea", 417, "expectation_failed"],
+  ["CONNECT", "CONNECT x:443 HTTP/1.1", "A: b", 400, "bad_request"],
+  [
+    "a body beyond 10 MB",
+    "DELETE /v1/store/orders/1 HTTP/1.1",
+    "Content-Length: 10485761",
+    413,
+    "request_too_large",
+  ],
+  [
+    "a body beyond 10 MB that waits to be asked for",
+    "DELETE /v1/store/orders/1 HTTP/1.1",
+    "Expect: 100-continue\r\nContent-Length: 1000000000000",
+    413,
+    "request_too_large",
+  ],
+])(
+  "%s is answered at once with the Error body and the three headers, and the connection closed",
+  async (_name, start, field, status, code) => {
+    const { url, head, store } = await serve();
+    const line = dial(url);
+    line.send(`${start}\r\n${head}${field}\r\n\r\n`);
+    const { answers } = await line.closed();
+    expect(answers).toHaveLength(1);
+    const [answer] = answers;
+    expect(answer?.status).toBe(status);
+    expect(JSON.parse(answer?.body ?? "")).toMatchObject({ code, status });
+    for (const name of ["limit", "remaining", "reset"])
+      expect(answer?.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+    expect((await store.orders.find(1n))?.status).toBe("pending");
+  },
+);
+
+test("a body in chunks without an end is refused at 10 MB, and the connection closed", async () => {
+  const { url, head, store } = await serve();
+  const line = dial(url);
+  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
+  const part = `100000\r\n${"a".repeat(1024 * 1024)}\r\n`;
+  let sent = 0;
+  const more = () => {
+    for (let fits = true; fits && sent < 1_000; sent++) fits = line.socket.write(part);
+  };
+  line.socket.on("drain", more);
+  more();
+  const { answers } = await line.closed();
+  expect(answers.map(({ status }) => status)).toEqual([413]);
+  expect(sent).toBeGreaterThan(10);
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});
+
+test("a client that is refused and does not hang up is let go all the same", async () => {
+  const { url } = await serve({ linger: 50 });
+  const { port, hostname } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.on("error", () => {}).resume();
+  socket.write("hello\r\n\r\n");
+  await once(socket, "end");
+  const talking = setInterval(() => socket.write("more"), 10);
+  await new Promise((resolve) => socket.once("close", resolve));
+  clearInterval(talking);
+});
+
+test("TRACE and OPTIONS are methods like any other", async () => {
+  const { url, head } = await serve();
+  const line = dial(url);
+  for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])
+    line.send(`${start} HTTP/1.1\r\n${head}\r\n`);
+  const { answers } = await line.answers(3);
+  expect(answers.map(({ status }) => status)).toEqual([405, 405, 404]);
+  expect(answers[0]?.body).not.toContain("Bearer");
+});

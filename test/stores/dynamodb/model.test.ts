@@ -1,0 +1,105 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ApiKey, revokeKey } from "../../../lib/accounts/account.ts";
+import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
+import { DAY, MINUTE } from "../../../lib/plans/windows.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { createMemoryStore } from "../../../lib/stores/memory.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const KEYS: readonly ApiKey[] = [
+  { id: "shop.lasting", hash: "1".repeat(64), createdAt: AT },
+  { id: "shop.expiring", hash: "2".repeat(64), createdAt: AT, expiresAt: AT + 3 * MINUTE },
+];
+
+let emulator: Emulator;
+let client: DynamoDBClient;
+beforeAll(async () => {
+  emulator = await startEmulator("all-old");
+  client = clientFor(emulator.endpoint);
+});
+afterAll(async () => {
+  client.destroy();
+  await emulator.stop();
+});
+
+/** Times that jump over windows, forth and back, and keys that are known, unknown and expiring. */
+const step = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      does: fc.constant("admit" as const),
+      hash: fc.constantFrom("1".repeat(64), "1".repeat(64), "1".repeat(64), "2".repeat(64), "3".repeat(64)),
+      after: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, MINUTE, -MINUTE, 5 * MINUTE, DAY),
+    }),
+  },
+  fc.record({
+    does: fc.constant("revoke" as const),
+    keyId: fc.constantFrom("shop.lasting", "shop.expiring"),
+  }),
+  fc.record({
+    does: fc.constant("pardon" as const),
+    keyId: fc.constantFrom("shop.lasting", "shop.expiring"),
+  }),
+  fc.record({
+    does: fc.constant("change" as const),
+    terms: fc.constantFrom<PlanTerms>(
+      { plan: "free" },
+      { plan: "enterprise", custom: { perMinute: 1, perDay: 9 } },
+      { plan: "enterprise", custom: { perMinute: 3, perDay: 4 } },
+      { plan: "enterprise" },
+    ),
+  }),
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+async function replay(store: Store, steps: readonly Step[]): Promise<readonly unknown[]> {
+  const { accounts } = store;
+  const results: unknown[] = [];
+  await accounts.create({
+    id: "shop",
+    terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 7 } },
+    keys: KEYS,
+  });
+  let at = AT;
+  for (const one of steps) {
+    switch (one.does) {
+      case "admit":
+        at = Math.max(AT, at + one.after);
+        results.push(
+          await accounts.admit({ accountId: "shop", hash: one.hash }, at, {
+            refusals: 2,
+            duration: 2 * MINUTE,
+          }),
+        );
+        break;
+      case "revoke":
+        await accounts.change("shop", (was) => revokeKey(was, one.keyId, at));
+        break;
+      case "pardon":
+        await accounts.pardon("shop", one.keyId);
+        break;
+      case "change":
+        await accounts.change("shop", (was) => ({ ...was, terms: one.terms }));
+        break;
+    }
+    results.push(await accounts.find("shop"));
+  }
+  return results;
+}
+
+test("over any history of an account, DynamoDB's conditions decide as the pure admission does", async () => {
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: "max" }), async (steps) => {
+      const prefix = `model-${runs++}`;
+      await createDynamodbTables({ prefix, client });
+      const expected = await replay(createMemoryStore(), steps);
+      expect(await replay(createDynamodbStore({ prefix, client }), steps)).toEqual(expected);
+    }),
+    { numRuns: 12 },
+  );
+});

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { MINUTE } from "../../../lib/plans/windows.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import type { Task } from "./worker-process.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+
+let emulator: Emulator;
+let client: DynamoDBClient;
+beforeAll(async () => {
+  emulator = await startEmulator("all-old");
+  client = clientFor(emulator.endpoint);
+});
+afterAll(async () => {
+  client.destroy();
+  await emulator.stop();
+});
+
+/** Gives each process its task, lets them all go at once, and tells what each answers. */
+async function together(prefix: string, tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
+  const program = new URL("worker-process.ts", import.meta.url);
+  const workers = tasks.map((task) => {
+    const worker = fork(program, [emulator.endpoint, prefix]);
+    worker.send(task);
+    return worker;
+  });
+  await Promise.all(workers.map(message));
+  for (const worker of workers) worker.send("go");
+  return (await Promise.all(workers.map(message))) as string[][];
+}
+
+async function message(worker: ChildProcess): Promise<unknown> {
+  const failed = once(worker, "exit").then(([code]) =>
+    Promise.reject(new Error(`A process ended with ${code}.`)),
+  );
+  return (await Promise.race([once(worker, "message"), failed]))[0];
+}
+
+test("eight processes get exactly 60 requests of a Free account admitted in one minute", async () => {
+  await createDynamodbTables({ prefix: "admit", client });
+  const { accounts } = createDynamodbStore({ prefix: "admit", client });
+  const hash = "1".repeat(64);
+  await accounts.create({
+    id: "shop",
+    terms: { plan: "free" },
+    keys: [{ id: "shop.first", hash, createdAt: AT }],
+  });
+  const admit = { accountId: "shop", hash, at: AT, calls: 20 };
+  const outcomes = (await together("admit", Array(8).fill({ admit }))).flat();
+  expect(outcomes).toHaveLength(160);
+  expect(outcomes.filter((outcome) => outcome === "admitted")).toHaveLength(60);
+  const account = await accounts.find("shop");
+  expect(account?.usage.minute.count).toBe(60);
+  expect(account?.penalties["shop.first"]?.refused).toBe(100);
+});
+
+test("of cancels and ships from four processes, each of 1,000 orders obeys exactly one", async () => {
+  await createDynamodbTables({ prefix: "moves", client });
+  const { orders } = createDynamodbStore({ prefix: "moves", client });
+  const ids = Array.from({ length: 1_000 }, (_, index) => BigInt(index));
+  await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+  const move = (event: "cancel" | "ship") => ({ move: { event, orders: ids.length, at: AT } });
+  const events = ["cancel", "ship", "cancel", "ship"] as const;
+  const moved = await together("moves", events.map(move));
+  expect(moved.flat().toSorted()).toEqual(ids.map(String).toSorted());
+  const winners = new Map(moved.flatMap((won, index) => won.map((id) => [BigInt(id), events[index]])));
+  for await (const page of orders.scan()) {
+    for (const { record, status } of page) {
+      expect(status).toBe(winners.get(record.id) === "ship" ? "shipped" : "cancelled");
+    }
+  }
+  expect(new Set(winners.values())).toEqual(new Set(events));
+});
+
+test("a refusal that another caller's new minute overtakes is decided again", async () => {
+  await createDynamodbTables({ prefix: "overtaken", client });
+  const { accounts } = createDynamodbStore({ prefix: "overtaken", client });
+  const key = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
+  await accounts.create({
+    id: "shop",
+    terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 100 } },
+    keys: [key],
+  });
+  const presented = { accountId: "shop", hash: key.hash };
+  for (let call = 0; call < 2; call++) await accounts.admit(presented, AT);
+
+  const late = clientFor(emulator.endpoint);
+  let writes = 0;
+  late.middlewareStack.add(
+    (next) => async (request) => {
+      if (++writes === 2) await accounts.admit(presented, AT + MINUTE);
+      return next(request);
+    },
+    { step: "initialize" },
+  );
+  const decided = await createDynamodbStore({ prefix: "overtaken", client: late }).accounts.admit(
+    presented,
+    AT,
+  );
+  late.destroy();
+  expect(decided.outcome).toBe("admitted");
+  const account = await accounts.find("shop");
+  expect(account?.usage.minute).toEqual({ start: AT + MINUTE, count: 2 });
+  expect(account?.penalties).toEqual({});
+});

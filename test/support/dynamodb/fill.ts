@@ -1,0 +1,30 @@
+import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
+import { type StoredOrder, toWire } from "../../../lib/orders/order.ts";
+import { bucketOf, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+
+/**
+ * Fills an emulator's table around the store, 25 items a call: the store's own conditional writes take their time
+ * there. An emulator leaves no item unprocessed.
+ */
+export async function fillOrders(
+  client: DynamoDBClient,
+  { prefix, buckets }: { prefix: string; buckets: number },
+  count: number,
+  orderAt: (index: number) => StoredOrder,
+): Promise<void> {
+  const { orders } = tableShapes(prefix);
+  const request = (index: number): WriteRequest => {
+    const { record, status } = orderAt(index);
+    const key = { bucket: { N: `${bucketOf(record.id, buckets)}` }, id: { N: `${record.id}` } };
+    return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: toWire(record) } } } };
+  };
+  const starts = Array.from({ length: Math.ceil(count / 25) }, (_, batch) => batch * 25).values();
+  const write = async () => {
+    for (const from of starts) {
+      const length = Math.min(25, count - from);
+      const batch = Array.from({ length }, (_, row) => request(from + row));
+      await client.send(new BatchWriteItemCommand({ RequestItems: { [orders.name]: batch } }));
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, write));
+}

@@ -9,7 +9,7 @@
  * export const baseUrl = orders.baseUrl;
  * ```
  *
- * A program with domains plans its hosts first: `await lookAround(settings)`.
+ * A program with domains plans its hosts first: `await preflight(settings)`.
  *
  * @module store-orders/infra
  */
@@ -24,18 +24,18 @@ export {
 } from "./domains/custom-domain.ts";
 export type { DomainOutput } from "./domains/domain-output.ts";
 export { type HostPlan, planHosts } from "./domains/host-plan.ts";
-export { lookAround } from "./domains/preflight.ts";
+export { preflight } from "./domains/preflight.ts";
 export { functionCode } from "./functions/code.ts";
 export { OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
 export {
   type FunctionRole,
-  RIGHTS,
+  PERMISSIONS,
   type Statement,
   type TableCalls,
   tableStatements,
 } from "./functions/permissions.ts";
 export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
-export { holdRules } from "./policy/enforce.ts";
-export { type RuleContext, violations } from "./policy/policies.ts";
+export { enforcePolicies } from "./policy/enforce.ts";
+export { type PolicyContext, violations } from "./policy/policies.ts";
 export { StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
 export { Tables, type TablesArgs, tableArgs } from "./tables.ts";

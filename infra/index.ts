@@ -1,14 +1,14 @@
 /** The program of a stack: settings, what has to be known of DNS, the rules, and the service. */
 import * as pulumi from "@pulumi/pulumi";
 import { readSettings } from "./config/settings.ts";
-import { lookAround } from "./domains/preflight.ts";
+import { preflight } from "./domains/preflight.ts";
 import { functionCode } from "./functions/code.ts";
-import { holdRules } from "./policy/enforce.ts";
+import { enforcePolicies } from "./policy/enforce.ts";
 import { StoreOrders } from "./store-orders.ts";
 
 const settings = readSettings();
-holdRules(settings);
-const hosts = await lookAround(settings);
+enforcePolicies(settings);
+const hosts = await preflight(settings);
 const code = await functionCode();
 
 const service = new StoreOrders(`${pulumi.getProject()}-${pulumi.getStack()}`, { settings, hosts, code });

@@ -12,6 +12,6 @@ export function hostKey(host: string): string {
 }
 
 /** The mark in the comment of every DNS record of a stack, by which it knows its own. */
-export function ownerMark(project: string, stack: string): string {
+export function ownershipComment(project: string, stack: string): string {
   return `${project}/${stack}, kept by Pulumi`;
 }

@@ -9,7 +9,7 @@ import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 import { STACK_TAG } from "./domains/issued-certificates.ts";
 import { functionEnvironment } from "./functions/environment.ts";
 import { OrdersFunction } from "./functions/function.ts";
-import { type FunctionRole, RIGHTS, tableStatements } from "./functions/permissions.ts";
+import { type FunctionRole, PERMISSIONS, tableStatements } from "./functions/permissions.ts";
 import { typeToken } from "./names.ts";
 import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
@@ -24,7 +24,7 @@ export interface StoreOrdersArgs {
 }
 
 /** API Gateway gives up on a buffered answer after 29 seconds, so the function need not go on any longer. */
-const MOST_BUFFERED_SECONDS = 29;
+const MAX_BUFFERED_SECONDS = 29;
 
 /** The whole service. Its name begins the names of everything in it, the tables' included. */
 export class StoreOrders extends pulumi.ComponentResource {
@@ -86,9 +86,9 @@ export class StoreOrders extends pulumi.ComponentResource {
         code,
         handler: `entry.${role}`,
         environment: functionEnvironment(settings, this.#name),
-        statements: tableStatements(RIGHTS[role], { orders: orders.arn, accounts: accounts.arn }),
+        statements: tableStatements(PERMISSIONS[role], { orders: orders.arn, accounts: accounts.arn }),
         memoryMiB,
-        timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MOST_BUFFERED_SECONDS),
+        timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MAX_BUFFERED_SECONDS),
         ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
         logRetentionDays,
       },
@@ -105,7 +105,7 @@ export class StoreOrders extends pulumi.ComponentResource {
 
   /** One after another, since the platform makes one domain in 30 seconds. */
   #customDomains(hosts: readonly HostPlan[]): ReadonlyMap<string, CustomDomain> {
-    const tags = { [STACK_TAG]: stackTag() };
+    const tags = { [STACK_TAG]: ownershipTag() };
     const { restApi, stage } = this.api;
     const made = new Map<string, CustomDomain>();
     let after: CustomDomain | undefined;
@@ -169,6 +169,6 @@ const DESCRIPTIONS = {
 } as const satisfies Record<FunctionRole, string>;
 
 /** Tells the certificates of one stack from those of every other. */
-export function stackTag(): string {
+export function ownershipTag(): string {
   return `${pulumi.getProject()}/${pulumi.getStack()}`;
 }

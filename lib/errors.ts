@@ -95,20 +95,20 @@ export interface ErrorBody {
 }
 
 /** Why an operator's change to an account or a key was not made. */
-export const REFUSALS = {
+export const ACCOUNT_ERRORS = {
   account_exists: "There is already an account with this identifier.",
   account_not_found: "There is no account with this identifier.",
   key_not_found: "There is no key with this identifier.",
-  key_not_living: "The key is revoked or expired; issue a new one instead.",
+  key_not_active: "The key is revoked or expired; issue a new one instead.",
   too_many_keys: "The account has 20 living keys already; revoke one first.",
 } as const;
 
-/** A code of `REFUSALS`. */
-export type RefusalCode = keyof typeof REFUSALS;
+/** A code of `ACCOUNT_ERRORS`. */
+export type AccountErrorCode = keyof typeof ACCOUNT_ERRORS;
 
 /** An operator's change that was not made, as data. */
 export interface Refusal {
-  readonly refused: RefusalCode;
+  readonly refused: AccountErrorCode;
 }
 
 /** The base of everything that this library throws. */

@@ -18,8 +18,8 @@ export {
   type AccountSettings,
   type ApiKey,
   addKey,
-  isLiving,
-  type Penalty,
+  isActive,
+  type RejectionCount,
   revokeKey,
   rotateKey,
 } from "./accounts/account.ts";
@@ -27,15 +27,15 @@ export type { AccountStore } from "./accounts/account-store.ts";
 export { type Accounts, createAccounts, type IssuedKey } from "./accounts/accounts.ts";
 export {
   type Admission,
-  admission,
-  BAN_POLICY,
   type BanPolicy,
   type Caller,
-  type CallerIdentity,
+  DEFAULT_BAN_POLICY,
+  decideAdmission,
+  type KeyState,
 } from "./accounts/admission.ts";
 export { type AnonymousCallers, createAnonymousCallers } from "./accounts/anonymous-callers.ts";
 export { type Environment, generateKey, hashKey, type ParsedKey, parseKey } from "./accounts/api-key.ts";
-export { rememberRefusals } from "./accounts/rejection-cache.ts";
+export { withRejectionCache } from "./accounts/rejection-cache.ts";
 export { type Clock, type Instant, systemClock } from "./clock.ts";
 export * from "./domains/lifecycle.ts";
 export {
@@ -52,27 +52,27 @@ export {
 } from "./domains/mapping.ts";
 export { type HostRoute, type HostTable, hostTable, routeHost } from "./domains/routing.ts";
 export {
+  ACCOUNT_ERRORS,
+  type AccountErrorCode,
   ERRORS,
   type ErrorBody,
   type ErrorCode,
   InvalidInputError,
   type Issue,
   NewerSchemaError,
-  REFUSALS,
   type Refusal,
-  type RefusalCode,
   StoreOrdersError,
   StoreUnavailableError,
 } from "./errors.ts";
 export { isInt64, parseInt64, parseInt64Json, toInt64Json } from "./orders/int64.ts";
 export {
-  explainRefusal,
+  explainTransitionError,
   LIFECYCLE,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
   type Transition,
-  type TransitionRefusal,
+  type TransitionErrorCode,
   transition,
 } from "./orders/lifecycle.ts";
 export {
@@ -92,16 +92,16 @@ export {
   PLAN_LIMITS,
   PLANS,
   type Plan,
+  type PlanAssignment,
   type PlanLimits,
-  type PlanTerms,
 } from "./plans/plan-limits.ts";
 export {
-  bindingQuota,
-  countOne,
-  fits,
+  hasCapacity,
+  increment,
   NO_USAGE,
   type Quota,
   secondsUntil,
+  tightestQuota,
   type Usage,
   usageAt,
   type WindowUsage,

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { plainName } from "../../lib/domains/hostname.ts";
+import { normalizeName } from "../../lib/domains/hostname.ts";
 import { type DomainConfig, hostsOf, parseDomainConfig } from "../../lib/domains/mapping.ts";
 import type { Issue } from "../../lib/errors.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";
@@ -86,13 +86,13 @@ function hostIssues(written: Readonly<Record<string, unknown>>, config?: DomainC
   const { hold, adopt, dns } = written;
   const named = [...HOST_KEYS].flatMap((key) => namesIn(written[key]).map((host) => ({ key, host })));
   const unknown = named
-    .filter(({ host }) => !known.has(plainName(host)))
+    .filter(({ host }) => !known.has(normalizeName(host)))
     .map(({ key, host }) => ({
       path: key,
       message: `${host} is not among the domains. Add it there, or remove it here.`,
     }));
   const both = namesIn(hold)
-    .filter((host) => namesIn(adopt).map(plainName).includes(plainName(host)))
+    .filter((host) => namesIn(adopt).map(normalizeName).includes(normalizeName(host)))
     .map((host) => ({ path: "hold", message: `${host} is under 'adopt' too. Remove it from one of them.` }));
   const manual =
     dns !== "manual"

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
-import { MINUTE } from "../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 /** The retention times that CloudWatch Logs knows, in days. */
 const RETENTION_DAYS = [
@@ -28,12 +28,12 @@ const byHost = <T extends z.ZodType>(value: T, example: string) =>
 const banPolicy = z
   .strictObject(
     {
-      refusals: wholeNumber(1, 10_000).default(BAN_POLICY.refusals),
-      minutes: wholeNumber(1, 1_440).default(BAN_POLICY.duration / MINUTE),
+      maxRejections: wholeNumber(1, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
+      minutes: wholeNumber(1, 1_440).default(DEFAULT_BAN_POLICY.durationMs / MINUTE_MS),
     },
-    { error: "Write a mapping with 'refusals' and 'minutes'." },
+    { error: "Write a mapping with 'maxRejections' and 'minutes'." },
   )
-  .transform(({ refusals, minutes }) => ({ refusals, duration: minutes * MINUTE }));
+  .transform(({ maxRejections, minutes }) => ({ maxRejections, durationMs: minutes * MINUTE_MS }));
 
 const throttle = z.strictObject(
   { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
@@ -58,7 +58,7 @@ export const settingsSchema = z.strictObject({
     .literal(RETENTION_DAYS, { error: `Write one of: ${RETENTION_DAYS.join(", ")}.` })
     .default(30),
   alarmEmail: z.email({ error: "Write one e-mail address." }).optional(),
-  banPolicy: banPolicy.default(BAN_POLICY),
+  banPolicy: banPolicy.default(DEFAULT_BAN_POLICY),
   throttle: throttle.default({ perSecond: 500, burst: 250 }),
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
   protect: z.boolean({ error: "Write true or false." }).default(false),

@@ -70,9 +70,9 @@ export class CustomDomain extends pulumi.ComponentResource {
 
     this.certificate = this.#certificate();
     this.validationRecord = validationRecordOf(this.certificate);
-    const proof = dns.at === "cloudflare" ? [this.#record("proof", dns, this.validationRecord)] : [];
+    const validation = dns.at === "cloudflare" ? [this.#record("proof", dns, this.validationRecord)] : [];
     const ready = dns.at === "cloudflare" || dns.issued;
-    this.domainName = ready ? this.#domainName(this.#validation(proof)) : undefined;
+    this.domainName = ready ? this.#domainName(this.#validation(validation)) : undefined;
     this.target = this.domainName?.regionalDomainName;
     this.#last = this.domainName ?? (after === undefined ? undefined : after.#last);
     this.state =

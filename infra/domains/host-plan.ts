@@ -1,4 +1,4 @@
-import { plainName } from "../../lib/domains/hostname.ts";
+import { normalizeName } from "../../lib/domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
@@ -30,7 +30,7 @@ export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[
 
 /** True where everything but the record that moves the traffic is to be made. */
 export function isHeld({ hold }: Settings, host: string): boolean {
-  return hold.some((name) => plainName(name) === host);
+  return hold.some((name) => normalizeName(name) === host);
 }
 
 /** Plans every host. Pure: what had to be asked is handed in. */
@@ -40,7 +40,7 @@ export function planHosts(
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
-    const reverify = decidedFor(host, settings.reverify);
+    const reverify = settingForHost(host, settings.reverify);
     const again = reverify === undefined ? {} : { reverify };
     const about = { host, role, key: hostKey(host), ...again };
     const zone = zones.get(host);
@@ -61,11 +61,11 @@ export function goesLive({ dns }: HostPlan): boolean {
 }
 
 function routeOf(host: string, settings: Settings): Extract<HostDns, { at: "cloudflare" }>["route"] {
-  const adopt = decidedFor(host, settings.adopt);
+  const adopt = settingForHost(host, settings.adopt);
   if (adopt !== undefined) return { adopt };
   return isHeld(settings, host) ? "held" : "managed";
 }
 
-function decidedFor<T>(host: string, decisions: Readonly<Record<string, T>>): T | undefined {
-  return Object.entries(decisions).find(([name]) => plainName(name) === host)?.[1];
+function settingForHost<T>(host: string, decisions: Readonly<Record<string, T>>): T | undefined {
+  return Object.entries(decisions).find(([name]) => normalizeName(name) === host)?.[1];
 }

@@ -8,7 +8,10 @@ export const STACK_TAG = "store-orders:stack";
  * Which of the hosts have a certificate of this stack's that has ever been issued. For hosts whose DNS is elsewhere
  * this tells whether the domain can be made now, or has to wait for a record that somebody sets by hand.
  */
-export async function findIssued(hosts: readonly string[], stackTag: string): Promise<ReadonlySet<string>> {
+export async function findHostsWithCertificate(
+  hosts: readonly string[],
+  stackTag: string,
+): Promise<ReadonlySet<string>> {
   const found = await Promise.all(
     hosts.map(async (host) => ((await isIssued(host, stackTag)) ? [host] : [])),
   );
@@ -16,12 +19,12 @@ export async function findIssued(hosts: readonly string[], stackTag: string): Pr
 }
 
 /** One that has run out was issued all the same: its domain stays, so that its alarm is about something. */
-const ONCE_ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"];
+const EVER_ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"];
 
 async function isIssued(domain: string, stackTag: string): Promise<boolean> {
   const tags = { [STACK_TAG]: stackTag };
   try {
-    await aws.acm.getCertificate({ domain, statuses: ONCE_ISSUED, tags, mostRecent: true });
+    await aws.acm.getCertificate({ domain, statuses: EVER_ISSUED, tags, mostRecent: true });
     return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,21 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Settings } from "../config/settings.ts";
-import { ownerMark } from "../names.ts";
-import { stackTag } from "../store-orders.ts";
+import { ownershipComment } from "../names.ts";
+import { ownershipTag } from "../store-orders.ts";
 import { findZones } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, isHeld, planHosts } from "./host-plan.ts";
-import { findIssued } from "./issued-certificates.ts";
+import { findHostsWithCertificate } from "./issued-certificates.ts";
 
 /** Asks what has to be known about the hosts before anything is made, and plans them. Stops where DNS is not ready. */
-export async function lookAround(settings: Settings): Promise<readonly HostPlan[]> {
+export async function preflight(settings: Settings): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => ({ host, held: isHeld(settings, host) }));
-  const mark = ownerMark(pulumi.getProject(), pulumi.getStack());
+  const mark = ownershipComment(pulumi.getProject(), pulumi.getStack());
   const byHand = settings.dns === "manual";
   const zones = byHand ? new Map() : await findZones(hosts, mark);
   const issued = byHand
-    ? await findIssued(
+    ? await findHostsWithCertificate(
         hosts.map(({ host }) => host),
-        stackTag(),
+        ownershipTag(),
       )
     : new Set<string>();
   return planHosts(settings, { zones, issued }, mark);

@@ -1,4 +1,4 @@
-import { isWithin, placeOf } from "../../lib/domains/zone.ts";
+import { isWithin, locateInZone } from "../../lib/domains/zone.ts";
 
 /** A zone as the DNS provider knows it. */
 export interface KnownZone {
@@ -24,7 +24,7 @@ export type ZoneVerdict = { readonly zone: KnownZone } | { readonly problem: str
 
 /** The names that a host's zone can have: the host itself, and every name above it that can be registered. */
 export function zoneCandidates(host: string): readonly string[] {
-  const registrable = placeOf(host).zone;
+  const registrable = locateInZone(host).zone;
   const labels = host.split(".");
   return labels
     .map((_, index) => labels.slice(index).join("."))
@@ -33,7 +33,7 @@ export function zoneCandidates(host: string): readonly string[] {
 
 /** Chooses a host's zone: the longest match, which has to be in force. */
 export function judgeZone(host: string, zones: readonly KnownZone[]): ZoneVerdict {
-  const { zone: name } = placeOf(
+  const { zone: name } = locateInZone(
     host,
     zones.map((zone) => zone.name),
   );

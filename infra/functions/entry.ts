@@ -3,7 +3,7 @@
  * `api` answers everything else.
  */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
-import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import type { DomainConfig } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -26,7 +26,7 @@ const hosts = hostTable(config, [PLATFORM_HOST]);
 const { orders, accounts } = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
 const handler = createHandler({
-  store: telemetry.watch({ orders, accounts: rememberRefusals(accounts) }),
+  store: telemetry.watch({ orders, accounts: withRejectionCache(accounts) }),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
   ...policy,

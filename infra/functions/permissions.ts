@@ -10,14 +10,14 @@ export interface TableCalls {
 const ADMISSION = ["dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
 
 /** What each function does, and nothing beyond it. The list never writes an order. */
-export const RIGHTS = {
+export const PERMISSIONS = {
   list: { orders: ["dynamodb:GetItem", "dynamodb:Query"], accounts: ADMISSION },
   // A HEAD of the list has no body to stream, so it is answered here, and reads the first page.
   api: { orders: ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"], accounts: ADMISSION },
 } as const satisfies Record<string, TableCalls>;
 
 /** One of the two functions. */
-export type FunctionRole = keyof typeof RIGHTS;
+export type FunctionRole = keyof typeof PERMISSIONS;
 
 /** A statement of a policy: calls that are allowed on resources. */
 export interface Statement {

@@ -51,7 +51,7 @@ export function createTelemetry({
           async *list() {
             let rows = 0;
             for await (const page of orders.list()) {
-              rows += rowsIn(page.rows);
+              rows += rowsIn(page.json);
               // Who reads a list need not come back after its last page.
               if (page.last) tell({ name: "ListRows", value: rows });
               yield page;

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { FunctionRole } from "../functions/permissions.ts";
 
 /** The names that metrics are kept under. */
-export interface Watched {
+export interface MonitoredResources {
   readonly apiName: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
   readonly functions: Readonly<Record<FunctionRole, pulumi.Input<string>>>;
@@ -41,7 +41,7 @@ export interface Alarm extends Metric {
 const FIVE_MINUTES = 300;
 const DAY = 86_400;
 /** Two bad periods of three: one hiccup wakes nobody. */
-const TWICE = {
+const TWO_OF_THREE = {
   statistic: "Sum",
   comparison: "GreaterThanThreshold",
   threshold: 0,
@@ -50,10 +50,10 @@ const TWICE = {
 } as const;
 
 /** Every alarm of a stack. Not one is about latency: that of a stream is its length. */
-export function alarmPlan(watched: Watched): readonly Alarm[] {
+export function alarmPlan(watched: MonitoredResources): readonly Alarm[] {
   return [
     {
-      ...TWICE,
+      ...TWO_OF_THREE,
       ...gatewayMetric(watched, "5XXError"),
       key: "5xx",
       description: "More than 1 % of the requests fail on our side.",
@@ -64,7 +64,7 @@ export function alarmPlan(watched: Watched): readonly Alarm[] {
     ...Object.entries(watched.tables).flatMap(([table, name]) => tableAlarms(table, name)),
     ...watched.certificates.map(certificateAlarm),
     {
-      ...TWICE,
+      ...TWO_OF_THREE,
       ...ownMetric(watched, "ListFirstByte"),
       key: "first-byte",
       description: "One list in twenty takes more than two seconds to begin.",
@@ -76,7 +76,7 @@ export function alarmPlan(watched: Watched): readonly Alarm[] {
 }
 
 /** A metric of the API's stage. */
-export function gatewayMetric({ apiName, stageName }: Watched, metricName: string): Metric {
+export function gatewayMetric({ apiName, stageName }: MonitoredResources, metricName: string): Metric {
   return { namespace: "AWS/ApiGateway", metricName, dimensions: { ApiName: apiName, Stage: stageName } };
 }
 
@@ -92,7 +92,7 @@ export function tableMetric(name: pulumi.Input<string>, metricName: string): Met
 
 /** A metric that the functions write themselves. */
 export function ownMetric(
-  { namespace }: Watched,
+  { namespace }: MonitoredResources,
   metricName: string,
   dimensions: Metric["dimensions"] = {},
 ): Metric {
@@ -102,13 +102,13 @@ export function ownMetric(
 function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alarm[] {
   return [
     {
-      ...TWICE,
+      ...TWO_OF_THREE,
       ...functionMetric(name, "Errors"),
       key: `${role}-errors`,
       description: `The function '${role}' fails.`,
     },
     {
-      ...TWICE,
+      ...TWO_OF_THREE,
       ...functionMetric(name, "Throttles"),
       key: `${role}-throttles`,
       description: `The function '${role}' is called more often at once than its concurrency allows.`,
@@ -118,14 +118,14 @@ function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alar
 
 function tableAlarms(table: string, name: pulumi.Input<string>): readonly Alarm[] {
   return (["Read", "Write"] as const).map((kind) => ({
-    ...TWICE,
+    ...TWO_OF_THREE,
     ...tableMetric(name, `${kind}ThrottleEvents`),
     key: `${table}-${kind.toLowerCase()}-throttles`,
     description: `DynamoDB holds back calls (${kind.toLowerCase()}) to the table of ${table}.`,
   }));
 }
 
-function certificateAlarm({ key, host, arn }: Watched["certificates"][number]): Alarm {
+function certificateAlarm({ key, host, arn }: MonitoredResources["certificates"][number]): Alarm {
   return {
     namespace: "AWS/CertificateManager",
     metricName: "DaysToExpiry",

@@ -3,9 +3,9 @@ import {
   functionMetric,
   gatewayMetric,
   type Metric,
+  type MonitoredResources,
   ownMetric,
   tableMetric,
-  type Watched,
 } from "./alarms.ts";
 
 /** A graph of the dashboard, in CloudWatch's words. */
@@ -26,7 +26,10 @@ interface Line {
 }
 
 /** What the dashboard shows, row by row: what clients see, the functions, the tables. */
-export function dashboardBody(watched: Watched, region: unknown): { readonly widgets: readonly Widget[] } {
+export function dashboardBody(
+  watched: MonitoredResources,
+  region: unknown,
+): { readonly widgets: readonly Widget[] } {
   const { functions, tables } = watched;
   const byFunction = (metricName: string, stat: string) =>
     Object.entries(functions).map(([role, name]) => ({

@@ -1,12 +1,12 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
-import { type Alarm, alarmPlan, type Watched } from "./alarms.ts";
+import { type Alarm, alarmPlan, type MonitoredResources } from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
 
 /** What is watched, and who is told. */
 export interface ObservabilityArgs {
-  readonly watched: Watched;
+  readonly watched: MonitoredResources;
   readonly region: pulumi.Input<string>;
   /** Who is told by e-mail, once the address has been confirmed. @default nobody; the alarms are shown all the same */
   readonly email?: pulumi.Input<string>;
@@ -60,7 +60,7 @@ export class Observability extends pulumi.ComponentResource {
     );
   }
 
-  #dashboard(watched: Watched, region: pulumi.Input<string>) {
+  #dashboard(watched: MonitoredResources, region: pulumi.Input<string>) {
     return new aws.cloudwatch.Dashboard(
       `${this.#name}-dashboard`,
       { dashboardName: this.#name, dashboardBody: pulumi.jsonStringify(dashboardBody(watched, region)) },

@@ -1,8 +1,8 @@
 /** Stands for a value that is not known yet. It breaks no rule: it is looked at again once it is known. */
-export const NOT_YET: unique symbol = Symbol("not known yet");
+export const UNKNOWN: unique symbol = Symbol("not known yet");
 
 /** A resource as it is about to be registered. */
-export interface Registering {
+export interface ResourceInputs {
   readonly type: string;
   readonly name: string;
   readonly inputs: Readonly<Record<string, unknown>>;
@@ -10,17 +10,17 @@ export interface Registering {
 }
 
 /** What is promised of a stack. */
-export interface RuleContext {
+export interface PolicyContext {
   /** True where the stack's data are protected. */
   readonly protect: boolean;
 }
 
 /** A rule: gives what a resource does against it, each with its mend. */
-type Rule = (resource: Registering, context: RuleContext) => readonly string[];
+type Policy = (resource: ResourceInputs, context: PolicyContext) => readonly string[];
 
 /** Everything that a resource does against the rules of the stack. Pure. */
-export function violations(resource: Registering, context: RuleContext): readonly string[] {
-  return (RULES[resource.type] ?? []).flatMap((rule) => rule(resource, context));
+export function violations(resource: ResourceInputs, context: PolicyContext): readonly string[] {
+  return (POLICIES[resource.type] ?? []).flatMap((rule) => rule(resource, context));
 }
 
 /** The managed policies that may be attached: none but the one that API Gateway insists on for its logs. */
@@ -28,7 +28,7 @@ const MANAGED_POLICIES: ReadonlySet<unknown> = new Set([
   "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",
 ]);
 
-const exactRights: Rule = ({ inputs }) =>
+const noWildcards: Policy = ({ inputs }) =>
   statementsIn(inputs["policy"]).flatMap((statement) => [
     ...textsIn(statement["Action"])
       .filter((action) => action.includes("*"))
@@ -41,14 +41,14 @@ const exactRights: Rule = ({ inputs }) =>
       .map((key) => `'${key}' allows whatever is not named. Name what is allowed.`),
   ]);
 
-const noManagedPolicy: Rule = ({ inputs }) => {
+const noManagedPolicy: Policy = ({ inputs }) => {
   const attached = [...textsIn(inputs["policyArn"]), ...textsIn(inputs["managedPolicyArns"])];
   return attached
     .filter((arn) => arn.startsWith("arn:aws:iam::aws:") && !MANAGED_POLICIES.has(arn))
     .map((arn) => `the managed policy ${arn} has wildcards. Write a policy with exact rights.`);
 };
 
-const protectedData: Rule = ({ inputs, protect }, context) => {
+const protectedData: Policy = ({ inputs, protect }, context) => {
   if (!context.protect) return [];
   const recovery = inputs["pointInTimeRecovery"];
   const backed = isRecord(recovery) ? recovery["enabled"] : recovery;
@@ -61,7 +61,7 @@ const protectedData: Rule = ({ inputs, protect }, context) => {
   ];
 };
 
-const plainCname: Rule = ({ inputs }) => {
+const plainCname: Policy = ({ inputs }) => {
   if (inputs["type"] !== "CNAME") return [];
   return [
     ...(holds(inputs["ttl"], 3600) ? [] : [`the TTL is ${String(inputs["ttl"])}. Set 'ttl: 3600'.`]),
@@ -71,16 +71,16 @@ const plainCname: Rule = ({ inputs }) => {
   ];
 };
 
-const keptLogs: Rule = ({ inputs }) => {
+const keptLogs: Policy = ({ inputs }) => {
   const days = inputs["retentionInDays"];
-  return days === NOT_YET || (typeof days === "number" && days > 0)
+  return days === UNKNOWN || (typeof days === "number" && days > 0)
     ? []
     : ["the log is kept for ever. Set 'retentionInDays'."];
 };
 
-const RULES: Readonly<Record<string, readonly Rule[]>> = {
-  "aws:iam/policy:Policy": [exactRights],
-  "aws:iam/rolePolicy:RolePolicy": [exactRights],
+const POLICIES: Readonly<Record<string, readonly Policy[]>> = {
+  "aws:iam/policy:Policy": [noWildcards],
+  "aws:iam/rolePolicy:RolePolicy": [noWildcards],
   "aws:iam/role:Role": [inlineRights, noManagedPolicy],
   "aws:iam/rolePolicyAttachment:RolePolicyAttachment": [noManagedPolicy],
   "aws:dynamodb/table:Table": [protectedData],
@@ -88,10 +88,10 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   "aws:cloudwatch/logGroup:LogGroup": [keptLogs],
 };
 
-function inlineRights(resource: Registering, context: RuleContext): readonly string[] {
+function inlineRights(resource: ResourceInputs, context: PolicyContext): readonly string[] {
   const { inlinePolicies } = resource.inputs;
   if (!Array.isArray(inlinePolicies)) return [];
-  return inlinePolicies.filter(isRecord).flatMap((inputs) => exactRights({ ...resource, inputs }, context));
+  return inlinePolicies.filter(isRecord).flatMap((inputs) => noWildcards({ ...resource, inputs }, context));
 }
 
 /** Lambda names the streams of a log as it likes, so they may be open; the log itself has to be named. */
@@ -113,7 +113,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 function holds(value: unknown, wanted: unknown): boolean {
-  return value === NOT_YET || value === wanted;
+  return value === UNKNOWN || value === wanted;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -22,13 +22,13 @@ export interface AccountStore {
    * Replaces the settings by what `decide` makes of them; a refusal changes nothing. `decide` is pure and may be
    * called again when another process was faster. Counters and bans are not touched.
    */
-  change(
+  update(
     id: string,
     decide: (account: AccountSettings) => AccountSettings | Refusal,
   ): Promise<AccountSettings | Refusal>;
 
   /** Forgets the refusals of a key and lifts its ban. */
-  pardon(accountId: string, keyId: string): Promise<void>;
+  unban(accountId: string, keyId: string): Promise<void>;
 
   /**
    * Applies `admission` to the caller that the key belongs to. With any number of callers in any number of

@@ -1,6 +1,6 @@
 import type { Instant } from "../clock.ts";
 import type { Refusal } from "../errors.ts";
-import type { PlanTerms } from "../plans/plan-limits.ts";
+import type { PlanAssignment } from "../plans/plan-limits.ts";
 import type { Usage } from "../plans/windows.ts";
 
 /** A key as it is kept: never the key itself (decision 9). */
@@ -18,14 +18,14 @@ export interface ApiKey {
 /** What operators decide about an account. */
 export interface AccountSettings {
   readonly id: string;
-  readonly terms: PlanTerms;
+  readonly terms: PlanAssignment;
   readonly keys: readonly ApiKey[];
 }
 
 /** Refused requests of one key: how many in the minute that began at `start`, and the ban that they led to. */
-export interface Penalty {
-  readonly start: Instant;
-  readonly refused: number;
+export interface RejectionCount {
+  readonly windowStart: Instant;
+  readonly count: number;
   readonly bannedUntil?: Instant;
 }
 
@@ -33,25 +33,25 @@ export interface Penalty {
 export interface Account extends AccountSettings {
   readonly usage: Usage;
   /** By key identifier. */
-  readonly penalties: Readonly<Record<string, Penalty>>;
+  readonly rejections: Readonly<Record<string, RejectionCount>>;
 }
 
 /** An account owns at most this many living keys. */
-export const MOST_LIVING_KEYS = 20;
+export const MAX_ACTIVE_KEYS = 20;
 
 /** Dead keys are kept for the record; beyond this many the oldest are forgotten, so that an item stays small. */
-export const MOST_DEAD_KEYS = 20;
+export const MAX_INACTIVE_KEYS = 20;
 
 /** True until the key is revoked or expires. */
-export function isLiving(key: ApiKey, at: Instant): boolean {
+export function isActive(key: ApiKey, at: Instant): boolean {
   return (key.revokedAt ?? Infinity) > at && (key.expiresAt ?? Infinity) > at;
 }
 
 /** Adds a key. Refused where the account has its 20 living keys already. */
 export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountSettings | Refusal {
-  const living = account.keys.filter((known) => isLiving(known, at));
-  if (living.length >= MOST_LIVING_KEYS) return { refused: "too_many_keys" };
-  const dead = account.keys.filter((known) => !isLiving(known, at)).slice(-MOST_DEAD_KEYS);
+  const living = account.keys.filter((known) => isActive(known, at));
+  if (living.length >= MAX_ACTIVE_KEYS) return { refused: "too_many_keys" };
+  const dead = account.keys.filter((known) => !isActive(known, at)).slice(-MAX_INACTIVE_KEYS);
   return { ...account, keys: [...dead, ...living, key] };
 }
 
@@ -68,7 +68,7 @@ export function rotateKey(
 ): AccountSettings | Refusal {
   const old = account.keys.find(({ id }) => id === keyId);
   if (old === undefined) return { refused: "key_not_found" };
-  if (!isLiving(old, at)) return { refused: "key_not_living" };
+  if (!isActive(old, at)) return { refused: "key_not_active" };
   const shortened = {
     ...old,
     expiresAt: Math.min(old.expiresAt ?? Infinity, at + overlap),
@@ -81,7 +81,7 @@ export function rotateKey(
 export function revokeKey(account: AccountSettings, keyId: string, at: Instant): AccountSettings | Refusal {
   const key = account.keys.find(({ id }) => id === keyId);
   if (key === undefined) return { refused: "key_not_found" };
-  return isLiving(key, at) ? withKey(account, { ...key, revokedAt: at }) : account;
+  return isActive(key, at) ? withKey(account, { ...key, revokedAt: at }) : account;
 }
 
 function withKey(account: AccountSettings, key: ApiKey): AccountSettings {

@@ -1,6 +1,12 @@
 import { type Clock, type Instant, systemClock } from "../clock.ts";
 import { InvalidInputError, type Refusal } from "../errors.ts";
-import { isPlan, limitsOf, MOST_PER_MINUTE, PLANS, type PlanTerms } from "../plans/plan-limits.ts";
+import {
+  isPlan,
+  limitsOf,
+  MAX_REQUESTS_PER_MINUTE,
+  PLANS,
+  type PlanAssignment,
+} from "../plans/plan-limits.ts";
 import { type AccountSettings, addKey, revokeKey, rotateKey } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import { ACCOUNT_ID, type Environment, generateKey, hashKey, randomBase62 } from "./api-key.ts";
@@ -17,9 +23,9 @@ export interface IssuedKey {
 /** What an operator does with accounts and keys. A refusal is returned; invalid input throws `InvalidInputError`. */
 export interface Accounts {
   /** Opens an account without keys. Refused where its identifier is taken. */
-  create(id: string, terms: PlanTerms): Promise<AccountSettings | Refusal>;
+  create(id: string, terms: PlanAssignment): Promise<AccountSettings | Refusal>;
   /** Changes the plan at once. A running window keeps its count and takes the new limit. */
-  setPlan(id: string, terms: PlanTerms): Promise<AccountSettings | Refusal>;
+  setPlan(id: string, terms: PlanAssignment): Promise<AccountSettings | Refusal>;
   /** Adds a key, which is told this once. It lives until `expiresAt`, or until it is revoked. */
   issueKey(id: string, options?: { expiresAt?: Instant }): Promise<IssuedKey | Refusal>;
   /** Issues a successor; the old key lives for `overlap` milliseconds more, never longer than it would have. */
@@ -27,7 +33,7 @@ export interface Accounts {
   /** Ends a key at once. */
   revokeKey(keyId: string): Promise<AccountSettings | Refusal>;
   /** Lifts the ban of a key and forgets its refusals. */
-  pardonKey(keyId: string): Promise<AccountSettings | Refusal>;
+  unbanKey(keyId: string): Promise<AccountSettings | Refusal>;
 }
 
 /** Binds the use cases to a store, a clock, and the environment that its keys are for. */
@@ -61,7 +67,7 @@ export function createAccounts({
 
     setPlan: async (id, terms) => {
       const checked = checkTerms(terms);
-      return store.change(id, (account) => ({ ...account, terms: checked }));
+      return store.update(id, (account) => ({ ...account, terms: checked }));
     },
 
     async issueKey(id, { expiresAt } = {}) {
@@ -75,14 +81,14 @@ export function createAccounts({
         createdAt: at,
         ...(expiresAt === undefined ? {} : { expiresAt }),
       };
-      const account = await store.change(id, (settings) => addKey(settings, stored, at));
+      const account = await store.update(id, (settings) => addKey(settings, stored, at));
       return "refused" in account ? account : issued(account, made.id, key);
     },
 
     async rotateKey(keyId, { overlap }) {
       const at = clock();
       const { key, ...successor } = newKey(accountOf(keyId));
-      const account = await store.change(accountOf(keyId), (settings) =>
+      const account = await store.update(accountOf(keyId), (settings) =>
         rotateKey(settings, keyId, successor, overlap, at),
       );
       return "refused" in account ? account : issued(account, successor.id, key);
@@ -90,14 +96,14 @@ export function createAccounts({
 
     async revokeKey(keyId) {
       const at = clock();
-      return store.change(accountOf(keyId), (account) => revokeKey(account, keyId, at));
+      return store.update(accountOf(keyId), (account) => revokeKey(account, keyId, at));
     },
 
-    async pardonKey(keyId) {
+    async unbanKey(keyId) {
       const account = await store.find(accountOf(keyId));
       if (account === undefined) return { refused: "account_not_found" };
       if (!account.keys.some(({ id }) => id === keyId)) return { refused: "key_not_found" };
-      await store.pardon(account.id, keyId);
+      await store.unban(account.id, keyId);
       return account;
     },
   };
@@ -114,8 +120,8 @@ function accountOf(keyId: string): string {
 }
 
 /** Checks a plan and what was agreed about it, so that no account is ever without limits (decision 13). */
-function checkTerms(terms: PlanTerms): PlanTerms {
-  const { plan, custom } = terms;
+function checkTerms(terms: PlanAssignment): PlanAssignment {
+  const { plan, customLimits: custom } = terms;
   const refuse = (path: string, message: string) => new InvalidInputError([{ path, message }]);
   if (!isPlan(plan)) throw refuse("plan", `Choose one of ${PLANS.join(", ")}.`);
   if (plan !== "enterprise") {
@@ -129,11 +135,14 @@ function checkTerms(terms: PlanTerms): PlanTerms {
   for (const [path, value] of Object.entries(limits)) {
     if (!Number.isSafeInteger(value) || value < 1) throw refuse(path, "Give a whole number of at least 1.");
   }
-  if (limits.perMinute > MOST_PER_MINUTE) {
-    throw refuse("perMinute", `At most ${MOST_PER_MINUTE}: one account takes about 1,000 writes a second.`);
+  if (limits.perMinute > MAX_REQUESTS_PER_MINUTE) {
+    throw refuse(
+      "perMinute",
+      `At most ${MAX_REQUESTS_PER_MINUTE}: one account takes about 1,000 writes a second.`,
+    );
   }
   return {
     plan,
-    custom: { perMinute: limits.perMinute, perDay: limits.perDay },
+    customLimits: { perMinute: limits.perMinute, perDay: limits.perDay },
   };
 }

@@ -1,39 +1,39 @@
 import type { Instant } from "../clock.ts";
-import { limitsOf, type Plan, type PlanTerms } from "../plans/plan-limits.ts";
+import { limitsOf, type Plan, type PlanAssignment } from "../plans/plan-limits.ts";
 import {
-  bindingQuota,
-  countOne,
-  fits,
-  MINUTE,
+  hasCapacity,
+  increment,
+  MINUTE_MS,
   type Quota,
   secondsUntil,
+  tightestQuota,
   type Usage,
   usageAt,
 } from "../plans/windows.ts";
-import { type ApiKey, isLiving, type Penalty } from "./account.ts";
+import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
 
 /** When refused requests lead to a temporary ban of the key, and for how long (decision 14). */
 export interface BanPolicy {
   /** A key is banned by one refused request more than this within one minute window. */
-  readonly refusals: number;
+  readonly maxRejections: number;
   /** Length of the ban in milliseconds. */
-  readonly duration: number;
+  readonly durationMs: number;
 }
 
 /** More than 20 refused requests in a minute, 15 minutes. */
-export const BAN_POLICY: BanPolicy = { refusals: 20, duration: 15 * MINUTE };
+export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
 /** What a store knows of the caller that a key belongs to. */
-export interface Caller {
+export interface KeyState {
   readonly accountId: string;
-  readonly terms: PlanTerms;
+  readonly terms: PlanAssignment;
   readonly usage: Usage;
   readonly key: ApiKey;
-  readonly penalty?: Penalty | undefined;
+  readonly rejections?: RejectionCount | undefined;
 }
 
 /** Who was admitted or refused. */
-export interface CallerIdentity {
+export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
   readonly plan: Plan;
@@ -43,19 +43,19 @@ export interface CallerIdentity {
 export type Admission =
   | {
       readonly outcome: "admitted";
-      readonly caller: CallerIdentity;
+      readonly caller: Caller;
       readonly quota: Quota;
       readonly write: Usage;
     }
   | {
       readonly outcome: "refused";
-      readonly caller: CallerIdentity;
+      readonly caller: Caller;
       readonly code: "rate_limit_exceeded" | "api_key_banned";
       readonly quota: Quota;
       /** Whole seconds, at least 1, never shorter than the wait. */
       readonly retryAfter: number;
       /** Absent while a ban runs: a banned key costs no write. */
-      readonly write?: Penalty;
+      readonly write?: RejectionCount;
     }
   | {
       readonly outcome: "unknown";
@@ -67,15 +67,15 @@ export type Admission =
  * request counts in both windows, a refused one in neither; the one refusal too many brings the ban with it. Where it
  * is refused it counts as `refusals`: itself, and those given in this minute that no store was told of yet.
  */
-export function admission(
-  caller: Caller | undefined,
+export function decideAdmission(
+  caller: KeyState | undefined,
   at: Instant,
-  policy: BanPolicy = BAN_POLICY,
+  policy: BanPolicy = DEFAULT_BAN_POLICY,
   refusals = 1,
 ): Admission {
   if (caller === undefined) return { outcome: "unknown", reason: "no_such_key" };
-  const { key, penalty, terms } = caller;
-  if (!isLiving(key, at)) {
+  const { key, rejections, terms } = caller;
+  if (!isActive(key, at)) {
     return {
       outcome: "unknown",
       reason: key.revokedAt !== undefined && key.revokedAt <= at ? "revoked" : "expired",
@@ -90,26 +90,26 @@ export function admission(
     plan: terms.plan,
   };
   const usage = usageAt(caller.usage, at);
-  const quota = bindingQuota(usage, limits);
-  const bannedUntil = penalty?.bannedUntil ?? 0;
+  const quota = tightestQuota(usage, limits);
+  const bannedUntil = rejections?.bannedUntil ?? 0;
   if (bannedUntil > at) return banned(identity, quota, bannedUntil, at);
-  if (fits(usage, limits)) {
-    const write = countOne(usage);
+  if (hasCapacity(usage, limits)) {
+    const write = increment(usage);
     return {
       outcome: "admitted",
       caller: identity,
-      quota: bindingQuota(write, limits),
+      quota: tightestQuota(write, limits),
       write,
     };
   }
 
   const { start } = usage.minute;
-  const refused = (penalty?.start === start ? penalty.refused : 0) + refusals;
-  if (refused > policy.refusals) {
-    const until = at + policy.duration;
+  const refused = (rejections?.windowStart === start ? rejections.count : 0) + refusals;
+  if (refused > policy.maxRejections) {
+    const until = at + policy.durationMs;
     return {
       ...banned(identity, quota, until, at),
-      write: { start, refused, bannedUntil: until },
+      write: { windowStart: start, count: refused, bannedUntil: until },
     };
   }
   const retryAfter = secondsUntil(quota.resetsAt, at);
@@ -119,11 +119,11 @@ export function admission(
     code: "rate_limit_exceeded",
     quota,
     retryAfter,
-    write: { start, refused },
+    write: { windowStart: start, count: refused },
   };
 }
 
-function banned(caller: CallerIdentity, quota: Quota, until: Instant, at: Instant) {
+function banned(caller: Caller, quota: Quota, until: Instant, at: Instant) {
   // A window that stays exhausted beyond the ban makes the wait longer, and the headers have to say so.
   const resetsAt = quota.remaining === 0 ? Math.max(until, quota.resetsAt) : until;
   return {

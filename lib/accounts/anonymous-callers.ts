@@ -1,6 +1,14 @@
 import type { Instant } from "../clock.ts";
 import { PLAN_LIMITS } from "../plans/plan-limits.ts";
-import { bindingQuota, countOne, fits, NO_USAGE, type Quota, type Usage, usageAt } from "../plans/windows.ts";
+import {
+  hasCapacity,
+  increment,
+  NO_USAGE,
+  type Quota,
+  tightestQuota,
+  type Usage,
+  usageAt,
+} from "../plans/windows.ts";
 
 /** Limits callers without a valid key by their network address, in this process alone (decision 12). */
 export interface AnonymousCallers {
@@ -20,8 +28,8 @@ export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCal
     count(address, at) {
       const network = networkOf(address);
       const usage = usageOf(network, at);
-      if (!fits(usage, limits)) return { admitted: false, quota: bindingQuota(usage, limits) };
-      const counted = countOne(usage);
+      if (!hasCapacity(usage, limits)) return { admitted: false, quota: tightestQuota(usage, limits) };
+      const counted = increment(usage);
       usages.set(network, counted);
       if (usages.size > capacity) {
         for (const first of usages.keys()) {
@@ -29,9 +37,9 @@ export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCal
           break;
         }
       }
-      return { admitted: true, quota: bindingQuota(counted, limits) };
+      return { admitted: true, quota: tightestQuota(counted, limits) };
     },
-    peek: (address, at) => bindingQuota(usageOf(networkOf(address), at), limits),
+    peek: (address, at) => tightestQuota(usageOf(networkOf(address), at), limits),
   };
 }
 

@@ -49,11 +49,11 @@ export function hashKey(key: string): string {
  * A text for people and logs without the keys in it: each keeps its beginning, which says whose it was. Whatever looks
  * like a key is taken for one, a piece of one included.
  */
-export function withoutKeys(text: string): string {
-  return text.replace(LIKE_A_KEY, "$1…");
+export function redactKeys(text: string): string {
+  return text.replace(KEY_PATTERN, "$1…");
 }
 
-const LIKE_A_KEY = /(so_(?:test|live)_[a-z0-9-]+_)[0-9A-Za-z]+/g;
+const KEY_PATTERN = /(so_(?:test|live)_[a-z0-9-]+_)[0-9A-Za-z]+/g;
 
 /** Random base62 text of a length, every character alike likely, from the system's CSPRNG. */
 export function randomBase62(length: number): string {

@@ -11,7 +11,7 @@ if (import.meta.url.endsWith(".ts")) {
   );
 }
 
-const { withoutKeys } = await import("../accounts/api-key.ts");
+const { redactKeys: withoutKeys } = await import("../accounts/api-key.ts");
 process.on("uncaughtException", (error) => {
   process.stderr.write(`error: ${error instanceof Error ? withoutKeys(error.message) : "unknown"}\n`);
   process.exit(1);
@@ -23,8 +23,8 @@ const [{ runProgram }, { stopSignal }] = await Promise.all([
 ]);
 
 process.exitCode = await runProgram({
-  words: process.argv.slice(2),
-  variables: process.env,
+  argv: process.argv.slice(2),
+  env: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

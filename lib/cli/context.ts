@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
-import { REFUSALS, type Refusal } from "../errors.ts";
+import { ACCOUNT_ERRORS, type Refusal } from "../errors.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
 import { chooseStore, type StoreFlags, type Variables } from "./settings.ts";
@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 export interface CommandContext {
   readonly terminal: Terminal;
   /** The environment's variables. */
-  readonly variables: Variables;
+  readonly env: Variables;
   readonly clock: Clock;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<void>;
@@ -46,7 +46,7 @@ export const withNewStore: WithStore = overStore({ makes: true });
 
 function overStore(options: { readonly makes: boolean }): WithStore {
   return async (context, command, work) => {
-    const opened = await openStore(chooseStore(globalFlags(command), context.variables), options);
+    const opened = await openStore(chooseStore(globalFlags(command), context.env), options);
     try {
       context.exit(await work(opened));
     } finally {
@@ -57,6 +57,6 @@ function overStore(options: { readonly makes: boolean }): WithStore {
 
 /** Tells why a change was not made. */
 export function refuse({ terminal }: CommandContext, subject: string, { refused }: Refusal): ExitStatus {
-  terminal.tell(`error: ${subject}: ${REFUSALS[refused]}`);
+  terminal.tell(`error: ${subject}: ${ACCOUNT_ERRORS[refused]}`);
   return EXIT.failed;
 }

@@ -2,7 +2,7 @@ import { createAccounts } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { StoredOrder } from "../orders/order.ts";
-import { DAY } from "../plans/windows.ts";
+import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
 
 /** The account that a demonstration is made with. */
@@ -34,7 +34,7 @@ async function isEmpty(store: Store): Promise<boolean> {
 }
 
 function demoOrders(now: Instant): readonly StoredOrder[] {
-  const day = (offset: number) => new Date(now + offset * DAY).toISOString();
+  const day = (offset: number) => new Date(now + offset * DAY_MS).toISOString();
   return [
     { record: { id: 1001n, petId: 7n, quantity: 1, shipDate: day(3), complete: false }, status: "pending" },
     { record: { id: 1002n, petId: 12n, quantity: 2, shipDate: day(5), complete: false }, status: "pending" },

@@ -29,17 +29,17 @@ const GROUPS: readonly CommandGroup[] = [
 ];
 
 /** What the program takes from the process that it runs in. */
-export interface Surroundings extends Streams {
+export interface ProcessIo extends Streams {
   /** What stood on the command line after the program's name. */
-  readonly words: readonly string[];
-  readonly variables: Variables;
+  readonly argv: readonly string[];
+  readonly env: Variables;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<void>;
 }
 
 /** Runs one command. Never rejects: whatever happens is told in a line and a status. */
-export async function runProgram(surroundings: Surroundings): Promise<ExitStatus> {
-  const { words, variables, stopped } = surroundings;
+export async function runProgram(surroundings: ProcessIo): Promise<ExitStatus> {
+  const { argv: words, env: variables, stopped } = surroundings;
   const terminal = createTerminal(surroundings);
   let status: ExitStatus = EXIT.done;
   const exit = (ended: ExitStatus) => {
@@ -47,7 +47,7 @@ export async function runProgram(surroundings: Surroundings): Promise<ExitStatus
   };
   try {
     const program = createProgram(terminal);
-    const context: CommandContext = { terminal, variables, stopped, exit, clock: systemClock };
+    const context: CommandContext = { terminal, env: variables, stopped, exit, clock: systemClock };
     for (const add of GROUPS) add(program, context);
     await program.parseAsync(words, { from: "user" });
     return status;

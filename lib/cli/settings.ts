@@ -21,8 +21,8 @@ export const DEFAULT_DATABASE = ".data/store-orders.db";
 /** The store that flags name, or else the environment. */
 export function chooseStore(flags: StoreFlags, variables: Variables): StoreChoice {
   const named = {
-    database: set(variables, "STORE_ORDERS_DATABASE"),
-    dynamodb: set(variables, "STORE_ORDERS_DYNAMODB"),
+    database: readVariable(variables, "STORE_ORDERS_DATABASE"),
+    dynamodb: readVariable(variables, "STORE_ORDERS_DYNAMODB"),
   };
   return (
     oneStore(flags.database, flags.dynamodb, "--database or --dynamodb") ??
@@ -46,7 +46,7 @@ function oneStore(
 
 /** The middle of the keys that are issued: `test` unless `STORE_ORDERS_ENVIRONMENT` says `live`. */
 export function environmentOf(variables: Variables): Environment {
-  const name = set(variables, "STORE_ORDERS_ENVIRONMENT") ?? "test";
+  const name = readVariable(variables, "STORE_ORDERS_ENVIRONMENT") ?? "test";
   if (name !== "test" && name !== "live") throw wrong("STORE_ORDERS_ENVIRONMENT", "Write test or live.");
   return name;
 }
@@ -56,8 +56,8 @@ export function listenOn(
   flags: { readonly host?: string; readonly port?: number },
   variables: Variables,
 ): { readonly host: string; readonly port: number } {
-  const host = flags.host ?? set(variables, "HOST") ?? "127.0.0.1";
-  return { host, port: flags.port ?? readPort(set(variables, "PORT") ?? "8787") };
+  const host = flags.host ?? readVariable(variables, "HOST") ?? "127.0.0.1";
+  return { host, port: flags.port ?? readPort(readVariable(variables, "PORT") ?? "8787") };
 }
 
 function readPort(text: string): number {
@@ -75,7 +75,7 @@ export function parsePort(text: string): number | undefined {
 }
 
 /** An empty variable counts as none. */
-function set(variables: Variables, name: string): string | undefined {
+function readVariable(variables: Variables, name: string): string | undefined {
   return variables[name] || undefined;
 }
 

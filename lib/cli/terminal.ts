@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
-import { withoutKeys } from "../accounts/api-key.ts";
+import { redactKeys } from "../accounts/api-key.ts";
 
 /** Where a command reads and writes. Results and everything else go separate ways. */
 export interface Terminal {
@@ -42,7 +42,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
         });
       }),
     tell: (line) => {
-      stderr.write(`${withoutKeys(line)}\n`);
+      stderr.write(`${redactKeys(line)}\n`);
     },
   };
 }

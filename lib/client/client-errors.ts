@@ -46,15 +46,15 @@ export class RateLimitedError extends StoreOrdersError {
 }
 
 /** The time ran out: of one attempt, of the wait for more of a list, or of the call in all. */
-export class TimedOutError extends StoreOrdersError {
+export class TimeoutError extends StoreOrdersError {
   override readonly name = "TimedOutError";
   readonly code = "timed_out";
   readonly retryable = true;
-  readonly of: "attempt" | "idle" | "total";
+  readonly phase: "attempt" | "idle" | "total";
 
-  constructor(of: TimedOutError["of"], milliseconds: number) {
-    super(`${TIMED_OUT[of]} within ${milliseconds} ms.`);
-    this.of = of;
+  constructor(phase: TimeoutError["phase"], milliseconds: number) {
+    super(`${TIMED_OUT[phase]} within ${milliseconds} ms.`);
+    this.phase = phase;
   }
 }
 
@@ -72,7 +72,7 @@ export class NetworkError extends StoreOrdersError {
 }
 
 /** The list broke off before its end: what was read of it is right, but it is not all. */
-export class TornListError extends StoreOrdersError {
+export class IncompleteListError extends StoreOrdersError {
   override readonly name = "TornListError";
   readonly code = "list_torn";
   readonly retryable = true;

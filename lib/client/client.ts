@@ -3,7 +3,7 @@ import { InvalidInputError } from "../errors.ts";
 import type { OrderRecord } from "../orders/order.ts";
 import { ApiError } from "./client-errors.ts";
 import { openBody, readOrders } from "./order-reader.ts";
-import { createWaitingLine } from "./request-queue.ts";
+import { createRequestQueue } from "./request-queue.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { type Sleep, startLimit, systemSleep } from "./time-limit.ts";
 
@@ -13,15 +13,15 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly apiKey: string;
   /** How often a request is sent at most where it meets 429, 502, 503, 504 or no answer. @default 5 */
-  readonly attempts?: number;
+  readonly maxAttempts?: number;
   /** From sending a request to its answer, of a list to its first orders. @default 30 s */
-  readonly attemptTimeout?: number;
+  readonly attemptTimeoutMs?: number;
   /** Without anything more of a list that has begun. @default 30 s */
-  readonly idleTimeout?: number;
+  readonly idleTimeoutMs?: number;
   /** For a call in all: its turn in the line, every attempt, and the reading of a list. @default none */
-  readonly totalTimeout?: number;
+  readonly totalTimeoutMs?: number;
   /** A wait for the limits longer than this is refused with `RateLimitedError` instead. @default 2 minutes */
-  readonly longestWait?: number;
+  readonly maxWaitMs?: number;
   /** @default the platform's own */
   readonly fetch?: Fetch;
   /** @default the machine's clock */
@@ -46,14 +46,14 @@ export type CancelOutcome =
        * True where an earlier attempt of this very call got no answer: it may have been the one that cancelled
        * the order. False: somebody else did, before.
        */
-      readonly perhapsByThisCall: boolean;
+      readonly maybeByThisCall: boolean;
     };
 
 /** The calls of the service. Anything else than their outcomes is thrown, as a `StoreOrdersError`. */
 export interface Client {
   /**
    * Every order, ascending, read off the connection as they are asked for. A list that breaks off is thrown as
-   * `TornListError`, never taken for a short one. Each call is one request, sent when its first order is asked for.
+   * `IncompleteListError`, never taken for a short one. Each call is one request, sent when its first order is asked for.
    */
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
   /** Cancels a pending order. It is safe to call again: an order is cancelled at most once. */
@@ -62,17 +62,17 @@ export interface Client {
 
 /** Makes a client. Its requests share one waiting line, so make one for each key and keep it. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl, apiKey, attempts = 5, longestWait = 120_000 } = options;
-  const { attemptTimeout = 30_000, idleTimeout = 30_000, totalTimeout = Infinity } = options;
+  const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
+  const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
   const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   const orders = `${checked(baseUrl, apiKey)}/store/orders`;
-  const line = createWaitingLine(clock, sleep);
-  const limits = { attempts, attemptTimeout, longestWait };
+  const line = createRequestQueue(clock, sleep);
+  const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, line, clock, sleep, random, ...limits });
   const begin = (signal: AbortSignal | undefined) => {
-    const limit = startLimit(sleep, "total", totalTimeout, signal);
-    return { ...limit, deadline: clock() + totalTimeout };
+    const limit = startLimit(sleep, "total", totalTimeoutMs, signal);
+    return { ...limit, deadline: clock() + totalTimeoutMs };
   };
 
   return {
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         const { result } = await send({ method: "GET", url: orders, signal, deadline, read: openBody });
         if (result instanceof ApiError) throw result;
-        yield* readOrders(result, { sleep, idleTimeout, signal });
+        yield* readOrders(result, { sleep, idleTimeoutMs, signal });
       } finally {
         release();
       }
@@ -91,12 +91,12 @@ export function createClient(options: ClientOptions): Client {
       const { signal, deadline, release } = begin(given);
       try {
         const url = `${orders}/${encodeURIComponent(`${id}`)}`;
-        const { result, unsure } = await send({
+        const { result, ambiguous: unsure } = await send({
           method: "DELETE",
           url,
           signal,
           deadline,
-          read: leaveUnread,
+          read: discardBody,
         });
         return outcomeOf(result, unsure);
       } finally {
@@ -114,13 +114,13 @@ function outcomeOf(result: ApiError | undefined, unsure: boolean): CancelOutcome
     case "order_already_shipped":
       return { outcome: result.code };
     case "order_already_cancelled":
-      return { outcome: result.code, perhapsByThisCall: unsure };
+      return { outcome: result.code, maybeByThisCall: unsure };
     default:
       throw result;
   }
 }
 
-async function leaveUnread(response: Response): Promise<undefined> {
+async function discardBody(response: Response): Promise<undefined> {
   await response.body?.cancel();
 }
 

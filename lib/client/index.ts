@@ -21,11 +21,11 @@ export {
 } from "./client.ts";
 export {
   ApiError,
+  IncompleteListError,
   MalformedListError,
   NetworkError,
   RateLimitedError,
-  TimedOutError,
-  TornListError,
+  TimeoutError,
 } from "./client-errors.ts";
 export type { Fetch } from "./sender.ts";
 export type { Sleep } from "./time-limit.ts";

@@ -1,18 +1,18 @@
 import { InvalidInputError } from "../errors.ts";
 import { parseInt64Json } from "../orders/int64.ts";
 import { type OrderRecord, parseOrder } from "../orders/order.ts";
-import { MalformedListError, TornListError } from "./client-errors.ts";
+import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 
 /** Reads a JSON array of orders that comes in pieces, cut anywhere. */
 export interface OrderParser {
   /** The orders that this piece completes. To be read to its end before the next piece. */
   push(text: string): Generator<OrderRecord, void, undefined>;
-  /** Throws `TornListError` unless the array was closed. */
+  /** Throws `IncompleteListError` unless the array was closed. */
   end(): void;
 }
 
 /** An order is far smaller; a list that never ends an element must not fill the memory. */
-const LONGEST_ELEMENT = 1024 * 1024;
+const MAX_ELEMENT_CHARS = 1024 * 1024;
 
 /** Where the parser stands, and what may follow there besides white space. */
 const GRAMMAR = {
@@ -24,13 +24,13 @@ const GRAMMAR = {
   done: {},
 } as const satisfies Record<string, Readonly<Record<string, string>>>;
 
-type Place = keyof typeof GRAMMAR;
+type State = keyof typeof GRAMMAR;
 
 /** Makes a parser. It holds one element at most, however long the list is. */
 export function createOrderParser(): OrderParser {
-  let place: Place = "before";
+  let state: State = "before";
   let count = 0;
-  let carried = "";
+  let buffer = "";
   let depth = 0;
   let inString = false;
   let escaped = false;
@@ -54,23 +54,23 @@ export function createOrderParser(): OrderParser {
     *push(text) {
       let at = 0;
       while (at < text.length) {
-        if (place === "element") {
+        if (state === "element") {
           const end = endOfElement(text, at);
-          carried += text.slice(at, end);
+          buffer += text.slice(at, end);
           at = end;
-          if (carried.length > LONGEST_ELEMENT) throw new MalformedListError(`Order ${count} has no end.`);
+          if (buffer.length > MAX_ELEMENT_CHARS) throw new MalformedListError(`Order ${count} has no end.`);
           if (depth > 0) return;
-          place = "after";
-          const order = toOrder(carried, count);
-          carried = "";
+          state = "after";
+          const order = toOrder(buffer, count);
+          buffer = "";
           yield order;
           continue;
         }
         const char = text.charAt(at);
         if (!WHITE_SPACE.includes(char)) {
-          const next: Place | undefined = (GRAMMAR[place] as Readonly<Record<string, Place>>)[char];
+          const next: State | undefined = (GRAMMAR[state] as Readonly<Record<string, State>>)[char];
           if (next === undefined) throw new MalformedListError(`This is no list, from order ${count} on.`);
-          place = next;
+          state = next;
           // The brace is read again, as the element's first character.
           if (next === "element") count++;
           if (next === "element") continue;
@@ -80,7 +80,7 @@ export function createOrderParser(): OrderParser {
     },
 
     end() {
-      if (place !== "done") throw new TornListError(`The list broke off behind order ${count}.`);
+      if (state !== "done") throw new IncompleteListError(`The list broke off behind order ${count}.`);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { OrderRecord } from "../orders/order.ts";
-import { MalformedListError, TornListError } from "./client-errors.ts";
+import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { createOrderParser } from "./order-parser.ts";
 import { abortable, type Sleep, startLimit } from "./time-limit.ts";
 
@@ -22,23 +22,23 @@ export async function openBody(response: Response, signal: AbortSignal): Promise
 }
 
 /**
- * Reads orders off a body as it comes. Throws `TornListError` where it breaks off, `MalformedListError` where it
- * is no list, `TimedOutError` where nothing more comes for too long. Who stops reading closes the connection.
+ * Reads orders off a body as it comes. Throws `IncompleteListError` where it breaks off, `MalformedListError` where it
+ * is no list, `TimeoutError` where nothing more comes for too long. Who stops reading closes the connection.
  */
 export async function* readOrders(
   { first, rest }: OpenedBody,
-  { sleep, idleTimeout, signal }: { sleep: Sleep; idleTimeout: number; signal: AbortSignal },
+  { sleep, idleTimeoutMs, signal }: { sleep: Sleep; idleTimeoutMs: number; signal: AbortSignal },
 ): AsyncGenerator<OrderRecord, void, undefined> {
   const parser = createOrderParser();
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
   async function next(): Promise<Uint8Array | undefined> {
-    const limit = startLimit(sleep, "idle", idleTimeout, signal);
+    const limit = startLimit(sleep, "idle", idleTimeoutMs, signal);
     try {
       return (await abortable(rest.read(), limit.signal)).value;
     } catch (cause) {
       limit.signal.throwIfAborted();
-      throw new TornListError("The connection broke in the middle of the list.", { cause });
+      throw new IncompleteListError("The connection broke in the middle of the list.", { cause });
     } finally {
       limit.release();
     }

@@ -3,16 +3,16 @@ import type { RateLimitReport } from "./rate-limit-report.ts";
 import { abortable, type Sleep } from "./time-limit.ts";
 
 /** How long a call waits for its turn. */
-export interface Patience {
+export interface WaitOptions {
   readonly signal: AbortSignal;
   /** A wait that ends later is not begun. */
   readonly deadline: Instant;
   /** Nor is one that takes longer than this many milliseconds. */
-  readonly longestWait: number;
+  readonly maxWaitMs: number;
 }
 
 /** What an answer means for those in line. Empty where none came. */
-export interface Answered extends Pick<RateLimitReport, "window"> {
+export interface QueueFeedback extends Pick<RateLimitReport, "window"> {
   /** Nobody goes on for this many milliseconds. */
   readonly pause?: number;
 }
@@ -21,22 +21,22 @@ export interface Answered extends Pick<RateLimitReport, "window"> {
  * The one line in which every request of a key waits, first come first served, so that the key never goes on
  * after a 429 and is never banned (specification, "Limits", rule 3).
  */
-export interface WaitingLine {
+export interface RequestQueue {
   /** Resolves when the request may be sent; with an instant instead where its turn cannot come before then. */
-  enter(patience: Patience): Promise<Instant | undefined>;
+  acquire(patience: WaitOptions): Promise<Instant | undefined>;
   /** Every request that was let out comes back here exactly once, when its status is known or it has failed. */
-  leave(answered: Answered): void;
+  release(answered: QueueFeedback): void;
 }
 
 /** Not more requests than this await their answers at a time. */
-const MOST_IN_FLIGHT = 8;
+const MAX_IN_FLIGHT = 8;
 
 /**
  * Makes a line. While nothing is known of the limits a request goes alone, and its answer tells. After that not
  * more go together than a tenth of what is left, so that even several processes that share an account end with
  * at most a few refusals; with nothing left they wait for the reset.
  */
-export function createWaitingLine(clock: Clock, sleep: Sleep): WaitingLine {
+export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
   /** By reset: the fewest requests left that an answer told of. What is in flight may not be counted in it. */
   const windows = new Map<number, { readonly remaining: number; readonly endsAt: Instant }>();
   let pausedUntil: Instant = 0;
@@ -54,14 +54,14 @@ export function createWaitingLine(clock: Clock, sleep: Sleep): WaitingLine {
       else left = Math.min(left, remaining);
     }
     if (opens > now) return opens;
-    const most = windows.size === 0 ? 1 : Math.min(MOST_IN_FLIGHT, Math.max(1, Math.floor(left / 10)));
+    const most = windows.size === 0 ? 1 : Math.min(MAX_IN_FLIGHT, Math.max(1, Math.floor(left / 10)));
     return inFlight < most ? now : Infinity;
   }
 
   return {
-    async enter({ signal, deadline, longestWait }) {
+    async acquire({ signal, deadline, maxWaitMs }) {
       const ahead = last;
-      const { promise, resolve: makeWay } = Promise.withResolvers<void>();
+      const { promise, resolve: releaseTurn } = Promise.withResolvers<void>();
       last = promise;
       try {
         await abortable(ahead, signal);
@@ -77,16 +77,16 @@ export function createWaitingLine(clock: Clock, sleep: Sleep): WaitingLine {
             await abortable(change.promise, signal);
             continue;
           }
-          if (opens > deadline || opens - now > longestWait) return opens;
+          if (opens > deadline || opens - now > maxWaitMs) return opens;
           await sleep(opens - now, signal);
         }
       } finally {
         // One that leaves the line early does not let the next one past those before it.
-        void ahead.then(makeWay);
+        void ahead.then(releaseTurn);
       }
     },
 
-    leave({ window, pause = 0 }) {
+    release({ window, pause = 0 }) {
       const now = clock();
       inFlight--;
       pausedUntil = Math.max(pausedUntil, now + pause);

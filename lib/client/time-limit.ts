@@ -1,10 +1,10 @@
-import { TimedOutError } from "./client-errors.ts";
+import { TimeoutError } from "./client-errors.ts";
 
 /** Waits. Resolves when the time is over or, at once, when the signal aborts; it never rejects. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** Timers hold no more than this many milliseconds; a longer wait would end immediately. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits by the machine's own timers. */
 export const systemSleep: Sleep = (milliseconds, signal) =>
@@ -15,7 +15,7 @@ export const systemSleep: Sleep = (milliseconds, signal) =>
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, Math.min(Math.ceil(milliseconds), LONGEST_TIMER));
+    const timer = setTimeout(done, Math.min(Math.ceil(milliseconds), MAX_TIMER_MS));
     signal.addEventListener("abort", done);
   });
 
@@ -29,7 +29,7 @@ export interface TimeLimit {
 /** Starts a limit, counted from now. `Infinity` sets none. */
 export function startLimit(
   sleep: Sleep,
-  of: TimedOutError["of"],
+  of: TimeoutError["phase"],
   milliseconds: number,
   outer?: AbortSignal,
 ): TimeLimit {
@@ -40,7 +40,7 @@ export function startLimit(
   else outer?.addEventListener("abort", follow);
   if (milliseconds !== Infinity) {
     void sleep(milliseconds, released.signal).then(() => {
-      if (!released.signal.aborted) limit.abort(new TimedOutError(of, milliseconds));
+      if (!released.signal.aborted) limit.abort(new TimeoutError(of, milliseconds));
     });
   }
   return {

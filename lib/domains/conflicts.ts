@@ -23,7 +23,7 @@ export function conflictsOf(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = read(mapping);
   return [
     ...duplicates(primary, claims),
-    ...redirects.flatMap((redirect) => astray(redirect, primary, redirects)),
+    ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, redirects)),
   ];
 }
 
@@ -62,7 +62,7 @@ function duplicates(primary: string | undefined, claims: readonly Claim[]): read
   });
 }
 
-function astray(
+function checkRedirect(
   { index, from, to }: Redirect,
   primary: string | undefined,
   redirects: readonly Redirect[],

@@ -11,16 +11,16 @@ export type ParsedHostname = { readonly hostname: string } | { readonly problem:
  * label, a public suffix.
  */
 export function parseHostname(text: string): ParsedHostname {
-  const problem = notAName(text.normalize("NFKC"));
+  const problem = rejectNonName(text.normalize("NFKC"));
   if (problem !== undefined) return { problem };
   // UTS 46 maps case, width and look-alike dots. It lets most of what is no hostname pass, so it is no check.
   const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
-  const flaw = hostname === "" ? NOT_IDNA : flawOf(hostname);
+  const flaw = hostname === "" ? NOT_IDNA : validateName(hostname);
   return flaw === undefined ? { hostname } : { problem: flaw };
 }
 
 /** A DNS name in lower case without its trailing dot. */
-export function plainName(name: string): string {
+export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
@@ -28,7 +28,7 @@ const NOT_IDNA =
   "This is not an internationalised name that DNS can carry. Write letters, digits, hyphens and dots.";
 
 /** What stands beside a name, or instead of one. Looked for first, as the mapping would cut some of it off. */
-function notAName(text: string): string | undefined {
+function rejectNonName(text: string): string | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
   if (text === "") return "This is empty. Write a hostname such as orders.example.com.";
   if (url !== null) return `This is a URL. Write its hostname alone${suggested(url[2])}.`;
@@ -51,7 +51,7 @@ function notAName(text: string): string | undefined {
 const IS_ADDRESS = "This is an address. Write a hostname, since certificates and records are made for names.";
 
 /** What is wrong with a name that has been mapped to lower-case ASCII (RFC 1123, RFC 5891, the PSL). */
-function flawOf(name: string): string | undefined {
+function validateName(name: string): string | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
   // A last label that is a number makes the whole an IPv4 address to every browser, as 127.1 and 0x7f.1 are.

@@ -94,7 +94,7 @@ export type DomainRefusal = Extract<
 >["refused"];
 
 /** A custom domain in the course of its life. */
-export interface CustomDomain {
+export interface DomainStatus {
   readonly host: string;
   readonly state: DomainState;
   /** When this state was entered. */
@@ -107,7 +107,7 @@ export interface CustomDomain {
 
 /** What became of an event: the domain as it is now, or the reason with the state that refused it. */
 export type DomainTransition =
-  | { readonly moved: true; readonly domain: CustomDomain }
+  | { readonly moved: true; readonly domain: DomainStatus }
   | {
       readonly moved: false;
       readonly refused: DomainRefusal;
@@ -122,24 +122,24 @@ export const DOMAIN_STATES = Object.keys(DOMAIN_LIFECYCLE) as readonly DomainSta
 export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readonly DomainEvent[];
 
 /** A certificate that has not come this long after verification needs attention (specification, "Rules"). */
-export const CERTIFICATE_PATIENCE = 30 * 60_000;
+export const CERTIFICATE_TIMEOUT_MS = 30 * 60_000;
 
 /** A domain that has just been added. */
-export function addedDomain(host: string, at: Instant): CustomDomain {
+export function addedDomain(host: string, at: Instant): DomainStatus {
   return { host, state: "pending_dns", since: at };
 }
 
 /** The domain at an instant: one that has waited too long for its certificate needs attention by itself. */
-export function domainAt(domain: CustomDomain, at: Instant): CustomDomain {
+export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
   const { host, state, verifiedAt } = domain;
   if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return domain;
-  const due = verifiedAt + CERTIFICATE_PATIENCE;
+  const due = verifiedAt + CERTIFICATE_TIMEOUT_MS;
   if (at < due) return domain;
   return { host, state: "needs_attention", since: due, verifiedAt, attention: "certificate_overdue" };
 }
 
 /** Tells what an event does to a domain at an instant. Pure: nothing is stored. */
-export function moveDomain(earlier: CustomDomain, event: DomainEvent, at: Instant): DomainTransition {
+export function transitionDomain(earlier: DomainStatus, event: DomainEvent, at: Instant): DomainTransition {
   const domain = domainAt(earlier, at);
   const { state } = domain;
   const rule: { to: DomainState; why?: AttentionReason } | { refused: DomainRefusal } =
@@ -150,11 +150,11 @@ export function moveDomain(earlier: CustomDomain, event: DomainEvent, at: Instan
 }
 
 function entered(
-  { host, verifiedAt }: CustomDomain,
+  { host, verifiedAt }: DomainStatus,
   state: DomainState,
   attention: AttentionReason | undefined,
   at: Instant,
-): CustomDomain {
+): DomainStatus {
   const verified = state === "verified" ? at : verifiedAt;
   return {
     host,

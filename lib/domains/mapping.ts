@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { conflictsOf, namedHosts } from "./conflicts.ts";
-import { parseHostname, plainName } from "./hostname.ts";
+import { normalizeName, parseHostname } from "./hostname.ts";
 
 /** The hosts of a project (decision 18), every name in its one form: lower case, punycode, no trailing dot. */
 export interface DomainConfig {
@@ -121,7 +121,7 @@ function contextIssues(mapping: unknown, { plan, platformHost }: DomainContext):
     issues.push({ path: "domains", message });
   }
   for (const { path, host } of namedHosts(mapping)) {
-    if (platformHost === undefined || host !== plainName(platformHost)) continue;
+    if (platformHost === undefined || host !== normalizeName(platformHost)) continue;
     const message = `${host} is the platform's own host, which serves anyway. Write a host of your own.`;
     issues.push({ path: pathText(["domains", ...path]), message });
   }

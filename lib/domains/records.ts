@@ -1,5 +1,5 @@
 import { type ConfiguredHost, type DomainConfig, hostsOf } from "./mapping.ts";
-import { placeOf } from "./zone.ts";
+import { locateInZone } from "./zone.ts";
 
 /** How long a resolver may keep the record, in seconds (specification, "Custom domains"). */
 export const RECORD_TTL = 3600;
@@ -27,7 +27,7 @@ export function recordOf(
   target: string,
   knownZones?: readonly string[],
 ): DnsRecord {
-  const { zone, label, apex } = placeOf(host, knownZones);
+  const { zone, label, apex } = locateInZone(host, knownZones);
   return {
     host,
     role,

@@ -1,7 +1,7 @@
 import { getDomain } from "tldts";
 
 /** Where a host stands in DNS: its zone, and the label or labels that name it there (`@` for the zone itself). */
-export interface ZonePlace {
+export interface ZoneMatch {
   readonly zone: string;
   readonly label: string;
   /** True where the host is the zone itself, so that it can have no CNAME record (RFC 1034, 3.6.2). */
@@ -13,7 +13,7 @@ export interface ZonePlace {
  * matches, the zone is the registrable domain by the public suffix list, its private section included: names
  * such as `shop.uk.com` are sold and delegated one by one.
  */
-export function placeOf(hostname: string, knownZones: readonly string[] = []): ZonePlace {
+export function locateInZone(hostname: string, knownZones: readonly string[] = []): ZoneMatch {
   const zone =
     knownZones
       .filter((known) => isWithin(hostname, known))

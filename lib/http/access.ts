@@ -5,30 +5,38 @@ import { parseKey } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { secondsUntil } from "../plans/windows.ts";
-import type { HeaderFields, Standing } from "./reply.ts";
+import type { HeaderFields, RateLimitStatus } from "./reply.ts";
 
 /** Whether a request may go on, with what its headers have to tell either way. */
-export interface Passage {
-  readonly standing: Standing;
+export interface AdmissionResult {
+  readonly standing: RateLimitStatus;
   readonly refused?: { readonly error: ErrorCode; readonly headers?: HeaderFields };
 }
 
 /** Decides who comes in: authentication and limits, before anything else is done. */
-export interface Gate {
+export interface AccessControl {
   /** Rejects with `StoreUnavailableError` where the store cannot be asked: nobody is let through unchecked. */
-  admit(authorization: string | null, address: string): Promise<Passage>;
+  admit(authorization: string | null, address: string): Promise<AdmissionResult>;
   /** What is left to a caller of whom nothing but the address is known. */
-  anonymous(address: string): Standing;
+  anonymous(address: string): RateLimitStatus;
 }
 
 export const CHALLENGE = { "www-authenticate": 'Bearer realm="store-orders"' };
 
 /** Binds the gate to the accounts of a store. */
-export function createGate(accounts: AccountStore, clock: Clock, banPolicy: BanPolicy): Gate {
-  const strangers = createAnonymousCallers();
+export function createAccessControl(
+  accounts: AccountStore,
+  clock: Clock,
+  banPolicy: BanPolicy,
+): AccessControl {
+  const anonymous = createAnonymousCallers();
 
-  function turnAway(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Passage {
-    const { admitted, quota } = strangers.count(address, at);
+  function reject(
+    error: "missing_api_key" | "invalid_api_key",
+    address: string,
+    at: Instant,
+  ): AdmissionResult {
+    const { admitted, quota } = anonymous.count(address, at);
     if (admitted) return { standing: { quota }, refused: { error, headers: CHALLENGE } };
     const headers = { "retry-after": `${secondsUntil(quota.resetsAt, at)}` };
     return { standing: { quota }, refused: { error: "rate_limit_exceeded", headers } };
@@ -38,14 +46,14 @@ export function createGate(accounts: AccountStore, clock: Clock, banPolicy: BanP
     async admit(authorization, address) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
-      if (presented === undefined) return turnAway("missing_api_key", address, at);
+      if (presented === undefined) return reject("missing_api_key", address, at);
       const key = parseKey(presented.trim());
-      if (key === undefined) return turnAway("invalid_api_key", address, at);
+      if (key === undefined) return reject("invalid_api_key", address, at);
 
       const admission = await accounts.admit(key, at, banPolicy);
       switch (admission.outcome) {
         case "unknown":
-          return turnAway("invalid_api_key", address, at);
+          return reject("invalid_api_key", address, at);
         case "refused": {
           const { caller, quota, code, retryAfter } = admission;
           return {
@@ -57,6 +65,6 @@ export function createGate(accounts: AccountStore, clock: Clock, banPolicy: BanP
           return { standing: { quota: admission.quota, caller: admission.caller } };
       }
     },
-    anonymous: (address) => ({ quota: strangers.peek(address, clock()) }),
+    anonymous: (address) => ({ quota: anonymous.peek(address, clock()) }),
   };
 }

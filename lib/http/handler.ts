@@ -8,19 +8,19 @@
  */
 import { randomUUID } from "node:crypto";
 import type { AccountStore } from "../accounts/account-store.ts";
-import { BAN_POLICY, type BanPolicy } from "../accounts/admission.ts";
+import { type BanPolicy, DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import { createGate } from "./access.ts";
+import { createAccessControl } from "./access.ts";
 import { isSunset } from "./deprecation.ts";
-import { createHostGate, hostOf } from "./host-router.ts";
+import { createHostRouter, hostOf } from "./host-router.ts";
 import { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
-import { createImplementations, type PetSource } from "./operation-handlers.ts";
+import { createOperationHandlers, type PetSource } from "./operation-handlers.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
-import type { Ending } from "./order-stream.ts";
-import type { Answer, PageSource, Standing } from "./reply.ts";
+import type { StreamEnd } from "./order-stream.ts";
+import type { PageSource, RateLimitStatus, Reply } from "./reply.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
 import { failure, type Outcome, type ResponseClass, toResponse } from "./response.ts";
 import { createRouter, pathOf, type Route, targetOf } from "./router.ts";
@@ -65,12 +65,12 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
 
 /** Makes the service over a store. */
 export function createHandler(options: HandlerOptions): Handler {
-  const { store, clock = systemClock, banPolicy = BAN_POLICY, operations = OPERATIONS } = options;
+  const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY, operations = OPERATIONS } = options;
   const { pets = async () => undefined, servers = SERVERS, onRequest = () => {} } = options;
-  const gate = createGate(store.accounts, clock, banPolicy);
-  const implementations = createImplementations(store.orders, clock, pets);
+  const gate = createAccessControl(store.accounts, clock, banPolicy);
+  const implementations = createOperationHandlers(store.orders, clock, pets);
   const routeTo = createRouter(operations);
-  const hosts = createHostGate(options.hosts);
+  const hosts = createHostRouter(options.hosts);
   const document = JSON.stringify(openApiDocument({ operations, servers: [THIS_SERVER, ...servers] }));
 
   async function decide(request: Request, context: RequestContext): Promise<Outcome> {
@@ -88,7 +88,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
     const route = routeTo(method, path);
     const meant = "operation" in route ? { operation: route.operation } : {};
-    let standing: Standing | undefined;
+    let standing: RateLimitStatus | undefined;
     try {
       const passage = await gate.admit(request.headers.get("authorization"), address);
       standing = passage.standing;
@@ -98,7 +98,7 @@ export function createHandler(options: HandlerOptions): Handler {
     }
   }
 
-  async function perform(route: Route, request: Request): Promise<Answer> {
+  async function perform(route: Route, request: Request): Promise<Reply> {
     if ("error" in route) return route;
     const { deprecation, id } = route.operation;
     if (deprecation !== undefined && isSunset(deprecation, clock())) return { error: "operation_sunset" };
@@ -109,7 +109,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const began = performance.now();
     const { requestId = randomUUID() } = context;
     const outcome = await decide(request, context);
-    const tell = (ending: Ending) => {
+    const tell = (ending: StreamEnd) => {
       try {
         onRequest(toEvent(outcome, ending, { requestId, method: request.method, began }));
       } catch {
@@ -117,7 +117,7 @@ export function createHandler(options: HandlerOptions): Handler {
       }
     };
     const ended = "ended" in outcome.answer ? outcome.answer.ended : undefined;
-    if (ended === undefined) tell({ as: "complete" });
+    if (ended === undefined) tell({ status: "complete" });
     else void ended.then(tell);
     return toResponse(outcome, requestId, request.method === "HEAD", options.Response);
   };

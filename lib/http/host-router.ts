@@ -1,5 +1,5 @@
 import { type HostTable, hostTable, routeHost } from "../domains/routing.ts";
-import type { Answer } from "./reply.ts";
+import type { Reply } from "./reply.ts";
 
 /** Seconds for which a browser may keep a redirect: one that is removed lives on no longer than this. */
 const REDIRECT_MAX_AGE = 300;
@@ -8,9 +8,9 @@ const REDIRECT_MAX_AGE = 300;
  * Answers what is not for the host that was asked for: a redirect to the primary or a refusal (decision 22).
  * `undefined` where the host serves the API. Neither needs a key, and neither is counted.
  */
-export function createHostGate(
+export function createHostRouter(
   hosts: () => HostTable = () => EVERY_HOST,
-): (host: string | null, target: string) => Answer | undefined {
+): (host: string | null, target: string) => Reply | undefined {
   return (host, target) => {
     const route = routeHost(hosts(), host, target);
     switch (route.action) {

@@ -1,15 +1,15 @@
 import type { OrderPage } from "../orders/order-store.ts";
 
 /** How a streamed body ended: sent whole, left by its reader, or broken by the store. */
-export type Ending =
-  | { readonly as: "complete" | "cancelled" }
-  | { readonly as: "failed"; readonly error: unknown };
+export type StreamEnd =
+  | { readonly status: "complete" | "cancelled" }
+  | { readonly status: "failed"; readonly error: unknown };
 
 /** The list of all orders as a body: one text where a page holds them all, otherwise a stream. */
 export interface OrderList {
   readonly body: string | ReadableStream<Uint8Array>;
   /** Resolves when nothing more will be sent. */
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<StreamEnd>;
 }
 
 /**
@@ -20,11 +20,11 @@ export interface OrderList {
 export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderList> {
   const pages = list[Symbol.asyncIterator]();
   const first = await next(pages);
-  const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
   if (first.last) {
     await pages.return?.();
-    end({ as: "complete" });
-    return { body: `[${first.rows}]`, ended };
+    end({ status: "complete" });
+    return { body: `[${first.json}]`, ended };
   }
 
   let opening: OrderPage | undefined = first;
@@ -33,20 +33,20 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
       async pull(controller) {
         try {
           const head = opening === undefined ? COMMA : OPENING;
-          const { rows, last } = opening ?? (await next(pages));
+          const { json: rows, last } = opening ?? (await next(pages));
           opening = undefined;
           controller.enqueue(chunkOf(head, rows, last));
-          if (!last) return await turn();
+          if (!last) return await yieldToEventLoop();
           controller.close();
-          end({ as: "complete" });
+          end({ status: "complete" });
           await pages.return?.();
         } catch (error) {
-          end({ as: "failed", error });
+          end({ status: "failed", error });
           throw error;
         }
       },
       async cancel() {
-        end({ as: "cancelled" });
+        end({ status: "cancelled" });
         await pages.return?.();
       },
     },
@@ -73,10 +73,10 @@ function chunkOf(head: number, rows: string, last: boolean): Uint8Array {
 
 async function next(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
   const { done, value } = await pages.next();
-  return done === true ? { rows: "", last: true } : value;
+  return done === true ? { json: "", last: true } : value;
 }
 
 /** Lets the event loop turn. A fast reader on a fast store would otherwise starve every other request. */
-function turn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,13 +1,13 @@
-import type { CallerIdentity } from "../accounts/admission.ts";
+import type { Caller } from "../accounts/admission.ts";
 import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
 import type { Quota } from "../plans/windows.ts";
-import type { Ending } from "./order-stream.ts";
+import type { StreamEnd } from "./order-stream.ts";
 
 /** Header names and values, to be added to a response. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** What an operation answers, before the headers that every response shares are put on. */
-export type Answer =
+export type Reply =
   | { readonly error: ErrorCode; readonly headers?: HeaderFields }
   | {
       readonly status: 200 | 204 | 301;
@@ -15,19 +15,19 @@ export type Answer =
       readonly body?: string | ReadableStream<Uint8Array>;
       readonly headers?: HeaderFields;
       /** Resolves when a streamed body has ended. */
-      readonly ended?: Promise<Ending>;
+      readonly ended?: Promise<StreamEnd>;
     };
 
 /**
  * Serves documents beside the API: without a key, without counting, without rate-limit headers (decision 12).
  * `undefined` for a path that is none of its own.
  */
-export type PageSource = (path: string, request: Request) => Promise<Answer | undefined>;
+export type PageSource = (path: string, request: Request) => Promise<Reply | undefined>;
 
 /** What is left to the caller, and who it is as far as that is known. */
-export interface Standing {
+export interface RateLimitStatus {
   readonly quota: Quota;
-  readonly caller?: CallerIdentity;
+  readonly caller?: Caller;
 }
 
 /** The three headers of every response (specification, "Limits", rule 1; decision 11). */

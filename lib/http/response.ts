@@ -1,13 +1,13 @@
 import { ERRORS, StoreUnavailableError } from "../errors.ts";
 import { deprecationFields } from "./deprecation.ts";
 import type { Operation } from "./operations.ts";
-import { type Answer, errorJson, quotaFields, type Standing } from "./reply.ts";
+import { errorJson, quotaFields, type RateLimitStatus, type Reply } from "./reply.ts";
 
 /** What was decided about a request. */
 export interface Outcome {
-  readonly answer: Answer;
+  readonly answer: Reply;
   /** Absent where this is no response of the API, which says nothing of limits then (decision 12). */
-  readonly standing?: Standing;
+  readonly standing?: RateLimitStatus;
   /** The operation that was meant, if any. */
   readonly operation?: Operation;
   readonly thrown?: unknown;
@@ -17,7 +17,7 @@ export interface Outcome {
 const STORE_RETRY_AFTER = "5";
 
 /** What a caller is told of something that was thrown: whether to try again, and no more. */
-export function failure(thrown: unknown): Answer {
+export function failure(thrown: unknown): Reply {
   if (!(thrown instanceof StoreUnavailableError)) return { error: "internal_error" };
   return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER } };
 }

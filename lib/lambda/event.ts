@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
  */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
-const LONGEST_URL = 8 * 1024;
+const MAX_URL_CHARS = 8 * 1024;
 
 /** An event as the handler takes requests. Never throws: what cannot be one is marked as malformed. */
 export function fromEvent(event: ProxyEvent): {
@@ -43,7 +43,7 @@ export function fromEvent(event: ProxyEvent): {
     ...(requestId === undefined ? {} : { requestId }),
   };
   const url = `https://${domainName ?? "localhost"}${event.path}${queryOf(event)}`;
-  if (url.length > LONGEST_URL)
+  if (url.length > MAX_URL_CHARS)
     return { request: NOTHING, context: { ...context, malformed: "uri_too_long" } };
   try {
     return { request: requestOf(event, url), context };

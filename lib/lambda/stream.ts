@@ -41,7 +41,7 @@ export async function sendBody(
   for await (const chunk of source) {
     if (!begun) onFirstByte();
     begun = true;
-    if (!stream.write(chunk) && !stream.destroyed) await taken(stream);
+    if (!stream.write(chunk) && !stream.destroyed) await waitForDrain(stream);
     // Leaving the loop cancels the source.
     if (stream.destroyed) return;
   }
@@ -49,7 +49,7 @@ export async function sendBody(
 }
 
 /** Waits until the reader has taken what was written, or has left. */
-function taken(stream: ResponseStream): Promise<void> {
+function waitForDrain(stream: ResponseStream): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.off("drain", done).off("close", done);

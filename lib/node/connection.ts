@@ -7,16 +7,16 @@ import { type Arrival, dropBody, hasBody } from "./request-body.ts";
  * One connection. Its requests are carried out one after another, each when it has arrived whole: what is found
  * malformed in the end was not carried out in the beginning, and a pipelined list sees the cancel before it.
  */
-export interface Conversation {
+export interface Connection {
   /** Resolves when all that came before is answered; false where the connection has ended meanwhile. */
-  turn(res: ServerResponse): Promise<boolean>;
+  waitForTurn(res: ServerResponse): Promise<boolean>;
   /** Resolves when the rest of a request is there, or will not come. */
-  arrival(req: IncomingMessage): Promise<Arrival>;
+  receiveBody(req: IncomingMessage): Promise<Arrival>;
   /**
    * The parser found a fault. Resolves, when all that came before is answered, to what is left to be answered with it:
    * false where that is a request whose arrival it ends, or where the connection takes no more answers.
    */
-  giveUp(fault: ErrorCode): Promise<boolean>;
+  onParserError(fault: ErrorCode): Promise<boolean>;
   /** True where nothing came after this one. */
   isLast(res: ServerResponse): boolean;
   /** True while a request is not answered. */
@@ -24,7 +24,7 @@ export interface Conversation {
 }
 
 /** Begins a conversation on a connection. While a request waits for its turn, nothing more is read. */
-export function createConversation(socket: Socket): Conversation {
+export function trackConnection(socket: Socket): Connection {
   let last: ServerResponse | undefined;
   let waiting = 0;
   let broken: ErrorCode | undefined;
@@ -37,7 +37,7 @@ export function createConversation(socket: Socket): Conversation {
     isBusy,
     isLast: (res) => res === last,
 
-    async turn(res) {
+    async waitForTurn(res) {
       const before = last;
       last = res;
       if (before !== undefined && !before.destroyed) {
@@ -48,7 +48,7 @@ export function createConversation(socket: Socket): Conversation {
       return !socket.destroyed;
     },
 
-    arrival: async (req) => {
+    receiveBody: async (req) => {
       if (!hasBody(req)) return "whole";
       if (broken !== undefined && !req.complete) return { fault: broken };
       return new Promise((resolve) => {
@@ -57,7 +57,7 @@ export function createConversation(socket: Socket): Conversation {
       });
     },
 
-    async giveUp(fault) {
+    async onParserError(fault) {
       if (broken !== undefined) return false;
       broken = fault;
       if (isBusy() && last?.req.complete === false) {

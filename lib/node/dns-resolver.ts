@@ -5,14 +5,14 @@
  *     await resolver("orders.example.com", "CNAME");
  */
 import { promises as dns } from "node:dns";
-import { plainName } from "../domains/hostname.ts";
+import { normalizeName } from "../domains/hostname.ts";
 import type {
   CaaRecord,
   DnsAnswer,
+  DnsFailure,
   DnsResolver,
   RecordData,
   RecordType,
-  Silence,
 } from "../domains/verification/resolver.ts";
 import { InvalidInputError } from "../errors.ts";
 
@@ -50,8 +50,8 @@ export function createDnsResolver({
   const ask: Asks = {
     A: (name) => resolver.resolve4(name),
     AAAA: (name) => resolver.resolve6(name),
-    CNAME: async (name) => (await resolver.resolveCname(name)).map(plainName),
-    NS: async (name) => (await resolver.resolveNs(name)).map(plainName),
+    CNAME: async (name) => (await resolver.resolveCname(name)).map(normalizeName),
+    NS: async (name) => (await resolver.resolveNs(name)).map(normalizeName),
     CAA: async (name) => (await resolver.resolveCaa(name)).map(toCaa),
   };
   return async (name, type) => {
@@ -84,7 +84,7 @@ function failureOf(code: string | undefined): Exclude<DnsAnswer, { outcome: "fou
   return { outcome: "silent", why: SILENCES[code ?? ""] ?? "malformed" };
 }
 
-const SILENCES: Readonly<Record<string, Silence>> = {
+const SILENCES: Readonly<Record<string, DnsFailure>> = {
   [dns.SERVFAIL]: "servfail",
   [dns.TIMEOUT]: "timeout",
   [dns.CANCELLED]: "timeout",

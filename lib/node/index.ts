@@ -5,7 +5,7 @@
  */
 export type { DnsResolver } from "../domains/verification/resolver.ts";
 export { accessLine } from "../http/access-log.ts";
-export { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
+export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
 export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../errors.ts";
-import { LARGEST_BODY } from "./connection-limits.ts";
+import { MAX_BODY_BYTES } from "./connection-limits.ts";
 
 /** How the arrival of a request ended: whole, with what was wrong, or with its client gone. */
 export type Arrival = "whole" | "left" | { readonly fault: ErrorCode };
@@ -16,7 +16,7 @@ export function dropBody(req: IncomingMessage): Promise<Arrival> {
     let size = 0;
     req.on("data", (part: Buffer) => {
       size += part.length;
-      if (size > LARGEST_BODY) resolve({ fault: "request_too_large" });
+      if (size > MAX_BODY_BYTES) resolve({ fault: "request_too_large" });
     });
     req.once("end", () => resolve("whole"));
     req.once("close", () => resolve("left"));

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
  * Answers on a connection that is of no further use, and ends it. What still comes in is read for `linger`
  * milliseconds: closing on unread bytes would reset the connection and could take the answer from the client.
  */
-export async function sendAndHangUp(response: Response, socket: Duplex, linger: number): Promise<void> {
+export async function sendAndClose(response: Response, socket: Duplex, linger: number): Promise<void> {
   const body = Buffer.from(await response.text());
   if (!socket.writable) {
     socket.destroy();

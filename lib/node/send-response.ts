@@ -15,7 +15,7 @@ export async function sendResponse(response: Response, to: ServerResponse, patie
     to.end();
     await body.cancel();
   } else await pump(body, to, patience);
-  if (to.socket !== null && to.socket.writableLength > 0) await taken(to, "finish", patience);
+  if (to.socket !== null && to.socket.writableLength > 0) await waitForDrain(to, "finish", patience);
 }
 
 interface Parts {
@@ -38,7 +38,7 @@ async function pump(body: ReadableStream<Uint8Array>, to: ServerResponse, patien
   if (to.destroyed) leave();
   try {
     for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
-      if (!to.write(value)) await taken(to, "drain", patience);
+      if (!to.write(value)) await waitForDrain(to, "drain", patience);
     }
     to.end();
   } catch {
@@ -49,7 +49,7 @@ async function pump(body: ReadableStream<Uint8Array>, to: ServerResponse, patien
 }
 
 /** Waits until the client has taken what was written, or has left; one that does neither in time is cut off. */
-function taken(to: ServerResponse, sign: "drain" | "finish", patience: number): Promise<void> {
+function waitForDrain(to: ServerResponse, sign: "drain" | "finish", patience: number): Promise<void> {
   return new Promise((resolve) => {
     if (to.destroyed) return resolve();
     const cut = setTimeout(() => to.destroy(), patience);

@@ -13,13 +13,13 @@ import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { ResponseClass } from "../http/response.ts";
-import { type Conversation, createConversation } from "./connection.ts";
-import { type ConnectionLimits, LARGEST_HEAD, limitsWith } from "./connection-limits.ts";
+import { type Connection, trackConnection } from "./connection.ts";
+import { type ConnectionLimits, limitsWith, MAX_HEADER_BYTES } from "./connection-limits.ts";
 import { hasBody } from "./request-body.ts";
-import { sendAndHangUp } from "./send-and-close.ts";
+import { sendAndClose } from "./send-and-close.ts";
 import { sendResponse } from "./send-response.ts";
 import { shutDown } from "./shut-down.ts";
-import { faultOf } from "./validate-request.ts";
+import { validateRequest } from "./validate-request.ts";
 
 /** Give it to `createHandler` for answers that go to the socket without the detour over a full `Response`. */
 export const NodeResponse: ResponseClass = FastResponse;
@@ -33,7 +33,7 @@ export interface NodeServerOptions {
   readonly port?: number;
   /** Takes the caller's address from the last entry of `X-Forwarded-For`. @default false */
   readonly trustProxy?: boolean;
-  /** What one client may take of the server. @default CONNECTION_LIMITS */
+  /** What one client may take of the server. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
 }
 
@@ -49,15 +49,15 @@ export interface NodeServer {
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   const limits = limitsWith(options.limits);
-  const connections = new Map<Socket, Conversation>();
+  const connections = new Map<Socket, Connection>();
   let closing = false;
 
   const server = createServer({
-    maxHeaderSize: LARGEST_HEAD,
-    headersTimeout: limits.head,
-    requestTimeout: limits.request,
-    connectionsCheckingInterval: Math.min(1_000, Math.ceil(limits.head / 4)),
-    keepAliveTimeout: limits.rest,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1_000, Math.ceil(limits.headersTimeoutMs / 4)),
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
     insecureHTTPParser: false,
     // Node would refuse it without a body; what it lets pass is looked at here.
     requireHostHeader: false,
@@ -65,39 +65,43 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.maxHeadersCount = 0;
   // A client that says no more still reads (RFC 9112, section 9.6); Node would cut off its answer. Not in Node's types.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.maxConnections = limits.connections;
+  server.maxConnections = limits.maxConnections;
   server.on("connection", (socket) => {
-    connections.set(socket, createConversation(socket));
+    connections.set(socket, trackConnection(socket));
     socket.once("close", () => connections.delete(socket));
     // Node takes its own listener away from a connection that it gives up, on which a reset would end the process.
     socket.on("error", () => {});
   });
 
   /** Answers one request in its turn, once it is there. What fails here is a defect, and costs the connection. */
-  function take(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown"): void {
+  function onRequest(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown"): void {
     answer(req, res, expectation).catch(() => req.socket.destroy());
   }
 
   async function answer(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown") {
     const conversation = connections.get(req.socket);
-    if (conversation === undefined || !(await conversation.turn(res))) return;
+    if (conversation === undefined || !(await conversation.waitForTurn(res))) return;
     const request = new NodeRequest({ req, res });
     const context = contextOf(req);
-    const refuse = async (malformed: ErrorCode) => {
+    const reject = async (malformed: ErrorCode) => {
       req.resume();
-      await sendAndHangUp(await handler(request, { ...context, malformed }), req.socket, limits.linger);
+      await sendAndClose(
+        await handler(request, { ...context, malformed }),
+        req.socket,
+        limits.lingerTimeoutMs,
+      );
     };
 
-    const fault = expectation === "unknown" ? "expectation_failed" : faultOf(req, request);
-    if (fault !== undefined) return refuse(fault);
+    const fault = expectation === "unknown" ? "expectation_failed" : validateRequest(req, request);
+    if (fault !== undefined) return reject(fault);
     if (expectation === "continue" && hasBody(req)) res.writeContinue();
-    const arrival = await conversation.arrival(req);
+    const arrival = await conversation.receiveBody(req);
     if (arrival === "left") return;
-    if (arrival !== "whole") return refuse(arrival.fault);
+    if (arrival !== "whole") return reject(arrival.fault);
 
     const response = await handler(request, context);
     if (closing && conversation.isLast(res)) res.shouldKeepAlive = false;
-    await sendResponse(response, res, limits.taking);
+    await sendResponse(response, res, limits.writeTimeoutMs);
   }
 
   function contextOf(req: IncomingMessage) {
@@ -106,19 +110,23 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   }
 
   /** Answers a connection of which no request can be made: the same body and headers as any other error. */
-  async function refuseConnection(socket: Duplex, malformed: ErrorCode): Promise<void> {
+  async function rejectConnection(socket: Duplex, malformed: ErrorCode): Promise<void> {
     const conversation = connections.get(socket as Socket);
-    if (conversation === undefined || !(await conversation.giveUp(malformed))) return;
+    if (conversation === undefined || !(await conversation.onParserError(malformed))) return;
     const context = { ...addressOf((socket as Socket).remoteAddress), malformed };
-    await sendAndHangUp(await handler(new Request("http://localhost/"), context), socket, limits.linger);
+    await sendAndClose(
+      await handler(new Request("http://localhost/"), context),
+      socket,
+      limits.lingerTimeoutMs,
+    );
   }
 
-  server.on("request", take);
-  server.on("checkContinue", (req, res) => take(req, res, "continue"));
-  server.on("checkExpectation", (req, res) => take(req, res, "unknown"));
-  server.on("connect", (_req, socket) => void refuseConnection(socket, "bad_request"));
+  server.on("request", onRequest);
+  server.on("checkContinue", (req, res) => onRequest(req, res, "continue"));
+  server.on("checkExpectation", (req, res) => onRequest(req, res, "unknown"));
+  server.on("connect", (_req, socket) => void rejectConnection(socket, "bad_request"));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    void refuseConnection(socket, CLIENT_ERRORS[error.code ?? ""] ?? "bad_request");
+    void rejectConnection(socket, CLIENT_ERRORS[error.code ?? ""] ?? "bad_request");
   });
 
   await new Promise<void>((resolve, reject) => {

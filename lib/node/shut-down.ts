@@ -14,15 +14,15 @@ export interface ShutDown {
  * A connection on which nothing is said for so long is let go, in milliseconds. One that is in use is told with its
  * next answer instead: closed between two requests, it could lose the one that is on its way.
  */
-const QUIET = 250;
+const IDLE_MS = 250;
 
 /** Takes no more connections, lets those end that are in use, and cuts off what is left after `grace`. */
 export function shutDown({ server, connections, grace }: ShutDown): Promise<void> {
   return new Promise((resolve) => {
-    const heard = new Map<Socket, number>();
-    const sweep = setInterval(letGo, QUIET);
+    const lastBytesRead = new Map<Socket, number>();
+    const sweep = setInterval(closeIdle, IDLE_MS);
     const cut = setTimeout(() => connections.forEach((_, socket) => void socket.destroy()), grace);
-    letGo();
+    closeIdle();
 
     // An HTTP server's own `close` ends every connection at once that is between two requests.
     NetServer.prototype.close.call(server, () => {
@@ -31,11 +31,11 @@ export function shutDown({ server, connections, grace }: ShutDown): Promise<void
       server.close(() => resolve());
     });
 
-    function letGo(): void {
+    function closeIdle(): void {
       for (const [socket, { isBusy }] of connections) {
-        if (isBusy()) heard.delete(socket);
-        else if (heard.get(socket) === socket.bytesRead) socket.destroy();
-        else heard.set(socket, socket.bytesRead);
+        if (isBusy()) lastBytesRead.delete(socket);
+        else if (lastBytesRead.get(socket) === socket.bytesRead) socket.destroy();
+        else lastBytesRead.set(socket, socket.bytesRead);
       }
     }
   });

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../errors.ts";
-import { LARGEST_BODY, LONGEST_URL } from "./connection-limits.ts";
+import { MAX_BODY_BYTES, MAX_URL_CHARS } from "./connection-limits.ts";
 
 /**
  * What is wrong with a request that Node's parser lets pass: whatever one server could read otherwise than another one
  * in front of it (RFC 9112, sections 2.3, 3.2 and 6.1). `undefined` where there is nothing.
  */
-export function faultOf(req: IncomingMessage, request: Request): ErrorCode | undefined {
+export function validateRequest(req: IncomingMessage, request: Request): ErrorCode | undefined {
   const { url = "", method, httpVersion, headers } = req;
-  if (url.length > LONGEST_URL) return "uri_too_long";
+  if (url.length > MAX_URL_CHARS) return "uri_too_long";
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
 
   const hosts = countOf("host", req.rawHeaders);
@@ -19,7 +19,7 @@ export function faultOf(req: IncomingMessage, request: Request): ErrorCode | und
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && (httpVersion === "1.0" || coding.toLowerCase() !== "chunked"))
     return "bad_request";
-  if (Number(headers["content-length"] ?? 0) > LARGEST_BODY) return "request_too_large";
+  if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return "request_too_large";
   return hasUrl(request) ? undefined : "bad_request";
 }
 

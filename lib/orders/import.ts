@@ -1,5 +1,5 @@
 import { explainIssues } from "../errors.ts";
-import { type Line, LONGEST_LINE } from "./lines.ts";
+import { type Line, MAX_LINE_BYTES } from "./lines.ts";
 import { parseLine, type StoredOrder } from "./order.ts";
 import type { OrderStore } from "./order-store.ts";
 
@@ -30,9 +30,9 @@ export interface ImportStep extends ImportCounts {
 }
 
 /** Lines that are placed together, in one transaction where the store has them. */
-const BATCH = 1_000;
+const MAX_BATCH_LINES = 1_000;
 /** Fewer are placed together where they are long, so that a batch stays small in memory. */
-const BATCH_LENGTH = 2 * LONGEST_LINE;
+const MAX_BATCH_CHARS = 2 * MAX_LINE_BYTES;
 
 /**
  * Places the orders of newline-delimited JSON, in bounded memory. A line that is no order, or one whose order
@@ -79,7 +79,7 @@ export async function* importOrders(
       if (entry === undefined) continue;
       batch.push(entry);
       length += entry.content.length;
-      if (batch.length >= BATCH || length >= BATCH_LENGTH) yield await flush();
+      if (batch.length >= MAX_BATCH_LINES || length >= MAX_BATCH_CHARS) yield await flush();
     }
   }
   yield await flush();
@@ -112,14 +112,14 @@ function conflict({ number, content, order }: Accepted): RejectedLine {
 
 const FAULTS = {
   not_utf8: "This is not UTF-8.",
-  too_long: `The line is longer than ${LONGEST_LINE} bytes.`,
+  too_long: `The line is longer than ${MAX_LINE_BYTES} bytes.`,
 } as const;
 
 const BLANK = /^\s*$/;
-const LONGEST_REASON = 500;
+const MAX_REASON_CHARS = 500;
 
 /** A reason repeats names from the line: those must not steer a terminal, nor fill it. */
 function printable(reason: string): string {
   const text = reason.replace(/\p{Cc}/gu, (control) => JSON.stringify(control).slice(1, -1));
-  return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
+  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…` : text;
 }

@@ -40,7 +40,7 @@ export type OrderStatus = keyof typeof LIFECYCLE;
 export type OrderEvent = keyof (typeof LIFECYCLE)[OrderStatus];
 
 /** Why an order did not move. */
-export type TransitionRefusal = Extract<
+export type TransitionErrorCode = Extract<
   { [S in OrderStatus]: (typeof LIFECYCLE)[S][OrderEvent] }[OrderStatus],
   Refused
 >["refused"];
@@ -50,7 +50,7 @@ export type Transition =
   | { readonly moved: true; readonly order: StoredOrder }
   | {
       readonly moved: false;
-      readonly refused: TransitionRefusal;
+      readonly refused: TransitionErrorCode;
       readonly status: OrderStatus;
       readonly event: OrderEvent;
     };
@@ -61,7 +61,7 @@ export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
 /** Tells what an event does to an order at an instant. Pure: nothing is stored. */
 export function transition(order: StoredOrder, event: OrderEvent, at: Instant): Transition {
   const { record, status } = order;
-  const rule: { to: OrderStatus; set?: Move["set"] } | { refused: TransitionRefusal } =
+  const rule: { to: OrderStatus; set?: Move["set"] } | { refused: TransitionErrorCode } =
     LIFECYCLE[status][event];
   if ("refused" in rule) return { moved: false, refused: rule.refused, status, event };
   return {
@@ -82,7 +82,7 @@ function changed(record: OrderRecord, field: Move["set"], at: Instant): OrderRec
 }
 
 /** Says in a sentence why an order did not move, from the table's own words. */
-export function explainRefusal({ status, event }: Extract<Transition, { moved: false }>): string {
+export function explainTransitionError({ status, event }: Extract<Transition, { moved: false }>): string {
   const moves = ORDER_STATUSES.filter((state) => "to" in LIFECYCLE[state][event]);
   return `The order is ${status}; only ${moves.join(" or ")} orders accept '${event}'.`;
 }

@@ -12,7 +12,7 @@ export type Line =
     };
 
 /** A line of more bytes than this is not held in memory and so never becomes text: 1 MiB. */
-export const LONGEST_LINE = 1024 * 1024;
+export const MAX_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 10;
 const NOTHING = new Uint8Array();
@@ -31,7 +31,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
 
   function lineOf(bytes: Uint8Array, last: boolean): Line {
     const first = !spilling;
-    if (spilling || bytes.length > LONGEST_LINE) return { number, fault: "too_long", bytes, first, last };
+    if (spilling || bytes.length > MAX_LINE_BYTES) return { number, fault: "too_long", bytes, first, last };
     try {
       return { number, text: decoder.decode(bytes) };
     } catch {
@@ -50,7 +50,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
       from = end + 1;
     }
     begun = joined(begun, chunk.subarray(from));
-    if (begun.length > LONGEST_LINE || (spilling && begun.length > 0)) {
+    if (begun.length > MAX_LINE_BYTES || (spilling && begun.length > 0)) {
       lines.push(lineOf(begun, false));
       begun = NOTHING;
       spilling = true;

@@ -8,7 +8,7 @@ export type PlaceOutcome = "placed" | "unchanged" | "conflict";
 /** A part of the list of all orders. */
 export interface OrderPage {
   /** Records in wire form, ascending by identifier, separated by commas; a last page may be empty. */
-  readonly rows: string;
+  readonly json: string;
   /** True where nothing follows. */
   readonly last: boolean;
 }

@@ -24,17 +24,17 @@ export function isPlan(name: string): name is Plan {
 }
 
 /** A plan with what was agreed about it: `custom` is there exactly when the plan's limits are. */
-export interface PlanTerms {
+export interface PlanAssignment {
   readonly plan: Plan;
-  readonly custom?: PlanLimits;
+  readonly customLimits?: PlanLimits;
 }
 
 /** The limits that hold under these terms; `undefined` where none are known, which admits nobody. */
-export function limitsOf({ plan, custom }: PlanTerms): PlanLimits | undefined {
+export function limitsOf({ plan, customLimits: custom }: PlanAssignment): PlanLimits | undefined {
   if (!isPlan(plan)) return undefined;
   const limits = PLAN_LIMITS[plan];
   return limits === "custom" ? custom : limits;
 }
 
 /** One item takes about 1,000 writes a second in the store of many machines (design, promise 2). */
-export const MOST_PER_MINUTE = 60_000;
+export const MAX_REQUESTS_PER_MINUTE = 60_000;

@@ -2,8 +2,8 @@ import type { Instant } from "../clock.ts";
 import type { PlanLimits } from "./plan-limits.ts";
 
 /** Lengths of the two windows in milliseconds. Both are fixed and aligned to UTC (decision 10). */
-export const MINUTE = 60_000;
-export const DAY = 86_400_000;
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
 
 /** How often an account was admitted in the window that began at `start`. */
 export interface WindowUsage {
@@ -40,18 +40,18 @@ export interface Quota {
  */
 export function usageAt(usage: Usage, at: Instant): Usage {
   return {
-    minute: rolled(usage.minute, at, MINUTE),
-    day: rolled(usage.day, at, DAY),
+    minute: currentWindow(usage.minute, at, MINUTE_MS),
+    day: currentWindow(usage.day, at, DAY_MS),
   };
 }
 
-function rolled(seen: WindowUsage, at: Instant, length: number): WindowUsage {
+function currentWindow(seen: WindowUsage, at: Instant, length: number): WindowUsage {
   const start = at - (at % length);
   return start > seen.start ? { start, count: 0 } : seen;
 }
 
 /** One more request in both windows. */
-export function countOne({ minute, day }: Usage): Usage {
+export function increment({ minute, day }: Usage): Usage {
   return {
     minute: { start: minute.start, count: minute.count + 1 },
     day: { start: day.start, count: day.count + 1 },
@@ -59,7 +59,7 @@ export function countOne({ minute, day }: Usage): Usage {
 }
 
 /** True where one more request fits both windows. */
-export function fits({ minute, day }: Usage, limits: PlanLimits): boolean {
+export function hasCapacity({ minute, day }: Usage, limits: PlanLimits): boolean {
   return minute.count < limits.perMinute && day.count < limits.perDay;
 }
 
@@ -67,9 +67,9 @@ export function fits({ minute, day }: Usage, limits: PlanLimits): boolean {
  * The window that binds: the one with the fewest requests left; of two alike, the one that resets later, since
  * the client must wait for it (decision 11).
  */
-export function bindingQuota({ minute, day }: Usage, limits: PlanLimits): Quota {
-  const ofMinute = quota(minute, limits.perMinute, MINUTE);
-  const ofDay = quota(day, limits.perDay, DAY);
+export function tightestQuota({ minute, day }: Usage, limits: PlanLimits): Quota {
+  const ofMinute = quota(minute, limits.perMinute, MINUTE_MS);
+  const ofDay = quota(day, limits.perDay, DAY_MS);
   if (ofMinute.remaining !== ofDay.remaining) return ofMinute.remaining < ofDay.remaining ? ofMinute : ofDay;
   return ofMinute.resetsAt > ofDay.resetsAt ? ofMinute : ofDay;
 }

@@ -9,7 +9,7 @@
  */
 import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
-import { admission } from "../accounts/admission.ts";
+import { decideAdmission } from "../accounts/admission.ts";
 import { transition } from "../orders/lifecycle.ts";
 import { type StoredOrder, toLine, toWire } from "../orders/order.ts";
 import type { OrderStore } from "../orders/order-store.ts";
@@ -55,10 +55,10 @@ function memoryOrders(): OrderStore {
 
     async *list() {
       for await (const page of scan()) {
-        yield { rows: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE };
+        yield { json: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE };
         if (page.length < PAGE) return;
       }
-      yield { rows: "", last: true };
+      yield { json: "", last: true };
     },
 
     scan,
@@ -71,7 +71,7 @@ function memoryAccounts(): AccountStore {
   return {
     async create(settings) {
       if (accounts.has(settings.id)) return false;
-      accounts.set(settings.id, { ...settings, usage: NO_USAGE, penalties: {} });
+      accounts.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
       return true;
     },
 
@@ -84,7 +84,7 @@ function memoryAccounts(): AccountStore {
       }
     },
 
-    async change(id, decide) {
+    async update(id, decide) {
       const account = accounts.get(id);
       if (account === undefined) return { refused: "account_not_found" };
       const decided = decide(account);
@@ -93,23 +93,28 @@ function memoryAccounts(): AccountStore {
       return decided;
     },
 
-    async pardon(accountId, keyId) {
+    async unban(accountId, keyId) {
       const account = accounts.get(accountId);
       if (account === undefined) return;
-      const { [keyId]: _forgotten, ...penalties } = account.penalties;
-      accounts.set(accountId, { ...account, penalties });
+      const { [keyId]: _forgotten, ...rejections } = account.rejections;
+      accounts.set(accountId, { ...account, rejections });
     },
 
     async admit({ accountId, hash }, at, policy, refusals) {
       const account = accounts.get(accountId);
       const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return admission(undefined, at);
+      if (account === undefined || key === undefined) return decideAdmission(undefined, at);
       const caller = { accountId, terms: account.terms, usage: account.usage, key };
-      const decided = admission({ ...caller, penalty: account.penalties[key.id] }, at, policy, refusals);
+      const decided = decideAdmission(
+        { ...caller, rejections: account.rejections[key.id] },
+        at,
+        policy,
+        refusals,
+      );
       if (decided.outcome === "admitted") accounts.set(accountId, { ...account, usage: decided.write });
       if (decided.outcome === "refused" && decided.write !== undefined) {
-        const penalties = { ...account.penalties, [key.id]: decided.write };
-        accounts.set(accountId, { ...account, penalties });
+        const rejections = { ...account.rejections, [key.id]: decided.write };
+        accounts.set(accountId, { ...account, rejections });
       }
       return decided;
     },

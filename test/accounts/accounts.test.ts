@@ -43,7 +43,7 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
 test("an enterprise account without limits is refused at creation, and so is one above what an item can take (decision 13)", async () => {
   const { accounts } = await open();
   const create = (custom?: { perMinute: number; perDay: number }) =>
-    accounts.create("big", { plan: "enterprise", ...(custom === undefined ? {} : { custom }) });
+    accounts.create("big", { plan: "enterprise", ...(custom === undefined ? {} : { customLimits: custom }) });
   await expect(create()).rejects.toThrow("An enterprise account needs its limits per minute and per day.");
   await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: At most 60000");
   await expect(create({ perMinute: 0, perDay: 1 })).rejects.toThrow(
@@ -61,7 +61,7 @@ test("a plan that is not in the table, or fixed limits that are overridden, are 
     "Choose one of free, pro",
   );
   const custom = { perMinute: 1, perDay: 1 };
-  await expect(accounts.setPlan("shop", { plan: "pro", custom })).rejects.toThrow(
+  await expect(accounts.setPlan("shop", { plan: "pro", customLimits: custom })).rejects.toThrow(
     "only enterprise takes its own",
   );
 });
@@ -111,7 +111,7 @@ test("a revoked key fails at its very next request, and cannot be rotated back t
   expect(await tell(key)).toBe("admitted");
   await accounts.revokeKey(key.keyId);
   expect(await tell(key)).toBe("revoked");
-  expect(await accounts.rotateKey(key.keyId, { overlap: HOUR })).toEqual({ refused: "key_not_living" });
+  expect(await accounts.rotateKey(key.keyId, { overlap: HOUR })).toEqual({ refused: "key_not_active" });
 });
 
 test("an account owns up to 20 living keys; dead ones make room, and the oldest dead ones are forgotten (decision 8)", async () => {
@@ -148,6 +148,6 @@ test("what does not exist is told by its name", async () => {
     const refused = { refused: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };
     expect(await accounts.revokeKey(id)).toEqual(refused);
     expect(await accounts.rotateKey(id, { overlap: 0 })).toEqual(refused);
-    expect(await accounts.pardonKey(id)).toEqual(refused);
+    expect(await accounts.unbanKey(id)).toEqual(refused);
   }
 });

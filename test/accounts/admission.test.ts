@@ -1,12 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Admission, admission, BAN_POLICY, type Caller } from "../../lib/accounts/admission.ts";
-import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
-import { DAY, MINUTE, NO_USAGE } from "../../lib/plans/windows.ts";
+import {
+  type Admission,
+  DEFAULT_BAN_POLICY,
+  decideAdmission,
+  type KeyState,
+} from "../../lib/accounts/admission.ts";
+import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
+import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-const terms: PlanTerms = { plan: "enterprise", custom: { perMinute: 4, perDay: 9 } };
-const newcomer: Caller = {
+const terms: PlanAssignment = { plan: "enterprise", customLimits: { perMinute: 4, perDay: 9 } };
+const newcomer: KeyState = {
   accountId: "shop",
   terms,
   usage: NO_USAGE,
@@ -14,18 +19,18 @@ const newcomer: Caller = {
 };
 
 /** What a store does with a decision, and nothing else. */
-function applied(caller: Caller, decided: Admission): Caller {
+function applied(caller: KeyState, decided: Admission): KeyState {
   if (decided.outcome === "admitted") return { ...caller, usage: decided.write };
   if (decided.outcome === "refused" && decided.write !== undefined)
-    return { ...caller, penalty: decided.write };
+    return { ...caller, rejections: decided.write };
   return caller;
 }
 
 /** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart, or back. */
 const instants = fc.array(
   fc.oneof(
-    { weight: 8, arbitrary: fc.integer({ min: 0, max: 3 * MINUTE }) },
-    { weight: 1, arbitrary: fc.integer({ min: -DAY, max: 2 * DAY }) },
+    { weight: 8, arbitrary: fc.integer({ min: 0, max: 3 * MINUTE_MS }) },
+    { weight: 1, arbitrary: fc.integer({ min: -DAY_MS, max: 2 * DAY_MS }) },
   ),
   { minLength: 1, maxLength: 120 },
 );
@@ -38,7 +43,7 @@ describe("for any interleaving of calls and instants", () => {
         const admittedIn = new Map<string, number>();
         for (const offset of offsets) {
           const before = caller;
-          const decided = admission(caller, AT + offset);
+          const decided = decideAdmission(caller, AT + offset);
           caller = applied(caller, decided);
           if (decided.outcome !== "admitted") {
             expect(caller.usage).toBe(before.usage);
@@ -60,23 +65,23 @@ describe("for any interleaving of calls and instants", () => {
         let caller = newcomer;
         for (const offset of offsets) {
           const at = AT + offset;
-          const decided = admission(caller, at);
+          const decided = decideAdmission(caller, at);
           caller = applied(caller, decided);
           if (decided.outcome === "refused") {
             expect(decided.quota.remaining).toBe(0);
             expect(decided.retryAfter).toBeGreaterThanOrEqual(1);
             expect(at + decided.retryAfter * 1000).toBeGreaterThanOrEqual(decided.quota.resetsAt);
-            expect(admission(caller, at + decided.retryAfter * 1000).outcome).toBe("admitted");
-            expect(admission(caller, at).outcome, "not a moment earlier").toBe("refused");
+            expect(decideAdmission(caller, at + decided.retryAfter * 1000).outcome).toBe("admitted");
+            expect(decideAdmission(caller, at).outcome, "not a moment earlier").toBe("refused");
           }
           if (decided.outcome === "admitted") {
-            let more: Caller = caller;
+            let more: KeyState = caller;
             for (let left = decided.quota.remaining; left > 0; left--) {
-              const next = admission(more, at);
+              const next = decideAdmission(more, at);
               expect(next.outcome).toBe("admitted");
               more = applied(more, next);
             }
-            expect(admission(more, at).outcome).toBe("refused");
+            expect(decideAdmission(more, at).outcome).toBe("refused");
           }
         }
       }),
@@ -85,18 +90,18 @@ describe("for any interleaving of calls and instants", () => {
 });
 
 test("more than 20 refused requests in one minute ban the key for 15 minutes, in the write that counts the last (decision 14)", () => {
-  expect(BAN_POLICY).toEqual({ refusals: 20, duration: 15 * MINUTE });
-  let caller: Caller = {
+  expect(DEFAULT_BAN_POLICY).toEqual({ refusals: 20, duration: 15 * MINUTE_MS });
+  let caller: KeyState = {
     ...newcomer,
-    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 4 } },
+    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },
   };
   for (let refusal = 1; refusal <= 20; refusal++) {
-    const decided = admission(caller, AT + refusal);
+    const decided = decideAdmission(caller, AT + refusal);
     expect(decided).toMatchObject({ code: "rate_limit_exceeded", write: { start: AT, refused: refusal } });
     caller = applied(caller, decided);
   }
-  const ban = admission(caller, AT + 500);
-  const until = AT + 500 + 15 * MINUTE;
+  const ban = decideAdmission(caller, AT + 500);
+  const until = AT + 500 + 15 * MINUTE_MS;
   expect(ban).toMatchObject({
     code: "api_key_banned",
     retryAfter: 900,
@@ -104,30 +109,36 @@ test("more than 20 refused requests in one minute ban the key for 15 minutes, in
     write: { refused: 21, bannedUntil: until },
   });
   caller = applied(caller, ban);
-  expect(admission(caller, until - 1)).toMatchObject({ code: "api_key_banned", retryAfter: 1 });
-  expect(admission(caller, until - 1)).not.toHaveProperty("write");
-  expect(admission(caller, until).outcome).toBe("admitted");
+  expect(decideAdmission(caller, until - 1)).toMatchObject({ code: "api_key_banned", retryAfter: 1 });
+  expect(decideAdmission(caller, until - 1)).not.toHaveProperty("write");
+  expect(decideAdmission(caller, until).outcome).toBe("admitted");
 });
 
 test("a ban that ends before the day's window does still tells the whole wait", () => {
-  const usage = { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 9 } };
-  const banned = { ...newcomer, usage, penalty: { start: AT, refused: 21, bannedUntil: AT + 15 * MINUTE } };
-  expect(admission(banned, AT)).toMatchObject({
+  const usage = { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 9 } };
+  const banned = {
+    ...newcomer,
+    usage,
+    penalty: { start: AT, refused: 21, bannedUntil: AT + 15 * MINUTE_MS },
+  };
+  expect(decideAdmission(banned, AT)).toMatchObject({
     code: "api_key_banned",
-    retryAfter: (DAY - (AT % DAY)) / 1000,
+    retryAfter: (DAY_MS - (AT % DAY_MS)) / 1000,
   });
 });
 
 test("a plan that changes in mid-window keeps the count and takes the new limit", () => {
   const used = {
     ...newcomer,
-    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY), count: 4 } },
+    usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },
   };
-  expect(admission(used, AT)).toMatchObject({ outcome: "refused" });
-  expect(admission({ ...used, terms: { plan: "pro" } }, AT)).toMatchObject({
+  expect(decideAdmission(used, AT)).toMatchObject({ outcome: "refused" });
+  expect(decideAdmission({ ...used, terms: { plan: "pro" } }, AT)).toMatchObject({
     quota: { limit: 300, remaining: 295 },
   });
-  expect(admission({ ...used, terms: { ...terms, custom: { perMinute: 2, perDay: 9 } } }, AT)).toMatchObject({
+  expect(
+    decideAdmission({ ...used, terms: { ...terms, customLimits: { perMinute: 2, perDay: 9 } } }, AT),
+  ).toMatchObject({
     quota: { limit: 2, remaining: 0 },
   });
 });
@@ -147,5 +158,5 @@ test.each([
     "plan_without_limits",
   ],
 ])("%s is never let through", (_name, caller, reason) => {
-  expect(admission(caller, AT)).toEqual({ outcome: "unknown", reason });
+  expect(decideAdmission(caller, AT)).toEqual({ outcome: "unknown", reason });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAnonymousCallers } from "../../lib/accounts/anonymous-callers.ts";
-import { MINUTE } from "../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 
@@ -9,12 +9,12 @@ test("an address gets the Free plan's limits, and another has its own (decision 
   for (let call = 1; call <= 60; call++) {
     expect(callers.count("192.0.2.1", AT)).toEqual({
       admitted: true,
-      quota: { limit: 60, remaining: 60 - call, resetsAt: AT + MINUTE },
+      quota: { limit: 60, remaining: 60 - call, resetsAt: AT + MINUTE_MS },
     });
   }
   expect(callers.count("192.0.2.1", AT)).toMatchObject({ admitted: false, quota: { remaining: 0 } });
   expect(callers.count("192.0.2.2", AT)).toMatchObject({ admitted: true });
-  expect(callers.count("192.0.2.1", AT + MINUTE)).toMatchObject({ admitted: true });
+  expect(callers.count("192.0.2.1", AT + MINUTE_MS)).toMatchObject({ admitted: true });
 });
 
 test("to peek does not count", () => {

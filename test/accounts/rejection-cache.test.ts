@@ -3,16 +3,16 @@ import { describe, expect, test } from "vitest";
 import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import type { Admission } from "../../lib/accounts/admission.ts";
-import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
-import { DAY, MINUTE } from "../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
 const SETTINGS: AccountSettings = {
   id: "shop",
-  terms: { plan: "enterprise", custom: { perMinute: 1, perDay: 100 } },
+  terms: { plan: "enterprise", customLimits: { perMinute: 1, perDay: 100 } },
   keys: [KEY],
 };
 const presented = { accountId: "shop", hash: KEY.hash };
@@ -31,7 +31,7 @@ async function openShop() {
       return accounts.admit(...args);
     },
   };
-  const remembering = rememberRefusals(counted);
+  const remembering = withRejectionCache(counted);
   return {
     accounts,
     remembering,
@@ -40,7 +40,7 @@ async function openShop() {
     stop: (down: boolean) => {
       isDown = down;
     },
-    refused: async () => (await accounts.find("shop"))?.penalties[KEY.id]?.refused,
+    refused: async () => (await accounts.find("shop"))?.rejections[KEY.id]?.count,
   };
 }
 
@@ -68,11 +68,11 @@ describe("a refused caller", () => {
   test("that asks many times at once when it is let in again is let in as often as it may", async () => {
     const shop = await openShop();
     for (let call = 0; call < 5; call++) await shop.admit(AT + call);
-    await shop.accounts.change("shop", (was) => ({
+    await shop.accounts.update("shop", (was) => ({
       ...was,
-      terms: { plan: "enterprise", custom: { perMinute: 10, perDay: 100 } },
+      terms: { plan: "enterprise", customLimits: { perMinute: 10, perDay: 100 } },
     }));
-    const results = await Promise.all(Array.from({ length: 12 }, () => shop.admit(AT + MINUTE)));
+    const results = await Promise.all(Array.from({ length: 12 }, () => shop.admit(AT + MINUTE_MS)));
     expect(results.filter((result) => result === "admitted")).toHaveLength(10);
   });
 
@@ -102,10 +102,10 @@ describe("a refused caller", () => {
 
   test("of the minute before is not counted in the next one", async () => {
     const shop = await openShop();
-    for (let call = 0; call < 15; call++) await shop.admit(AT + MINUTE - 20 + call);
-    expect(await shop.admit(AT + MINUTE)).toBe("admitted");
+    for (let call = 0; call < 15; call++) await shop.admit(AT + MINUTE_MS - 20 + call);
+    expect(await shop.admit(AT + MINUTE_MS)).toBe("admitted");
     for (let call = 0; call < 15; call++) {
-      expect(await shop.admit(AT + MINUTE + call)).toBe("rate_limit_exceeded");
+      expect(await shop.admit(AT + MINUTE_MS + call)).toBe("rate_limit_exceeded");
     }
   });
 
@@ -124,17 +124,17 @@ describe("what an operator does", () => {
   test("holds at once where it goes through the same store", async () => {
     const shop = await openShop();
     for (let call = 0; call < 25; call++) await shop.admit(AT + call);
-    await shop.remembering.pardon("shop", KEY.id);
+    await shop.remembering.unban("shop", KEY.id);
     expect(await shop.admit(AT + 30)).toBe("rate_limit_exceeded");
-    await shop.remembering.change("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
+    await shop.remembering.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
     expect(await shop.admit(AT + 31)).toBe("admitted");
   });
 
   test("holds within a second where another process does it", async () => {
     const shop = await openShop();
     for (let call = 0; call < 25; call++) await shop.admit(AT + call);
-    await shop.accounts.pardon("shop", KEY.id);
-    await shop.accounts.change("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
+    await shop.accounts.unban("shop", KEY.id);
+    await shop.accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
     expect(await shop.admit(AT + 30)).toBe("api_key_banned");
     expect(await shop.admit(AT + 1_030)).toBe("admitted");
   });
@@ -142,7 +142,7 @@ describe("what an operator does", () => {
 
 test("over any history, nobody is told anything else than without the memory", async () => {
   const step = fc.record({
-    after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE),
+    after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE_MS),
     does: fc.constantFrom("admit", "admit", "admit", "admit", "admit", "admit", "admit", "pardon", "change"),
   });
   const replay = async (accounts: AccountStore, steps: readonly { after: number; does: string }[]) => {
@@ -151,12 +151,12 @@ test("over any history, nobody is told anything else than without the memory", a
     let at = AT;
     for (const { after, does } of steps) {
       at += after;
-      if (does === "pardon") await accounts.pardon("shop", KEY.id);
-      else if (does === "change") await accounts.change("shop", (was) => ({ ...was }));
+      if (does === "pardon") await accounts.unban("shop", KEY.id);
+      else if (does === "change") await accounts.update("shop", (was) => ({ ...was }));
       else {
         const { write: _write, ...answer } = {
           write: undefined,
-          ...(await accounts.admit(presented, at, { refusals: 4, duration: DAY })),
+          ...(await accounts.admit(presented, at, { maxRejections: 4, durationMs: DAY_MS })),
         };
         told.push(answer);
       }
@@ -165,7 +165,7 @@ test("over any history, nobody is told anything else than without the memory", a
   };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
-      const remembered = await replay(rememberRefusals(createMemoryStore().accounts), steps);
+      const remembered = await replay(withRejectionCache(createMemoryStore().accounts), steps);
       expect(remembered).toEqual(await replay(createMemoryStore().accounts, steps));
     }),
   );
@@ -177,9 +177,9 @@ test("only so many are remembered, and those beyond are answered by the store", 
     outcome: "refused",
     caller: { accountId: "shop", keyId: KEY.id, plan: "free" },
     code: "rate_limit_exceeded",
-    quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE },
+    quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE_MS },
     retryAfter: 60,
-    write: { start: AT, refused: 1 },
+    write: { windowStart: AT, count: 1 },
   };
   const full: AccountStore = {
     ...createMemoryStore().accounts,
@@ -188,7 +188,7 @@ test("only so many are remembered, and those beyond are answered by the store", 
       return refusal;
     },
   };
-  const remembering = rememberRefusals(full);
+  const remembering = withRejectionCache(full);
   const flood = async (at: number) => {
     for (let key = 0; key < 10_100; key++) await remembering.admit({ accountId: "shop", hash: `${key}` }, at);
     const before = asked;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import type { StoredOrder } from "../../lib/orders/order.ts";
-import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
+import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 
@@ -50,13 +50,13 @@ export async function makeShop(folder: string, orders: number, accounts = 1): Pr
 }
 
 /** The most that an enterprise account can have. */
-export const ENTERPRISE: PlanTerms = {
+export const ENTERPRISE: PlanAssignment = {
   plan: "enterprise",
-  custom: { perMinute: 60_000, perDay: NEVER_BITES },
+  customLimits: { perMinute: 60_000, perDay: NEVER_BITES },
 };
 
 /** Opens an account with one key. */
-export async function openAccount(store: Store, id: string, terms: PlanTerms): Promise<string> {
+export async function openAccount(store: Store, id: string, terms: PlanAssignment): Promise<string> {
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create(id, terms);
   return ((await accounts.issueKey(id)) as IssuedKey).key;

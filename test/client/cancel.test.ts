@@ -5,7 +5,7 @@ import {
   InvalidInputError,
   NetworkError,
   RateLimitedError,
-  TimedOutError,
+  TimeoutError,
 } from "../../lib/client/index.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { MAX } from "../http/fixture.ts";
@@ -144,7 +144,7 @@ describe("a request that fails is sent again", () => {
 
   test("but not for ever", async () => {
     const network = async () => Promise.reject(new TypeError("fetch failed"));
-    const { client, run, sent } = await openService({ network, attempts: 3 });
+    const { client, run, sent } = await openService({ network, maxAttempts: 3 });
     await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(NetworkError);
     expect(sent).toHaveLength(3);
   });
@@ -168,7 +168,7 @@ describe("time", () => {
   test("an attempt that is not answered is given up, and the next one made", async () => {
     const { client, run, sent, time } = await openService({
       network: (pass, number, signal) => (number === 1 ? silent(pass, number, signal) : pass()),
-      attemptTimeout: 3_000,
+      attemptTimeoutMs: 3_000,
     });
     const began = time.now;
     expect(await run(client.cancel(1n))).toEqual({ outcome: "cancelled" });
@@ -178,12 +178,12 @@ describe("time", () => {
   test("a call is given up in all, whatever it is doing", async () => {
     const { client, run, time, sleeping } = await openService({
       network: silent,
-      attemptTimeout: 3_000,
-      totalTimeout: 5_000,
+      attemptTimeoutMs: 3_000,
+      totalTimeoutMs: 5_000,
     });
     const began = time.now;
     const error = await run(client.cancel(1n).catch((thrown: unknown) => thrown));
-    expect(error).toBeInstanceOf(TimedOutError);
+    expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ of: "total", retryable: true });
     expect(time.now - began).toBe(5_000);
     expect(sleeping()).toBe(0);
@@ -191,7 +191,7 @@ describe("time", () => {
 
   test("a network that takes no notice of a signal cannot hold the call", async () => {
     const network = () => new Promise<Response>(() => {});
-    const { client, run } = await openService({ network, attempts: 2 });
+    const { client, run } = await openService({ network, maxAttempts: 2 });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ of: "attempt" });
   });
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { IssuedKey } from "../../lib/accounts/accounts.ts";
 import { type ClientOptions, createClient, RateLimitedError } from "../../lib/client/index.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
-import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
-import { DAY, MINUTE } from "../../lib/plans/windows.ts";
+import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
+import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { NOON, openShop } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -15,7 +15,7 @@ async function serve({
   terms,
   skew = 0,
   ...options
-}: Partial<ClientOptions> & { terms?: PlanTerms; skew?: number } = {}) {
+}: Partial<ClientOptions> & { terms?: PlanAssignment; skew?: number } = {}) {
   const virtual = createVirtualTime();
   const { clock, sleep, during } = virtual;
   const shop = await openShop({ clock, ...(terms === undefined ? {} : { terms }) });
@@ -84,7 +84,7 @@ function sentTooEarly(answers: readonly { at: number; status: number }[], wait: 
     status === 429 ? answers.slice(index + 1).filter((later) => later.at < wait(at)) : [],
   );
 }
-const nextMinute = (at: number) => at - (at % MINUTE) + MINUTE;
+const nextMinute = (at: number) => at - (at % MINUTE_MS) + MINUTE_MS;
 
 describe("a caller on the Free plan, from ten tasks at once", () => {
   test("does its work of 200 calls in three minutes, without a single refusal", async () => {
@@ -94,15 +94,15 @@ describe("a caller on the Free plan, from ten tasks at once", () => {
     await run(tenTasks(async (id) => outcomes.push(await client.cancel(id)), 20));
     expect(outcomes).toEqual(Array.from({ length: 200 }, () => ({ outcome: "cancelled" })));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 200 }, () => 204));
-    expect(time.now - NOON).toBe(3 * MINUTE);
+    expect(time.now - NOON).toBe(3 * MINUTE_MS);
   });
 
   test("with a clock that is wrong by an hour it does not fare worse", async () => {
-    for (const skew of [-60 * MINUTE, 60 * MINUTE]) {
+    for (const skew of [-60 * MINUTE_MS, 60 * MINUTE_MS]) {
       const { client, run, answers, time } = await serve({ skew });
       await run(tenTasks((id) => client.cancel(id), 10));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 404));
-      expect(time.now - NOON).toBe(MINUTE);
+      expect(time.now - NOON).toBe(MINUTE_MS);
       await server?.close();
     }
   });
@@ -122,11 +122,11 @@ describe("a caller on the Free plan, from ten tasks at once", () => {
     expect(new Set(refused.map(({ at }) => at)).size).toBe(1);
     expect(sentTooEarly(answers, nextMinute).filter(({ status }) => status !== 429)).toEqual([]);
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(120);
-    expect(time.now - NOON).toBeLessThanOrEqual(3 * MINUTE);
+    expect(time.now - NOON).toBeLessThanOrEqual(3 * MINUTE_MS);
   });
 
   test("several processes on one key are not banned either", async () => {
-    const { newClient, run, answers } = await serve({ attempts: 10 });
+    const { newClient, run, answers } = await serve({ maxAttempts: 10 });
     const processes = [newClient(), newClient(), newClient()];
     await run(Promise.all(processes.map((client) => tenTasks((id) => client.cancel(id), 10))));
     expect(answers.filter(({ banned }) => banned)).toEqual([]);
@@ -136,27 +136,27 @@ describe("a caller on the Free plan, from ten tasks at once", () => {
 
 test("with the day used up, a call is refused here and not sent", async () => {
   const { client, run, answers } = await serve({
-    terms: { plan: "enterprise", custom: { perMinute: 50, perDay: 5 } },
+    terms: { plan: "enterprise", customLimits: { perMinute: 50, perDay: 5 } },
   });
   for (let number = 0; number < 5; number++) await run(client.cancel(77n));
   const error = await run(client.cancel(77n).catch((thrown: unknown) => thrown));
   expect(error).toBeInstanceOf(RateLimitedError);
-  expect(error).toMatchObject({ retryAt: NOON - (NOON % DAY) + DAY });
+  expect(error).toMatchObject({ retryAt: NOON - (NOON % DAY_MS) + DAY_MS });
   expect(answers).toHaveLength(5);
 });
 
 test("with patience enough it goes on when the day is new", async () => {
   const { client, run, time, answers } = await serve({
-    terms: { plan: "enterprise", custom: { perMinute: 50, perDay: 5 } },
-    longestWait: Infinity,
+    terms: { plan: "enterprise", customLimits: { perMinute: 50, perDay: 5 } },
+    maxWaitMs: Infinity,
   });
   await run(tenTasks((id) => client.cancel(id), 1));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 404));
-  expect(time.now).toBe(NOON - (NOON % DAY) + DAY);
+  expect(time.now).toBe(NOON - (NOON % DAY_MS) + DAY_MS);
 });
 
 test("a wait that the call in all has no time for is not begun", async () => {
-  const { client, run, time, answers } = await serve({ totalTimeout: 5_000 });
+  const { client, run, time, answers } = await serve({ totalTimeoutMs: 5_000 });
   await run(tenTasks((id) => client.cancel(id), 6));
   await expect(run(client.cancel(77n))).rejects.toBeInstanceOf(RateLimitedError);
   expect(time.now).toBe(NOON);

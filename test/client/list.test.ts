@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
   ApiError,
+  IncompleteListError,
   NetworkError,
   type OrderRecord,
-  TimedOutError,
-  TornListError,
+  TimeoutError,
 } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
 import { errorAnswer, openService } from "./fixture.ts";
@@ -91,7 +91,7 @@ describe("a list that has begun is never silently cut short", () => {
     const reading = (async () => {
       for await (const { id } of client.list()) seen.push(id);
     })();
-    await expect(run(reading)).rejects.toBeInstanceOf(TornListError);
+    await expect(run(reading)).rejects.toBeInstanceOf(IncompleteListError);
     expect(seen).toEqual([1n, 2n]);
     expect(sent).toHaveLength(1);
   });
@@ -99,11 +99,11 @@ describe("a list that has begun is never silently cut short", () => {
   test("one that hangs", async () => {
     const { client, run, time } = await openService({
       network: async () => brokenBody(['[{"id":1},'], "hangs"),
-      idleTimeout: 7_000,
+      idleTimeoutMs: 7_000,
     });
     const began = time.now;
     const error = await run(collect(client.list()).catch((thrown: unknown) => thrown));
-    expect(error).toBeInstanceOf(TimedOutError);
+    expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ of: "idle" });
     expect(time.now - began).toBe(7_000);
   });
@@ -111,14 +111,14 @@ describe("a list that has begun is never silently cut short", () => {
   test("one that takes too long in all", async () => {
     const { client, run } = await openService({
       network: async () => brokenBody(['[{"id":1},'], "hangs"),
-      totalTimeout: 3_000,
+      totalTimeoutMs: 3_000,
     });
     await expect(run(collect(client.list()))).rejects.toMatchObject({ of: "total" });
   });
 });
 
 test("a caller that takes its time is not timed out, only a service that does", async () => {
-  const { client, run, time } = await openService({ idleTimeout: 1_000, attemptTimeout: 1_000 });
+  const { client, run, time } = await openService({ idleTimeoutMs: 1_000, attemptTimeoutMs: 1_000 });
   const seen: bigint[] = [];
   const reading = (async () => {
     for await (const { id } of client.list()) {
@@ -159,7 +159,7 @@ test("who leaves early closes the connection and leaves no timer behind", async 
           },
         }),
       ),
-    totalTimeout: 60_000,
+    totalTimeoutMs: 60_000,
   });
   const reading = (async () => {
     for await (const { id } of client.list()) return id;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
-import { createClient, TornListError } from "../../lib/client/index.ts";
+import { createClient, IncompleteListError } from "../../lib/client/index.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { MAX, openShop } from "../http/fixture.ts";
@@ -63,7 +63,7 @@ test("a list that the service breaks off is torn, and what came before it is rig
   const reading = (async () => {
     for await (const { id } of client.list()) seen.push(id);
   })();
-  await expect(reading).rejects.toBeInstanceOf(TornListError);
+  await expect(reading).rejects.toBeInstanceOf(IncompleteListError);
   expect(seen.length).toBeGreaterThan(10_000);
   expect(seen.length).toBeLessThanOrEqual(100_000);
   expect(seen.slice(3).every((id, index) => id === FIRST + BigInt(index))).toBe(true);

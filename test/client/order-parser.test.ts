@@ -13,7 +13,7 @@ import {
   string,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MalformedListError, TornListError } from "../../lib/client/client-errors.ts";
+import { IncompleteListError, MalformedListError } from "../../lib/client/client-errors.ts";
 import { readOrders } from "../../lib/client/order-reader.ts";
 import { type OrderRecord, toWire } from "../../lib/orders/order.ts";
 
@@ -21,7 +21,7 @@ import { type OrderRecord, toWire } from "../../lib/orders/order.ts";
 async function read(pieces: readonly Uint8Array[]) {
   const orders: OrderRecord[] = [];
   const rest = ReadableStream.from<Uint8Array>([...pieces]).getReader();
-  const options = { sleep: async () => {}, idleTimeout: Infinity, signal: new AbortController().signal };
+  const options = { sleep: async () => {}, idleTimeoutMs: Infinity, signal: new AbortController().signal };
   try {
     for await (const order of readOrders({ first: new Uint8Array(), rest }, options)) orders.push(order);
     return { orders };
@@ -103,7 +103,7 @@ test("a list that breaks off anywhere is an error, and what came before it is ri
           Array.from({ length: 50 }, (_, index) => index * size),
         ),
       );
-      expect(result.error).toBeInstanceOf(TornListError);
+      expect(result.error).toBeInstanceOf(IncompleteListError);
       expect(orders.slice(0, result.orders.length)).toEqual(result.orders);
     }),
     { numRuns: 300 },
@@ -147,13 +147,13 @@ describe("what is no list of orders is told", () => {
       }
     }
     const rest = ReadableStream.from<Uint8Array>(endless()).getReader();
-    const options = { sleep: async () => {}, idleTimeout: Infinity, signal: new AbortController().signal };
+    const options = { sleep: async () => {}, idleTimeoutMs: Infinity, signal: new AbortController().signal };
     const orders = readOrders({ first: new Uint8Array(), rest }, options);
     await expect(orders.next()).rejects.toBeInstanceOf(MalformedListError);
     expect(pieces).toBeLessThan(20);
   });
 
   test("a body of nothing is torn, not empty", async () => {
-    expect((await read([])).error).toBeInstanceOf(TornListError);
+    expect((await read([])).error).toBeInstanceOf(IncompleteListError);
   });
 });

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
-import { createWaitingLine } from "../../lib/client/request-queue.ts";
+import { createRequestQueue } from "../../lib/client/request-queue.ts";
 import { NOON } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** A line, with a way to enter it that tells who was let out, and when. */
 function openLine() {
   const virtual = createVirtualTime();
-  const line = createWaitingLine(virtual.clock, virtual.sleep);
+  const line = createRequestQueue(virtual.clock, virtual.sleep);
   const out: [string, number][] = [];
   const enter = async (name: string, signal = new AbortController().signal) => {
-    await line.enter({ signal, deadline: Infinity, longestWait: Infinity });
+    await line.acquire({ signal, deadline: Infinity, maxWaitMs: Infinity });
     out.push([name, virtual.time.now - NOON]);
   };
   /** What an answer says: so many left in a window that ends so many seconds after noon. */
   const answer = (remaining: number, seconds = 60) => {
     const reset = NOON / 1000 + seconds;
-    line.leave({ window: { remaining, reset, resetsIn: reset * 1000 - virtual.time.now } });
+    line.release({ window: { remaining, reset, resetsIn: reset * 1000 - virtual.time.now } });
   };
   const settle = async () => {
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -58,7 +58,7 @@ test("a request whose answer is lost counts as one that was made", async () => {
   await run(enter("a"));
   answer(1);
   await run(enter("b"));
-  line.leave({});
+  line.release({});
   await run(enter("c"));
   expect(out).toEqual([
     ["a", 0],
@@ -79,7 +79,7 @@ test("after a window has ended one goes alone again", async () => {
 test("a pause holds everybody, however much is left", async () => {
   const { enter, line, run, out } = openLine();
   await run(enter("a"));
-  line.leave({ window: { remaining: 50, reset: NOON / 1000 + 60, resetsIn: 60_000 }, pause: 7_000 });
+  line.release({ window: { remaining: 50, reset: NOON / 1000 + 60, resetsIn: 60_000 }, pause: 7_000 });
   await run(enter("b"));
   expect(out.at(-1)).toEqual(["b", 7_000]);
 });

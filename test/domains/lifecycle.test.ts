@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   addedDomain,
-  CERTIFICATE_PATIENCE,
-  type CustomDomain,
+  CERTIFICATE_TIMEOUT_MS,
   DOMAIN_EVENTS,
   DOMAIN_LIFECYCLE,
   DOMAIN_STATES,
   type DomainEvent,
   type DomainState,
+  type DomainStatus,
   domainAt,
-  moveDomain,
+  transitionDomain,
 } from "../../lib/domains/lifecycle.ts";
 import {
   adviceFor,
@@ -90,7 +90,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
 const cells = DOMAIN_STATES.flatMap((state) => DOMAIN_EVENTS.map((event) => [state, event] as const));
 
 /** A domain that has just entered a state in the ordinary way. */
-function domainIn(state: DomainState): CustomDomain {
+function domainIn(state: DomainState): DomainStatus {
   const domain = { host: "orders.example.com", state, since: NOON };
   if (state === "pending_dns" || state === "removed") return domain;
   return {
@@ -101,9 +101,9 @@ function domainIn(state: DomainState): CustomDomain {
 }
 
 /** Runs events one after the other; each has to be taken. */
-function lived(domain: CustomDomain, ...events: readonly [DomainEvent, number][]): CustomDomain {
+function lived(domain: DomainStatus, ...events: readonly [DomainEvent, number][]): DomainStatus {
   return events.reduce((current, [event, at]) => {
-    const result = moveDomain(current, event, at);
+    const result = transitionDomain(current, event, at);
     if (!result.moved) throw new Error(explainDomainRefusal(result));
     return result.domain;
   }, domain);
@@ -111,7 +111,7 @@ function lived(domain: CustomDomain, ...events: readonly [DomainEvent, number][]
 
 describe("the life of a custom domain (decision 21)", () => {
   test.each(cells)("a domain that is %s takes %s as the table says", (state, event) => {
-    const result = moveDomain(domainIn(state), event, NOON + MINUTE);
+    const result = transitionDomain(domainIn(state), event, NOON + MINUTE);
     const outcome = result.moved ? result.domain.state : `refused: ${result.refused}`;
     expect(outcome).toBe(EXPECTED[state][event]);
     if (result.moved) {
@@ -148,7 +148,7 @@ describe("the life of a custom domain (decision 21)", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...DOMAIN_EVENTS)), (events) => {
         const last = events.reduce((domain, event, index) => {
-          const result = moveDomain(domain, event, NOON + index);
+          const result = transitionDomain(domain, event, NOON + index);
           return result.moved ? result.domain : domain;
         }, domainIn("removed"));
         expect(last.state).toBe("removed");
@@ -166,7 +166,7 @@ describe("the life of a custom domain (decision 21)", () => {
 
 describe("thirty minutes after verification without a certificate", () => {
   const verified = lived(addedDomain("orders.example.com", NOON), ["dns_verified", NOON + MINUTE]);
-  const due = NOON + MINUTE + CERTIFICATE_PATIENCE;
+  const due = NOON + MINUTE + CERTIFICATE_TIMEOUT_MS;
 
   test("a verified domain needs attention, and not a millisecond sooner", () => {
     expect(domainAt(verified, due - 1)).toBe(verified);
@@ -194,11 +194,13 @@ describe("thirty minutes after verification without a certificate", () => {
   });
 
   test("an event that comes too late meets the domain as it is by then", () => {
-    expect(moveDomain(verified, "certificate_requested", due)).toMatchObject({
+    expect(transitionDomain(verified, "certificate_requested", due)).toMatchObject({
       moved: false,
       refused: "reverify_first",
     });
-    expect(moveDomain(verified, "certificate_issued", due)).toMatchObject({ domain: { state: "live" } });
+    expect(transitionDomain(verified, "certificate_issued", due)).toMatchObject({
+      domain: { state: "live" },
+    });
   });
 
   test("a domain that is live, or waits for DNS, waits for nothing else", () => {
@@ -216,8 +218,8 @@ describe("thirty minutes after verification without a certificate", () => {
       since: due + 2,
       verifiedAt: due + 2,
     });
-    expect(domainAt(again, due + 1 + CERTIFICATE_PATIENCE).state).toBe("verified");
-    expect(domainAt(again, due + 2 + CERTIFICATE_PATIENCE).state).toBe("needs_attention");
+    expect(domainAt(again, due + 1 + CERTIFICATE_TIMEOUT_MS).state).toBe("verified");
+    expect(domainAt(again, due + 2 + CERTIFICATE_TIMEOUT_MS).state).toBe("needs_attention");
   });
 
   test("the reader is told the specification's three checks", () => {

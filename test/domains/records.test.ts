@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { recordOf, recordsOf } from "../../lib/domains/records.ts";
-import { placeOf } from "../../lib/domains/zone.ts";
+import { locateInZone } from "../../lib/domains/zone.ts";
 
 const TARGET = "d-1a2b3c.execute-api.eu-west-1.example.net";
 
@@ -40,13 +40,17 @@ test.each(["example.com", "example.co.uk", "shop.uk.com", "city.kawasaki.jp"])(
 
 test("a known zone counts before the public suffix list, the longest match first", () => {
   const zones = ["example.com", "eu.example.com", "xample.com"];
-  expect(placeOf("orders.eu.example.com", zones)).toEqual({
+  expect(locateInZone("orders.eu.example.com", zones)).toEqual({
     zone: "eu.example.com",
     label: "orders",
     apex: false,
   });
-  expect(placeOf("eu.example.com", zones)).toEqual({ zone: "eu.example.com", label: "@", apex: true });
-  expect(placeOf("orders.example.org", zones)).toEqual({ zone: "example.org", label: "orders", apex: false });
+  expect(locateInZone("eu.example.com", zones)).toEqual({ zone: "eu.example.com", label: "@", apex: true });
+  expect(locateInZone("orders.example.org", zones)).toEqual({
+    zone: "example.org",
+    label: "orders",
+    apex: false,
+  });
 });
 
 test("every host of a configuration gets its record, the primary first", () => {

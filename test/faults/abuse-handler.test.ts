@@ -17,7 +17,7 @@ const TENTH = REQUESTS / 10;
 test(`of ${REQUESTS} hostile requests each gets a documented answer, and nothing of it is kept`, async () => {
   const store = createMemoryStore();
   const custom = { perMinute: 100, perDay: 10_000_000 };
-  const shop = await openShop({ store, terms: { plan: "enterprise", custom } });
+  const shop = await openShop({ store, terms: { plan: "enterprise", customLimits: custom } });
   const primary = "orders.example.com";
   const hosts = hostTable(
     { primary, aliases: [], redirects: [{ from: "www.example.com", to: primary, status: 301 }] },
@@ -28,7 +28,7 @@ test(`of ${REQUESTS} hostile requests each gets a documented answer, and nothing
     clock: () => shop.time.now,
     pages: docsPage(),
     hosts: () => hosts,
-    banPolicy: { refusals: 20, duration: 2_000 },
+    banPolicy: { maxRejections: 20, durationMs: 2_000 },
     pets: async (id) => (id === 1n ? { id } : undefined),
   });
   const { pick, int, chance } = choices("hosts and addresses");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { isDocumented } from "./abuse/documented.ts";
-import { dial } from "./abuse/raw-connection.ts";
+import { openSocket } from "./abuse/raw-connection.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";
 import { figuresOf } from "./load/growth.ts";
 import type { Memory } from "./load/memory.ts";
@@ -27,7 +27,7 @@ async function memoryOfServer(): Promise<Memory> {
 
 /** Sends it, takes what comes back until the server closes, and looks at each answer. */
 async function send({ kind, bytes, methods }: RawBytes): Promise<readonly number[]> {
-  const line = dial(url, methods);
+  const line = openSocket(url, methods);
   line.send(bytes);
   const { answers, rest } = await line.closed();
   try {

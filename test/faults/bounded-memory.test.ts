@@ -6,14 +6,14 @@ import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { createAnonymousCallers } from "../../lib/accounts/anonymous-callers.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
-import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../lib/node/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { openShop } from "../http/fixture.ts";
-import { dial } from "./abuse/raw-connection.ts";
+import { openSocket } from "./abuse/raw-connection.ts";
 import { figuresOf } from "./load/growth.ts";
 import { type Memory, memoryNow } from "./load/memory.ts";
 import { count, tell } from "./run.ts";
@@ -67,7 +67,7 @@ function counted(accounts: AccountStore) {
       return accounts.admit(key, at, ...rest);
     },
   };
-  return { asked, remembering: rememberRefusals(counting) };
+  return { asked, remembering: withRejectionCache(counting) };
 }
 
 /** The least time between two of them, in milliseconds. */
@@ -130,7 +130,7 @@ test("so does one over sockets, on a database and the machine's own clock", asyn
   const server = await startNodeServer({ handler, port: 0 });
   const request = `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${issued.key}\r\n\r\n`;
   const line = () => {
-    const opened = dial(server.url);
+    const opened = openSocket(server.url);
     let sent = 0;
     return async (times: number) => {
       opened.send(request.repeat(times));

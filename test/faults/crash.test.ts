@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { commandLine } from "../support/command-line.ts";
 import { openEvidence } from "./crash/acknowledged-state.ts";
-import { aftermath } from "./crash/check-after-crash.ts";
+import { checkAfterCrash } from "./crash/check-after-crash.ts";
 import { httpCaller } from "./crash/http-caller.ts";
 import { NOBODY, runRound } from "./crash/round.ts";
 import { openAccount } from "./crash/scenario.ts";
@@ -23,10 +23,10 @@ test("kill -9 under cancels, shipments, imports and new keys: the acknowledged i
   for (let round = 0; round < ROUNDS; round++) {
     const firstOrder = BigInt(round * 10_000);
     killed += await runRound(`round-${round}`, firstOrder, scene);
-    const objections = await aftermath(path, evidence, { meteredAccount: "shop", firstOrder });
+    const objections = await checkAfterCrash(path, evidence, { meteredAccount: "shop", firstOrder });
     expect(objections, `round ${round}`).toEqual([]);
   }
-  expect(await aftermath(path, evidence, { meteredAccount: "shop", firstOrder: 0n })).toEqual([]);
+  expect(await checkAfterCrash(path, evidence, { meteredAccount: "shop", firstOrder: 0n })).toEqual([]);
 
   const server = await startServer(cli, path);
   using caller = httpCaller(server.url);

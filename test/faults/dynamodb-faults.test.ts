@@ -102,7 +102,7 @@ test("an answer to a refusal that is lost may bring the ban earlier by as many, 
   await using shop = await proxiedShop(emulator, 1);
   const { store, behind, key, proxy } = shop;
   const at = Date.UTC(2026, 10, 20, 12);
-  await behind.accounts.change("shop", ({ id, keys }) => ({ id, keys, terms: { plan: "free" } }));
+  await behind.accounts.update("shop", ({ id, keys }) => ({ id, keys, terms: { plan: "free" } }));
   for (let request = 0; request < 60; request++) await behind.accounts.admit(key, at);
   let refusals = 0;
   proxy.choose = (passing) =>

@@ -9,7 +9,7 @@ import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { BROKEN } from "./linearizability/broken-stores.ts";
 import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
 import { startProcesses } from "./linearizability/processes.ts";
-import { judge } from "./linearizability/run-and-check.ts";
+import { runAndCheck } from "./linearizability/run-and-check.ts";
 import { choices, count, tell } from "./run.ts";
 
 const HISTORIES = {
@@ -38,7 +38,7 @@ async function expectLinearizable(
   const figures = { operations: 0, withoutAnswer: 0 };
   try {
     for (let number = 0; number < histories; number++) {
-      const judged = await judge(chooseScenario(number, random, { losses }), store, processes);
+      const judged = await runAndCheck(chooseScenario(number, random, { losses }), store, processes);
       expect(judged.objections.join("\n\n"), `history ${number}`).toBe("");
       figures.operations += judged.operations;
       figures.withoutAnswer += judged.withoutAnswer;
@@ -88,7 +88,11 @@ describe("a broken store is caught: one that", () => {
     try {
       let caughtBy = 0;
       for (let number = 0; caughtBy === 0 && number < MOST_UNTIL_CAUGHT; number++) {
-        const { objections } = await judge(chooseScenario(number, random, { losses: 0 }), store, processes);
+        const { objections } = await runAndCheck(
+          chooseScenario(number, random, { losses: 0 }),
+          store,
+          processes,
+        );
         if (objections.length > 0) caughtBy = number + 1;
       }
       expect(caughtBy).toBeGreaterThan(0);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Store } from "../../lib/stores/store.ts";
-import { type Ask, expectUnavailable, LIST, orderAt, type Told } from "./requester.ts";
+import { expectUnavailable, LIST, type ObservedResponse, orderAt, type SendRequest } from "./requester.ts";
 import type { Choices } from "./run.ts";
 
 /** The limit of the account: the headers of a 503 tell by it whether the request had been admitted. */
@@ -17,7 +17,7 @@ export interface Tally {
   lists: number;
   torn: number;
   /** Statuses by order, in the order of the answers. */
-  readonly cancels: Map<number, Told[]>;
+  readonly cancels: Map<number, ObservedResponse[]>;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Tally {
  * by itself; a list that came to its end has every order.
  */
 export async function mixedRun(
-  ask: Ask,
+  ask: SendRequest,
   chosen: Choices,
   { orders, requests, width }: { orders: number; requests: number; width: number },
 ): Promise<Tally> {
@@ -48,11 +48,11 @@ export async function mixedRun(
 }
 
 /** True where the answer has what is left to the account, which only an admitted request is told. */
-export function wasAdmitted({ headers }: Told): boolean {
+export function wasAdmitted({ headers }: ObservedResponse): boolean {
   return headers.get("x-ratelimit-limit") === `${PER_MINUTE}`;
 }
 
-function note(tally: Tally, told: Told): void {
+function note(tally: Tally, told: ObservedResponse): void {
   expect([200, 204, 409, 503]).toContain(told.status);
   if (wasAdmitted(told)) tally.admitted++;
   else expect(told.status, "who was not admitted is not served").toBe(503);
@@ -61,7 +61,7 @@ function note(tally: Tally, told: Told): void {
   expectUnavailable(told);
 }
 
-function noteList(tally: Tally, told: Told, orders: number): void {
+function noteList(tally: Tally, told: ObservedResponse, orders: number): void {
   if (!told.whole) {
     // Only a list that has begun is broken off, and its head may be lost with the connection.
     tally.torn++;
@@ -75,7 +75,7 @@ function noteList(tally: Tally, told: Told, orders: number): void {
   expect(ids).toEqual(Array.from({ length: orders }, (_, id) => id));
 }
 
-function noteCancel(tally: Tally, told: Told, id: number): void {
+function noteCancel(tally: Tally, told: ObservedResponse, id: number): void {
   note(tally, told);
   tally.cancels.set(id, [...(tally.cancels.get(id) ?? []), told]);
 }

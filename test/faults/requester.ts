@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 /** An answer as its caller has it. */
-export interface Told {
+export interface ObservedResponse {
   /** 0 where the connection broke before there was an answer. */
   readonly status: number;
   readonly headers: Headers;
@@ -12,10 +12,10 @@ export interface Told {
 }
 
 /** Sends a request with a key. */
-export type Ask = (method: "GET" | "DELETE", path: string) => Promise<Told>;
+export type SendRequest = (method: "GET" | "DELETE", path: string) => Promise<ObservedResponse>;
 
 /** Asks the service at an address. */
-export function asking(url: string, key: string): Ask {
+export function createRequester(url: string, key: string): SendRequest {
   return async (method, path) => {
     const headers = { authorization: `Bearer ${key}` };
     const answer = await fetch(`${url}${path}`, { method, headers }).catch(() => undefined);
@@ -31,7 +31,7 @@ export const orderAt = (id: number | bigint) => `${LIST}/${id}`;
 const QUOTA = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /** A store that cannot be asked: 503 with the Error body, when to come back, and the three headers (decision 15). */
-export function expectUnavailable({ status, headers, text }: Told): void {
+export function expectUnavailable({ status, headers, text }: ObservedResponse): void {
   expect({ status, text }).toMatchObject({ status: 503 });
   expect(JSON.parse(text)).toEqual({
     code: "store_unavailable",
@@ -43,7 +43,10 @@ export function expectUnavailable({ status, headers, text }: Told): void {
 }
 
 /** Asks until the answer is no 503 any more: the service comes back by itself. */
-export async function untilServed(ask: () => Promise<Told>, patience = 10_000): Promise<Told> {
+export async function untilServed(
+  ask: () => Promise<ObservedResponse>,
+  patience = 10_000,
+): Promise<ObservedResponse> {
   const deadline = performance.now() + patience;
   for (;;) {
     const told = await ask();

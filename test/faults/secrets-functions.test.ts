@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createTelemetry } from "../../infra/functions/telemetry.ts";
-import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { docsPage } from "../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
@@ -33,10 +33,10 @@ test("the functions' log and metrics have none, nor does what goes to DynamoDB h
   const shop = await openShop({ store: { orders, accounts, close: async () => {} } });
   keep(shop.key);
   const handler = createHandler({
-    store: telemetry.watch({ orders, accounts: rememberRefusals(accounts) }),
+    store: telemetry.watch({ orders, accounts: withRejectionCache(accounts) }),
     onRequest: telemetry.onRequest,
     clock: () => shop.time.now,
-    banPolicy: { refusals: 2, duration: 60_000 },
+    banPolicy: { maxRejections: 2, durationMs: 60_000 },
     pages: docsPage(),
     pets: async () => {
       throw new Error(`The caller sent Bearer ${shop.key}`);

@@ -5,18 +5,24 @@ import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
-import { dial, type Line } from "./abuse/raw-connection.ts";
+import { openSocket, type RawConnection } from "./abuse/raw-connection.ts";
 import { count, tell } from "./run.ts";
 
 const store = createMemoryStore();
 const custom = { perMinute: 60_000, perDay: 10_000_000 };
-const SHORT: Partial<ConnectionLimits> = { head: 400, request: 800, rest: 300, taking: 400, linger: 50 };
+const SHORT: Partial<ConnectionLimits> = {
+  headersTimeoutMs: 400,
+  requestTimeoutMs: 800,
+  keepAliveTimeoutMs: 300,
+  writeTimeoutMs: 400,
+  lingerTimeoutMs: 50,
+};
 
 let shop: Awaited<ReturnType<typeof openShop>>;
 let server: NodeServer;
 let head: string;
 beforeAll(async () => {
-  shop = await openShop({ store, terms: { plan: "enterprise", custom } });
+  shop = await openShop({ store, terms: { plan: "enterprise", customLimits: custom } });
   head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
   const record = {
     petId: 9_223_372_036_854_775_807n,
@@ -47,7 +53,7 @@ async function serve(limits: Partial<ConnectionLimits>) {
 }
 
 /** Sends text character by character. True where nobody listened any more before it was out. */
-async function drip(line: Line, text: string): Promise<boolean> {
+async function drip(line: RawConnection, text: string): Promise<boolean> {
   for (const character of text) {
     if (!line.socket.writable) return true;
     line.send(character);
@@ -90,7 +96,7 @@ async function isServed(): Promise<void> {
 
 test("a head that drips in is answered with 408 and cut off", async () => {
   await serve(SHORT);
-  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => dial(server.url));
+  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => openSocket(server.url));
   const dripping = lines.map((line) =>
     drip(line, `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(400)}`),
   );
@@ -104,7 +110,7 @@ test("a head that drips in is answered with 408 and cut off", async () => {
 
 test("a body that drips in is answered with 408 and cut off, and its request is not carried out", async () => {
   await serve(SHORT);
-  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => dial(server.url));
+  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => openSocket(server.url));
   const dripping = lines.map((line) => {
     line.send(`DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 400\r\n\r\n`);
     return drip(line, "a".repeat(400));
@@ -126,7 +132,7 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
     ...Array.from({ length: count({ short: 5, full: 30 }) }, () => read(512, 100)),
   ];
   await expect
-    .poll(() => shop.events.filter(({ ended }) => ended === "cancelled").length, { timeout: 30_000 })
+    .poll(() => shop.events.filter(({ bodyEnd: ended }) => ended === "cancelled").length, { timeout: 30_000 })
     .toBe(readers.length);
   await isServed();
   cutOff.readers = readers.length;
@@ -135,7 +141,7 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
 
 test("a reader that is slow, but above the least rate, gets the whole list, however long it takes", async () => {
   const taking = count({ short: 1_000, full: 2_000 });
-  await serve({ ...SHORT, taking });
+  await serve({ ...SHORT, writeTimeoutMs: taking });
   const began = performance.now();
   const reader = read(64 * 1024, count({ short: 4, full: 12 }));
   await reader.ended;
@@ -144,8 +150,8 @@ test("a reader that is slow, but above the least rate, gets the whole list, howe
 });
 
 test("a thousand connections that say nothing keep nobody from being served, and are let go", async () => {
-  await serve({ ...SHORT, head: 2_000, request: 2_000 });
-  const lines = Array.from({ length: 1_000 }, () => dial(server.url));
+  await serve({ ...SHORT, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 });
+  const lines = Array.from({ length: 1_000 }, () => openSocket(server.url));
   const half = lines.slice(500);
   await Promise.all(
     half.map((line) => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
-import type { Answer } from "./abuse/answers.ts";
-import { dial } from "./abuse/raw-connection.ts";
+import type { Reply } from "./abuse/answers.ts";
+import { openSocket } from "./abuse/raw-connection.ts";
 import { AMBIGUOUS_CODINGS, inCoding, KEY, ONE, REFUSED, TWO } from "./abuse/shapes.ts";
 import { tell } from "./run.ts";
 
@@ -16,7 +16,7 @@ let statuses: number[] = [];
 beforeAll(async () => {
   const shop = await openShop({
     store,
-    terms: { plan: "enterprise", custom },
+    terms: { plan: "enterprise", customLimits: custom },
     onRequest: ({ status }) => statuses.push(status),
   });
   key = shop.key;
@@ -37,8 +37,8 @@ afterAll(async () => {
 const isPending = async () => (await store.orders.find(1n))?.status === "pending";
 
 /** Sends the bytes and, where the connection is still open then, a last request that closes it. */
-async function answersTo(bytes: string, last: string): Promise<readonly Answer[]> {
-  const line = dial(server.url);
+async function answersTo(bytes: string, last: string): Promise<readonly Reply[]> {
+  const line = openSocket(server.url);
   line.send(bytes.replaceAll(KEY, key));
   if (last !== "") {
     await line.answers(1);

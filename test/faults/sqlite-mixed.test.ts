@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { mixedRun, reconcile, wasAdmitted } from "./mixed-run.ts";
 import { orderAt, untilServed } from "./requester.ts";
 import { choices, count, tell } from "./run.ts";
-import { sabotage } from "./sqlite/fault-injector.ts";
+import { injectFaults } from "./sqlite/fault-injector.ts";
 import { servedShop } from "./sqlite/fixture.ts";
 
 test("a run on a file to which everything happens adds up: each 204 is one cancelled order, and each count one request", async () => {
@@ -16,7 +16,7 @@ test("a run on a file to which everything happens adds up: each 204 is one cance
     if (wasAdmitted(told)) others++;
     return told;
   };
-  const deeds = sabotage(shop, choices("deeds"), {
+  const deeds = injectFaults(shop, choices("deeds"), {
     recovered: () => untilServed(askAnother),
     stopped: () => over,
   });

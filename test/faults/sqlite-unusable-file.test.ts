@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { rememberRefusals } from "../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
 import { openConnection } from "../../lib/stores/sqlite/connection.ts";
@@ -143,7 +143,7 @@ test("refusals count up to the ban, however often the store fails in between, an
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create(SHOP);
-  const remembering = rememberRefusals(store.accounts);
+  const remembering = withRejectionCache(store.accounts);
   const other = new DatabaseSync(path);
   for (let request = 0; request < 60; request++) await remembering.admit(KEY, NOW);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MINUTE } from "../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { codeOf, NOON, openShop } from "./fixture.ts";
 
 describe("authentication", () => {
@@ -73,7 +73,7 @@ describe("authentication", () => {
     ]);
     expect((await send("GET", "/v1/store/orders", guess, { address: "192.0.2.9" })).status).toBe(401);
     expect((await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}` })).status).toBe(200);
-    time.now += MINUTE;
+    time.now += MINUTE_MS;
     expect((await send("GET", "/v1/store/orders", guess)).status).toBe(401);
   });
 });
@@ -90,7 +90,7 @@ describe("limits", () => {
     expect([refused.status, codeOf(refused)]).toEqual([429, "rate_limit_exceeded"]);
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(refused.headers.get("x-ratelimit-reset")).toBe(`${NOON / 1000 + 60}`);
-    time.now = NOON + MINUTE;
+    time.now = NOON + MINUTE_MS;
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   });
 
@@ -115,10 +115,10 @@ describe("limits", () => {
       "900",
       "0",
     ]);
-    time.now += MINUTE;
+    time.now += MINUTE_MS;
     expect((await send("GET", "/v1/store/orders")).status).toBe(429);
     expect((await send("GET", "/v1/store/orders", other)).status).toBe(200);
-    time.now += 14 * MINUTE;
+    time.now += 14 * MINUTE_MS;
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   });
 });

@@ -3,7 +3,7 @@ import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { createHandler, type HandlerOptions, type RequestContext } from "../../lib/http/handler.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { StoredOrder } from "../../lib/orders/order.ts";
-import type { PlanTerms } from "../../lib/plans/plan-limits.ts";
+import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
 
@@ -18,7 +18,9 @@ const ORDERS: readonly StoredOrder[] = [
 ];
 
 /** A handler over a memory store with four orders, one account and one key, and a clock that stands still. */
-export async function openShop(options: Partial<HandlerOptions> & { terms?: PlanTerms; store?: Store } = {}) {
+export async function openShop(
+  options: Partial<HandlerOptions> & { terms?: PlanAssignment; store?: Store } = {},
+) {
   const { terms = { plan: "free" }, store = createMemoryStore(), ...rest } = options;
   const time = { now: NOON };
   const clock = () => time.now;

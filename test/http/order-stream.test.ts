@@ -15,7 +15,7 @@ function pagesOf(count: number, failAt = Infinity) {
       for (let number = 1; number <= count; number++) {
         if (number > failAt) throw new StoreUnavailableError("gone");
         seen.read = number;
-        yield { rows: `{"id":${number}}`, last: number === count };
+        yield { json: `{"id":${number}}`, last: number === count };
       }
     } finally {
       seen.left = true;
@@ -30,11 +30,11 @@ test("pages are written as one JSON array, also where the last one is empty", as
   expect(await read(await orderList(pagesOf(1).pages))).toBe('[{"id":1}]');
   expect(await read(await orderList(pagesOf(3).pages))).toBe('[{"id":1},{"id":2},{"id":3}]');
   const exact: OrderPage[] = [
-    { rows: "1", last: false },
-    { rows: "", last: true },
+    { json: "1", last: false },
+    { json: "", last: true },
   ];
   expect(await read(await orderList(ReadableStream.from(exact)))).toBe("[1]");
-  expect(await read(await orderList(ReadableStream.from([{ rows: "", last: true }])))).toBe("[]");
+  expect(await read(await orderList(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
 test("a page is read when it is asked for and not before (decision 4)", async () => {

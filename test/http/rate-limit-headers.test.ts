@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ERRORS, StoreUnavailableError } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
-import { DAY, MINUTE } from "../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { MAX, openShop } from "./fixture.ts";
 
@@ -30,7 +30,7 @@ const step = fc.record({
     "bad_request" as const,
     "headers_too_large" as const,
   ),
-  wait: fc.constantFrom(0, 0, 0, 0, 1, 999, MINUTE, DAY, 200 * DAY),
+  wait: fc.constantFrom(0, 0, 0, 0, 1, 999, MINUTE_MS, DAY_MS, 200 * DAY_MS),
   times: fc.constantFrom(1, 1, 1, 30),
 });
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
   );
   const accounts = createAccounts({ store: store.accounts, environment: "live" });
   await accounts.create("acme", { plan: "pro" });
-  await accounts.create("small", { plan: "enterprise", custom: { perMinute: 2, perDay: 2 } });
+  await accounts.create("small", { plan: "enterprise", customLimits: { perMinute: 2, perDay: 2 } });
   [key = "", small = ""] = (await Promise.all(["acme", "small"].map((id) => accounts.issueKey(id)))).map(
     (issued) => ("key" in issued ? issued.key : ""),
   );

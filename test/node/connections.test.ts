@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { dial } from "../faults/abuse/raw-connection.ts";
+import { openSocket } from "../faults/abuse/raw-connection.ts";
 import { openShop } from "../http/fixture.ts";
 import { serve } from "./fixture.ts";
 
@@ -17,7 +17,7 @@ const many = (count: number) =>
 test("HTTP/1.0: the whole list without chunks, and the connection closed", async () => {
   const { url, head, store } = await serve();
   await store.orders.place(many(20_000));
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
   const { answers } = await line.closed();
   expect(answers).toHaveLength(1);
@@ -36,7 +36,7 @@ test("pipelined requests are carried out one after another and answered in order
     under--;
     return apply(...args);
   };
-  const line = dial(url);
+  const line = openSocket(url);
   const cancels = many(3_000).flatMap(({ record }) => [
     `DELETE /v1/store/orders/${record.id}`,
     `DELETE /v1/store/orders/${record.id}`,
@@ -50,7 +50,7 @@ test("pipelined requests are carried out one after another and answered in order
 test("while a request waits for its turn, no more is read", async () => {
   const { url, head, store, events } = await serve();
   store.orders.apply = () => new Promise(() => {});
-  const line = dial(url);
+  const line = openSocket(url);
   await once(line.socket, "connect");
   const some = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
   const most = 48 * 1024 * 1024;
@@ -75,7 +75,7 @@ test("while a request waits for its turn, no more is read", async () => {
 
 test("a fault behind a request does not take its answer away", async () => {
   const { url, head } = await serve();
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
   expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
 });
@@ -88,7 +88,7 @@ test("a reset of a connection that waits to be refused costs nobody else anythin
     begin();
     return held;
   };
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
   await begun;
   line.socket.resetAndDestroy();
@@ -132,7 +132,7 @@ test("a list whose reader has left before it began is not read", async () => {
     await held;
     return admit(...args);
   };
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
   await asked;
   line.socket.resetAndDestroy();
@@ -146,9 +146,9 @@ test("a list whose reader has left before it began is not read", async () => {
 
 test("while a server closes, a connection in use is told with its next answer, and a quiet one is let go", async () => {
   const { url, head, server } = await serve();
-  const inUse = dial(url);
-  const silent = dial(url);
-  const resting = dial(url);
+  const inUse = openSocket(url);
+  const silent = openSocket(url);
+  const resting = openSocket(url);
   for (const line of [inUse, resting]) {
     line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
     const { answers } = await line.answers(1);
@@ -167,20 +167,20 @@ test("while a server closes, a connection in use is told with its next answer, a
 });
 
 test("connections beyond the limit are closed, and those within it served", async () => {
-  const { url, head } = await serve({ connections: 2 });
-  const lines = [dial(url), dial(url)];
+  const { url, head } = await serve({ maxConnections: 2 });
+  const lines = [openSocket(url), openSocket(url)];
   for (const line of lines) {
     line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
     await line.answers(1);
   }
-  expect((await dial(url).closed()).answers).toEqual([]);
+  expect((await openSocket(url).closed()).answers).toEqual([]);
   for (const line of lines) {
     line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
     expect((await line.answers(2)).answers).toHaveLength(2);
   }
 });
 
-test.each(Object.keys(CONNECTION_LIMITS))("a limit is a whole number above 0: %s", async (name) => {
+test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))("a limit is a whole number above 0: %s", async (name) => {
   const { handler } = await openShop();
   for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
     await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
@@ -192,7 +192,9 @@ test.each(Object.keys(CONNECTION_LIMITS))("a limit is a whole number above 0: %s
 
 test("a head has no longer than its whole request", async () => {
   const { handler } = await openShop();
-  await expect(startNodeServer({ handler, port: 0, limits: { request: 5_000 } })).rejects.toMatchObject({
+  await expect(
+    startNodeServer({ handler, port: 0, limits: { requestTimeoutMs: 5_000 } }),
+  ).rejects.toMatchObject({
     issues: [{ path: "limits.head" }],
   });
 });

@@ -1,18 +1,18 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { dial } from "../faults/abuse/raw-connection.ts";
+import { openSocket } from "../faults/abuse/raw-connection.ts";
 import { serve } from "./fixture.ts";
 
 test.each(["x:99999", "1.2.3.4.5"])(
   "the host %s, of which no URL can be made, costs its sender the request and nobody else anything",
   async (host) => {
     const { url, head } = await serve();
-    const line = dial(url);
+    const line = openSocket(url);
     line.send(`GET /a"b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     const { answers } = await line.closed();
     expect(answers.map(({ status }) => status)).toEqual([400]);
-    const other = dial(url);
+    const other = openSocket(url);
     other.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
     expect((await other.answers(1)).answers[0]?.status).toBe(200);
   },
@@ -20,7 +20,7 @@ test.each(["x:99999", "1.2.3.4.5"])(
 
 test("Expect: 100-continue: the body is asked for, then the request is answered", async () => {
   const { url, head } = await serve();
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
   expect((await line.answers(1)).answers.map(({ status }) => status)).toEqual([100]);
   line.send("hello");
@@ -50,7 +50,7 @@ test.each([
   "%s is answered at once with the Error body and the three headers, and the connection closed",
   async (_name, start, field, status, code) => {
     const { url, head, store } = await serve();
-    const line = dial(url);
+    const line = openSocket(url);
     line.send(`${start}\r\n${head}${field}\r\n\r\n`);
     const { answers } = await line.closed();
     expect(answers).toHaveLength(1);
@@ -65,7 +65,7 @@ test.each([
 
 test("a body in chunks without an end is refused at 10 MB, and the connection closed", async () => {
   const { url, head, store } = await serve();
-  const line = dial(url);
+  const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
   const part = `100000\r\n${"a".repeat(1024 * 1024)}\r\n`;
   let sent = 0;
@@ -81,7 +81,7 @@ test("a body in chunks without an end is refused at 10 MB, and the connection cl
 });
 
 test("a client that is refused and does not hang up is let go all the same", async () => {
-  const { url } = await serve({ linger: 50 });
+  const { url } = await serve({ lingerTimeoutMs: 50 });
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
   socket.on("error", () => {}).resume();
@@ -94,7 +94,7 @@ test("a client that is refused and does not hang up is let go all the same", asy
 
 test("TRACE and OPTIONS are methods like any other", async () => {
   const { url, head } = await serve();
-  const line = dial(url);
+  const line = openSocket(url);
   for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])
     line.send(`${start} HTTP/1.1\r\n${head}\r\n`);
   const { answers } = await line.answers(3);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  explainRefusal,
+  explainTransitionError,
   LIFECYCLE,
   ORDER_STATUSES,
   type OrderEvent,
@@ -50,7 +50,12 @@ test("the table has no state and no event besides those of decision 1", () => {
 
 test("a refusal names the state and the event, and what would be accepted", () => {
   expect(
-    explainRefusal({ moved: false, refused: "order_already_cancelled", status: "cancelled", event: "ship" }),
+    explainTransitionError({
+      moved: false,
+      refused: "order_already_cancelled",
+      status: "cancelled",
+      event: "ship",
+    }),
   ).toBe("The order is cancelled; only pending orders accept 'ship'.");
 });
 

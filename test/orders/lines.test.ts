@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Line, LONGEST_LINE, splitLines } from "../../lib/orders/lines.ts";
+import { type Line, MAX_LINE_BYTES, splitLines } from "../../lib/orders/lines.ts";
 
 async function* inChunks(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0;
@@ -39,15 +39,15 @@ test("wherever a stream is cut into chunks, its lines are the same", async () =>
 });
 
 test.each([
-  ["a line of exactly the longest length is text", LONGEST_LINE, false],
-  ["one byte more is too long", LONGEST_LINE + 1, true],
+  ["a line of exactly the longest length is text", MAX_LINE_BYTES, false],
+  ["one byte more is too long", MAX_LINE_BYTES + 1, true],
 ])("%s, wherever it is cut", async (_title, length, long) => {
   const bytes = new Uint8Array(length + 1).fill(97);
   bytes[length] = 10;
   for (const cuts of [
     [],
     [1],
-    [LONGEST_LINE],
+    [MAX_LINE_BYTES],
     [length],
     Array.from({ length: 20 }, (_, cut) => cut * 65_536),
   ]) {
@@ -73,5 +73,5 @@ test("a line that is too long is passed on in pieces and not held: 1 GiB of it i
     for (const line of lines) if ("fault" in line) length += line.bytes.length;
   }
   expect(length).toBe(1024 ** 3);
-  expect(longest).toBeLessThanOrEqual(LONGEST_LINE + chunk.length);
+  expect(longest).toBeLessThanOrEqual(MAX_LINE_BYTES + chunk.length);
 });

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { limitsOf, PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import {
-  bindingQuota,
-  countOne,
-  DAY,
-  MINUTE,
+  DAY_MS,
+  increment,
+  MINUTE_MS,
   NO_USAGE,
   secondsUntil,
+  tightestQuota,
   usageAt,
 } from "../../lib/plans/windows.ts";
 
@@ -26,7 +26,7 @@ test("a plan that is not in the table, and enterprise without limits, have none 
   expect(limitsOf({ plan: "platinum" as never })).toBeUndefined();
   expect(limitsOf({ plan: "toString" as never })).toBeUndefined();
   expect(limitsOf({ plan: "enterprise" })).toBeUndefined();
-  expect(limitsOf({ plan: "enterprise", custom: { perMinute: 7, perDay: 8 } })).toEqual({
+  expect(limitsOf({ plan: "enterprise", customLimits: { perMinute: 7, perDay: 8 } })).toEqual({
     perMinute: 7,
     perDay: 8,
   });
@@ -36,9 +36,9 @@ test("windows are aligned to the UTC minute and day, and hold the instant (decis
   fc.assert(
     fc.property(instant, (at) => {
       const { minute, day } = usageAt(NO_USAGE, at);
-      expect([minute.start % MINUTE, day.start % DAY]).toEqual([0, 0]);
-      expect(at - minute.start).toBeLessThan(MINUTE);
-      expect(at - day.start).toBeLessThan(DAY);
+      expect([minute.start % MINUTE_MS, day.start % DAY_MS]).toEqual([0, 0]);
+      expect(at - minute.start).toBeLessThan(MINUTE_MS);
+      expect(at - day.start).toBeLessThan(DAY_MS);
       expect(new Date(day.start).toISOString().slice(10)).toBe("T00:00:00.000Z");
     }),
   );
@@ -47,11 +47,11 @@ test("windows are aligned to the UTC minute and day, and hold the instant (decis
 test("the headers tell the window with the fewest requests left; of two alike the one that resets later (decision 11)", () => {
   const at = Date.UTC(2026, 10, 20, 12);
   const of = (minute: number, day: number) =>
-    bindingQuota(
-      { minute: { start: at, count: minute }, day: { start: at - 12 * 60 * MINUTE, count: day } },
+    tightestQuota(
+      { minute: { start: at, count: minute }, day: { start: at - 12 * 60 * MINUTE_MS, count: day } },
       PLAN_LIMITS.free,
     );
-  expect(of(1, 1)).toEqual({ limit: 60, remaining: 59, resetsAt: at + MINUTE });
+  expect(of(1, 1)).toEqual({ limit: 60, remaining: 59, resetsAt: at + MINUTE_MS });
   expect(of(0, 990)).toEqual({ limit: 1000, remaining: 10, resetsAt: Date.UTC(2026, 10, 21) });
   expect(of(50, 990)).toEqual({ limit: 1000, remaining: 10, resetsAt: Date.UTC(2026, 10, 21) });
   expect(of(99, 2000).remaining).toBe(0);
@@ -59,7 +59,7 @@ test("the headers tell the window with the fewest requests left; of two alike th
 
 test("Retry-After is whole seconds, at least 1, and never shorter than the wait (decision 11)", () => {
   fc.assert(
-    fc.property(instant, fc.integer({ min: -5_000, max: DAY }), (at, wait) => {
+    fc.property(instant, fc.integer({ min: -5_000, max: DAY_MS }), (at, wait) => {
       const seconds = secondsUntil(at + wait, at);
       expect(Number.isInteger(seconds)).toBe(true);
       expect(seconds).toBeGreaterThanOrEqual(1);
@@ -75,9 +75,9 @@ test("a window never goes back, whatever a clock says", () => {
       let usage = NO_USAGE;
       let highest = 0;
       for (const at of instants) {
-        usage = countOne(usageAt(usage, at));
+        usage = increment(usageAt(usage, at));
         highest = Math.max(highest, at);
-        expect(usage.minute.start).toBe(highest - (highest % MINUTE));
+        expect(usage.minute.start).toBe(highest - (highest % MINUTE_MS));
       }
     }),
   );

@@ -3,5 +3,5 @@ import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 describe("the memory store keeps every promise of a store", () => {
-  for (const { promise, check } of storeContract) test(promise, () => check(createMemoryStore()));
+  for (const { name: promise, check } of storeContract) test(promise, () => check(createMemoryStore()));
 });

@@ -18,7 +18,7 @@ test("a client reads a million orders, every digit of them, in bounded memory", 
         (_, index) =>
           `{"id":${FIRST + BigInt(from + index)},"petId":7,"quantity":2,"shipDate":"2026-11-01T00:00:00Z","complete":true}`,
       );
-      yield { rows: rows.join(","), last: from + PAGE >= MILLION };
+      yield { json: rows.join(","), last: from + PAGE >= MILLION };
     }
   };
   const { handler, key } = await openShop({ store });

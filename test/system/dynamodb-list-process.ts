@@ -45,7 +45,7 @@ let [count, lastPages, largestPage, firstPageMs, ascending, previous] = [
   true,
   Number.NEGATIVE_INFINITY,
 ];
-for await (const { rows, last } of orders.list()) {
+for await (const { json: rows, last } of orders.list()) {
   if (count === 0) firstPageMs = performance.now() - began;
   largestPage = Math.max(largestPage, rows.length);
   if (last) lastPages++;

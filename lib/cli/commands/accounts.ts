@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { type AccountSettings, isLiving } from "../../accounts/account.ts";
+import { type AccountSettings, isActive } from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
 import { InvalidInputError, type Refusal } from "../../errors.ts";
-import { limitsOf, PLANS, type Plan, type PlanTerms } from "../../plans/plan-limits.ts";
+import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
 import { accountId, wholeNumber } from "../arguments.ts";
 import { type CommandContext, refuse, type WithStore, withNewStore, withStore } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
@@ -21,7 +21,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
     name: string,
     description: string,
     over: WithStore,
-    work: (accounts: Accounts, id: string, terms: PlanTerms) => Promise<AccountSettings | Refusal>,
+    work: (accounts: Accounts, id: string, terms: PlanAssignment) => Promise<AccountSettings | Refusal>,
   ): void {
     group
       .command(name)
@@ -33,7 +33,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
       .addHelpText("after", HELP)
       .action((id: string, flags: TermFlags, command: Command) =>
         over(context, command, async ({ store }) => {
-          const environment = environmentOf(context.variables);
+          const environment = environmentOf(context.env);
           const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
           const account = await work(accounts, id, termsOf(flags));
           if ("refused" in account) return refuse(context, id, account);
@@ -58,7 +58,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
       withStore(context, command, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
-          const livingKeys = account.keys.filter((key) => isLiving(key, context.clock())).length;
+          const livingKeys = account.keys.filter((key) => isActive(key, context.clock())).length;
           rows.push({ ...summary(account), livingKeys });
         }
         await printResults(context, command, COLUMNS, rows);
@@ -82,12 +82,12 @@ interface TermFlags {
   readonly perDay?: number;
 }
 
-function termsOf({ plan, perMinute, perDay }: TermFlags): PlanTerms {
+function termsOf({ plan, perMinute, perDay }: TermFlags): PlanAssignment {
   if (perMinute === undefined && perDay === undefined) return { plan };
   if (perMinute === undefined || perDay === undefined) {
     throw new InvalidInputError([{ path: "--per-minute, --per-day", message: "Give both or none." }]);
   }
-  return { plan, custom: { perMinute, perDay } };
+  return { plan, customLimits: { perMinute, perDay } };
 }
 
 function summary({ id, terms }: AccountSettings): Result {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type AccountSettings, type ApiKey, isLiving, type Penalty } from "../../accounts/account.ts";
+import { type AccountSettings, type ApiKey, isActive, type RejectionCount } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
 import type { Refusal } from "../../errors.ts";
@@ -43,7 +43,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
         const account = await store.accounts.find(flags.account);
         if (account === undefined) return refuse(context, flags.account, { refused: "account_not_found" });
         const at = context.clock();
-        const rows = account.keys.map((key) => summary(key, at, account.penalties[key.id]));
+        const rows = account.keys.map((key) => summary(key, at, account.rejections[key.id]));
         await printResults(context, command, COLUMNS, rows);
         return EXIT.done;
       }),
@@ -80,7 +80,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
       );
   }
   change("revoke", "End a key at once.", (accounts, id) => accounts.revokeKey(id));
-  change("pardon", "Lift the ban of a key.", (accounts, id) => accounts.pardonKey(id));
+  change("pardon", "Lift the ban of a key.", (accounts, id) => accounts.unbanKey(id));
 }
 
 const HELP = `
@@ -93,11 +93,11 @@ Examples:
 
 const COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked"];
 
-function useCases({ variables, clock }: CommandContext, store: Store): Accounts {
+function useCases({ env: variables, clock }: CommandContext, store: Store): Accounts {
   return createAccounts({ store: store.accounts, environment: environmentOf(variables), clock });
 }
 
-function summary(key: ApiKey, at: Instant, penalty?: Penalty): Result {
+function summary(key: ApiKey, at: Instant, penalty?: RejectionCount): Result {
   const ban = penalty?.bannedUntil ?? 0;
   return {
     keyId: key.id,
@@ -110,7 +110,7 @@ function summary(key: ApiKey, at: Instant, penalty?: Penalty): Result {
 }
 
 function stateOf(key: ApiKey, at: Instant, ban: Instant): "living" | "banned" | "revoked" | "expired" {
-  if (isLiving(key, at)) return ban > at ? "banned" : "living";
+  if (isActive(key, at)) return ban > at ? "banned" : "living";
   return key.revokedAt === undefined ? "expired" : "revoked";
 }
 

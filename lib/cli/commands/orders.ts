@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { explainRefusal, type Transition } from "../../orders/lifecycle.ts";
+import { explainTransitionError, type Transition } from "../../orders/lifecycle.ts";
 import type { StoredOrder } from "../../orders/order.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
 import { int64, wholeNumber } from "../arguments.ts";
@@ -58,7 +58,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
             await printResult(context, command, summary(result.order));
             return EXIT.done;
           }
-          const reason = result === undefined ? "There is no such order." : explainRefusal(result);
+          const reason = result === undefined ? "There is no such order." : explainTransitionError(result);
           context.terminal.tell(`error: ${id}: ${reason}`);
           return EXIT.failed;
         }),

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { rememberRefusals } from "../../accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../accounts/rejection-cache.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
@@ -32,7 +32,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags, command: Command) => {
-      const { variables, terminal, clock } = context;
+      const { env: variables, terminal, clock } = context;
       const { trustProxy = false, demo = false } = flags;
       const address = listenOn(flags, variables);
       const environment = environmentOf(variables);
@@ -49,7 +49,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const { orders, accounts } = store;
         const handler = createHandler({
           // A flood of refused requests costs the store one call a second for each key.
-          store: { orders, accounts: rememberRefusals(accounts) },
+          store: { orders, accounts: withRejectionCache(accounts) },
           clock,
           Response: NodeResponse,
           pages: docsPage(),

@@ -12,7 +12,7 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .addHelpText("after", HELP);
 
   const prefixOf = (command: Command): string => {
-    const choice = chooseStore(globalFlags(command), context.variables);
+    const choice = chooseStore(globalFlags(command), context.env);
     if (choice.kind === "dynamodb") return choice.prefix;
     throw new InvalidInputError([{ path: "--dynamodb", message: "Give the prefix of the tables." }]);
   };

@@ -1,4 +1,4 @@
-import type { AttentionReason, CustomDomain, DomainRefusal, DomainTransition } from "../lifecycle.ts";
+import type { AttentionReason, DomainRefusal, DomainStatus, DomainTransition } from "../lifecycle.ts";
 
 /** What every reader who has changed a record needs to know (specification, "Rules"). */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
@@ -11,7 +11,7 @@ export const CERTIFICATE_CHECKS = [
 ] as const;
 
 /** What to do about a domain in its present state, one sentence or step after the other. */
-export function adviceFor(domain: Pick<CustomDomain, "state" | "attention">): readonly string[] {
+export function adviceFor(domain: Pick<DomainStatus, "state" | "attention">): readonly string[] {
   switch (domain.state) {
     case "pending_dns":
       return ["Set the record at the DNS provider, then verify.", PROPAGATION];

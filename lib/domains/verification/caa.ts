@@ -1,7 +1,7 @@
-import { plainName } from "../hostname.ts";
+import { normalizeName } from "../hostname.ts";
 import { isWithin } from "../zone.ts";
 import { followCnames } from "./cname-chain.ts";
-import { type CaaRecord, type DnsResolver, recordsIn, type Silence } from "./resolver.ts";
+import { type CaaRecord, type DnsFailure, type DnsResolver, recordsIn } from "./resolver.ts";
 
 /** A certificate authority, with every issuer name that CAA records know it by. */
 export interface CertificateAuthority {
@@ -48,7 +48,7 @@ const KNOWN_TAGS = new Set(["issue", "issuewild", "iodef"]);
 
 /** The issuer in a value such as `amazon.com; account=1`; empty for `;`, which names none. */
 function issuerOf(value: string): string {
-  return plainName((value.split(";", 1)[0] ?? "").trim());
+  return normalizeName((value.split(";", 1)[0] ?? "").trim());
 }
 
 /** The set of CAA records that counts for a host, or why it is not known. */
@@ -62,7 +62,7 @@ export type CaaLookup =
       readonly asked: string;
       readonly records: readonly CaaRecord[];
     }
-  | { readonly outcome: "silent"; readonly name: string; readonly why: Silence };
+  | { readonly outcome: "silent"; readonly name: string; readonly why: DnsFailure };
 
 /**
  * Finds the set of CAA records that counts for a host (RFC 8659, 3): the host's own, else the nearest ancestor's;

@@ -3,13 +3,13 @@ import { type CnameChain, followCnames } from "./cname-chain.ts";
 import { isProxyAddress } from "./proxy-ranges.ts";
 import {
   type Checked,
+  DNS_FAILURES,
   expectedRecord,
   type Reason,
   type ReasonCode,
-  SILENCES,
   setRecord,
 } from "./reasons.ts";
-import { type DnsResolver, recordsIn, type Silence } from "./resolver.ts";
+import { type DnsFailure, type DnsResolver, recordsIn } from "./resolver.ts";
 
 /** Finds every reason why the records of a host do not lead to the platform. None where they do. */
 export async function checkRecords(ask: DnsResolver, checked: Checked): Promise<readonly Reason[]> {
@@ -18,30 +18,31 @@ export async function checkRecords(ask: DnsResolver, checked: Checked): Promise<
   const [, pointsTo] = chain.names;
   // What lies behind the right target is the platform's business.
   if (pointsTo === target) return [];
-  if (pointsTo !== undefined) return misled(checked, chain);
-  if (chain.end === "silent") return [await silence(ask, checked, chain.why ?? "malformed")];
-  if (chain.end === "nxdomain") return missing(ask, checked, "NXDOMAIN: the name does not exist");
+  if (pointsTo !== undefined) return explainWrongTarget(checked, chain);
+  if (chain.end === "silent") return [await explainFailure(ask, checked, chain.why ?? "malformed")];
+  if (chain.end === "nxdomain") return explainMissing(ask, checked, "NXDOMAIN: the name does not exist");
 
   const [v4, v6, ns] = await Promise.all([ask(host, "A"), ask(host, "AAAA"), ask(host, "NS")]);
   // A host with name servers of its own is a zone, whatever the public suffix list says, and has no CNAME.
   const here = ns.outcome === "found" ? { ...checked, zone: host, label: "@", apex: true } : checked;
   const addresses = [...recordsIn(v4), ...recordsIn(v6)];
-  if (addresses.length > 0) return here.apex ? compare(ask, here, addresses) : [inTheWay(here, addresses)];
+  if (addresses.length > 0)
+    return here.apex ? compareAddresses(ask, here, addresses) : [explainBlockingAddress(here, addresses)];
   const [why] = [v4, v6].flatMap((answer) => (answer.outcome === "silent" ? [answer.why] : []));
-  if (why !== undefined) return [await silence(ask, here, why)];
-  return missing(ask, here, "no such record, though the name exists");
+  if (why !== undefined) return [await explainFailure(ask, here, why)];
+  return explainMissing(ask, here, "no such record, though the name exists");
 }
 
-function misled(checked: Checked, chain: CnameChain): readonly Reason[] {
+function explainWrongTarget(checked: Checked, chain: CnameChain): readonly Reason[] {
   const { zone, label, target } = checked;
   const way = chain.names.slice(1).join(" → ");
-  const mend = `At the DNS provider of ${zone}, change the value of the CNAME record ${label} to ${target}.`;
+  const fix = `At the DNS provider of ${zone}, change the value of the CNAME record ${label} to ${target}.`;
   return chain.end === "endless"
-    ? [reason(checked, "cname_loop", `CNAME ${way}`, mend)]
-    : [reason(checked, "wrong_target", `CNAME ${way}`, mend)];
+    ? [reason(checked, "cname_loop", `CNAME ${way}`, fix)]
+    : [reason(checked, "wrong_target", `CNAME ${way}`, fix)];
 }
 
-async function missing(ask: DnsResolver, checked: Checked, found: string): Promise<readonly Reason[]> {
+async function explainMissing(ask: DnsResolver, checked: Checked, found: string): Promise<readonly Reason[]> {
   const gone = reason(checked, "record_missing", found, setRecord(checked));
   const { outcome } = await ask(checked.zone, "NS");
   return outcome === "nxdomain" ? [notDelegated(checked), gone] : [gone];
@@ -53,7 +54,7 @@ function notDelegated(checked: Checked): Reason {
     ...reason(checked, "zone_not_delegated", `NXDOMAIN: ${zone} does not exist in DNS`, ""),
     name: zone,
     expected: `name servers for ${zone}`,
-    mend: `Check that ${zone} is registered and not expired, and enter its DNS provider's name servers at the registrar.`,
+    fix: `Check that ${zone} is registered and not expired, and enter its DNS provider's name servers at the registrar.`,
   };
 }
 
@@ -61,7 +62,7 @@ function notDelegated(checked: Checked): Reason {
  * A question that nobody answered. Where the zone fails even for its own name servers while its parent answers,
  * the zone is at fault; everything else may be the resolver's, and says nothing about the domain.
  */
-async function silence(ask: DnsResolver, checked: Checked, why: Silence): Promise<Reason> {
+async function explainFailure(ask: DnsResolver, checked: Checked, why: DnsFailure): Promise<Reason> {
   const { zone } = checked;
   if (why === "servfail") {
     const parent = zone.slice(zone.indexOf(".") + 1);
@@ -72,33 +73,33 @@ async function silence(ask: DnsResolver, checked: Checked, why: Silence): Promis
         ...reason(checked, "zone_lame", `SERVFAIL for ${zone}, while ${parent} answers`, ""),
         name: zone,
         expected: `an answer from the name servers of ${zone}`,
-        mend: `Compare the name servers of ${zone} at the registrar with those that its DNS provider names, and check its DNSSEC records there.`,
+        fix: `Compare the name servers of ${zone} at the registrar with those that its DNS provider names, and check its DNSSEC records there.`,
       };
     }
   }
   return unanswered(checked, checked.host, why);
 }
 
-function unanswered(checked: Checked, name: string, why: Silence): Reason {
-  const mend = `Try again, or ask another resolver. If it stays so, check the name servers of ${checked.zone}.`;
-  return { ...reason(checked, "dns_silent", `${name}: ${SILENCES[why]}`, mend), name };
+function unanswered(checked: Checked, name: string, why: DnsFailure): Reason {
+  const fix = `Try again, or ask another resolver. If it stays so, check the name servers of ${checked.zone}.`;
+  return { ...reason(checked, "dns_silent", `${name}: ${DNS_FAILURES[why]}`, fix), name };
 }
 
-function inTheWay(checked: Checked, addresses: readonly string[]): Reason {
+function explainBlockingAddress(checked: Checked, addresses: readonly string[]): Reason {
   const { zone, label, target } = checked;
-  if (addresses.some(isProxyAddress)) return proxied(checked, addresses);
-  const mend = `At the DNS provider of ${zone}, remove the ${typesOf(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL}.`;
-  return reason(checked, "address_in_the_way", addressText(addresses), mend);
+  if (addresses.some(isProxyAddress)) return explainProxied(checked, addresses);
+  const fix = `At the DNS provider of ${zone}, remove the ${typesOf(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL}.`;
+  return reason(checked, "address_in_the_way", addressText(addresses), fix);
 }
 
-function proxied(checked: Checked, addresses: readonly string[]): Reason {
+function explainProxied(checked: Checked, addresses: readonly string[]): Reason {
   const { label, target } = checked;
-  const mend = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
-  return reason(checked, "proxied", `${addressText(addresses)} (Cloudflare's proxy)`, mend);
+  const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
+  return reason(checked, "proxied", `${addressText(addresses)} (Cloudflare's proxy)`, fix);
 }
 
 /** An apex shows addresses alone, so they are compared with those of the platform at the same time. */
-async function compare(
+async function compareAddresses(
   ask: DnsResolver,
   checked: Checked,
   addresses: readonly string[],
@@ -111,17 +112,17 @@ async function compare(
   const [why] = answers.flatMap((answer) => (answer.outcome === "silent" ? [answer.why] : []));
   if (why !== undefined) return [unanswered(checked, target, why)];
   if (platform.size === 0) {
-    const mend = `Check that ${target} is the platform host, exactly.`;
-    return [{ ...reason(checked, "target_missing", `${target} has no address`, mend), name: target }];
+    const fix = `Check that ${target} is the platform host, exactly.`;
+    return [{ ...reason(checked, "target_missing", `${target} has no address`, fix), name: target }];
   }
   const expected = `${expectedRecord(checked)} (${[...platform].join(", ")})`;
   if (strays.length < addresses.length) {
-    const mend = `At the DNS provider of ${zone}, remove the ${typesOf(strays)} for ${strays.join(", ")}.`;
-    return [{ ...reason(checked, "stray_address", addressText(strays), mend), expected }];
+    const fix = `At the DNS provider of ${zone}, remove the ${typesOf(strays)} for ${strays.join(", ")}.`;
+    return [{ ...reason(checked, "stray_address", addressText(strays), fix), expected }];
   }
-  if (strays.some(isProxyAddress)) return [{ ...proxied(checked, strays), expected }];
-  const mend = `Remove the address records of ${checked.host}. ${setRecord(checked)}`;
-  return [{ ...reason(checked, "wrong_target", addressText(strays), mend), expected }];
+  if (strays.some(isProxyAddress)) return [{ ...explainProxied(checked, strays), expected }];
+  const fix = `Remove the address records of ${checked.host}. ${setRecord(checked)}`;
+  return [{ ...reason(checked, "wrong_target", addressText(strays), fix), expected }];
 }
 
 function addressText(addresses: readonly string[]): string {
@@ -137,7 +138,7 @@ function typeOf(address: string): "A" | "AAAA" {
   return address.includes(":") ? "AAAA" : "A";
 }
 
-function reason(checked: Checked, code: ReasonCode, found: string, mend: string): Reason {
+function reason(checked: Checked, code: ReasonCode, found: string, fix: string): Reason {
   const { host } = checked;
-  return { code, host, name: host, found, expected: expectedRecord(checked), mend };
+  return { code, host, name: host, found, expected: expectedRecord(checked), fix };
 }

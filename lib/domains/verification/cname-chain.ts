@@ -1,4 +1,4 @@
-import type { DnsResolver, Silence } from "./resolver.ts";
+import type { DnsFailure, DnsResolver } from "./resolver.ts";
 
 /** The names that CNAME records lead through, and how the way ends. */
 export interface CnameChain {
@@ -9,11 +9,11 @@ export interface CnameChain {
   /** `exists` and `nxdomain` tell of the last name; `endless` of a loop; `silent` of a question unanswered. */
   readonly end: "exists" | "nxdomain" | "endless" | "silent";
   /** There exactly where the end is `silent`. */
-  readonly why?: Silence;
+  readonly why?: DnsFailure;
 }
 
 /** Longer ways than this are given up, as resolvers do. */
-const MOST_STEPS = 16;
+const MAX_STEPS = 16;
 
 /** Follows the CNAME records of a name, one question a step, so that a loop is seen and not run into. */
 export async function followCnames(resolver: DnsResolver, name: string): Promise<CnameChain> {
@@ -26,7 +26,7 @@ export async function followCnames(resolver: DnsResolver, name: string): Promise
       return { names, last, end: answer.outcome === "nxdomain" ? "nxdomain" : "exists" };
     const seen = names.includes(next);
     names.push(next);
-    if (seen || names.length > MOST_STEPS) return { names, last: next, end: "endless" };
+    if (seen || names.length > MAX_STEPS) return { names, last: next, end: "endless" };
     last = next;
   }
 }

@@ -1,7 +1,7 @@
 import { RECORD_TTL } from "../records.ts";
-import { placeOf, type ZonePlace } from "../zone.ts";
+import { locateInZone, type ZoneMatch } from "../zone.ts";
 import { type CaaLookup, type CertificateAuthority, caaText } from "./caa.ts";
-import type { Silence } from "./resolver.ts";
+import type { DnsFailure } from "./resolver.ts";
 
 /** What each reason says of the two axes; of several on one axis, the first in this table is its state. */
 export const REASONS = {
@@ -54,11 +54,11 @@ export interface Reason {
   readonly name: string;
   readonly found: string;
   readonly expected: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** What a reason is written from. */
-export interface Checked extends ZonePlace {
+export interface Checked extends ZoneMatch {
   readonly host: string;
   readonly target: string;
   readonly authority: CertificateAuthority;
@@ -77,13 +77,13 @@ export function setRecord(checked: Checked): string {
 }
 
 /** Why a question has no answer, in words. */
-export const SILENCES = {
+export const DNS_FAILURES = {
   servfail: "SERVFAIL",
   timeout: "no answer in time",
   refused: "REFUSED",
   unreachable: "no DNS server at the resolver's address",
   malformed: "an answer that cannot be read",
-} as const satisfies Record<Silence, string>;
+} as const satisfies Record<DnsFailure, string>;
 
 /** The reason in a set of CAA records that forbids the authority, naming the name that has to change. */
 export function caaReason(
@@ -103,7 +103,7 @@ export function caaReason(
       because === "not_listed"
         ? `${owner} ${allow}`
         : "no critical CAA record but issue, issuewild and iodef",
-    mend: mendCaa(),
+    fix: mendCaa(),
   };
 
   function mendCaa(): string {
@@ -113,7 +113,7 @@ export function caaReason(
       return `${host} inherits them through its CNAME. Point it to ${target} instead, and they no longer count.`;
     }
     const where = owner === asked ? owner : `${owner}, where the CNAME of ${asked} leads`;
-    const provider = `At the DNS provider of ${placeOf(owner).zone}`;
+    const provider = `At the DNS provider of ${locateInZone(owner).zone}`;
     return because === "not_listed"
       ? `${provider}, add the record ${allow} at ${where}; the records there can stay.`
       : `${provider}, remove the critical record at ${where}, or set its flags to 0.`;

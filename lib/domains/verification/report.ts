@@ -24,12 +24,12 @@ function toldReasons(reasons: readonly Reason[]): readonly Reason[] {
   return silent ? reasons.filter(({ code }) => code !== "caa_silent") : reasons;
 }
 
-function reasonText({ code, found, expected, mend }: Reason): string {
+function reasonText({ code, found, expected, fix }: Reason): string {
   return [
     `  ${REASONS[code].title}`,
     `    found     ${found}`,
     `    expected  ${expected}`,
-    `    to do     ${mend}`,
+    `    to do     ${fix}`,
   ].join("\n");
 }
 

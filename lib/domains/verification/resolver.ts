@@ -19,14 +19,14 @@ export interface RecordData {
 export type RecordType = keyof RecordData;
 
 /** Why a question stayed without an answer. It says nothing about the records. */
-export type Silence = "servfail" | "timeout" | "refused" | "unreachable" | "malformed";
+export type DnsFailure = "servfail" | "timeout" | "refused" | "unreachable" | "malformed";
 
 /** The answer to one question. A name that does not exist and a name without such records are told apart. */
 export type DnsAnswer<T extends RecordType = RecordType> =
   | { readonly outcome: "found"; readonly records: readonly RecordData[T][] }
   | { readonly outcome: "nodata" }
   | { readonly outcome: "nxdomain" }
-  | { readonly outcome: "silent"; readonly why: Silence };
+  | { readonly outcome: "silent"; readonly why: DnsFailure };
 
 /**
  * Asks DNS one question. Promises: it never throws, it ends in bounded time, it asks for exactly this name with
@@ -35,7 +35,7 @@ export type DnsAnswer<T extends RecordType = RecordType> =
 export type DnsResolver = <T extends RecordType>(name: string, type: T) => Promise<DnsAnswer<T>>;
 
 /** A resolver that asks every question once, for the length of one check of many hosts. */
-export function askingOnce(resolver: DnsResolver): DnsResolver {
+export function memoizeResolver(resolver: DnsResolver): DnsResolver {
   const asked = new Map<string, Promise<DnsAnswer>>();
   return <T extends RecordType>(name: string, type: T) => {
     const question = `${type} ${name}`;

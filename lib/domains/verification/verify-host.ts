@@ -1,9 +1,9 @@
-import { plainName } from "../hostname.ts";
+import { normalizeName } from "../hostname.ts";
 import type { DomainEvent } from "../lifecycle.ts";
-import { placeOf } from "../zone.ts";
+import { locateInZone } from "../zone.ts";
 import { AUTHORITIES, type CertificateAuthority, findCaa, judgeCaa } from "./caa.ts";
 import { checkRecords } from "./check-records.ts";
-import { type AxisState, type Checked, caaReason, REASONS, type Reason, SILENCES } from "./reasons.ts";
+import { type AxisState, type Checked, caaReason, DNS_FAILURES, REASONS, type Reason } from "./reasons.ts";
 import type { DnsResolver } from "./resolver.ts";
 
 /** Where the host's records lead. */
@@ -44,7 +44,7 @@ export async function verifyHost(
   host: string,
   { resolver, target, authority = AUTHORITIES.amazon, knownZones }: VerificationOptions,
 ): Promise<Verification> {
-  const checked = { ...placeOf(host, knownZones), host, target: plainName(target), authority };
+  const checked = { ...locateInZone(host, knownZones), host, target: normalizeName(target), authority };
   const [records, caa] = await Promise.all([checkRecords(resolver, checked), checkCaa(resolver, checked)]);
   const reasons = [...records, ...caa];
   const dns = axisState<"dns">("dns", reasons) ?? "ok";
@@ -78,9 +78,9 @@ async function checkCaa(resolver: DnsResolver, checked: Checked): Promise<readon
         code: "caa_silent",
         host: checked.host,
         name,
-        found: `${name} CAA: ${SILENCES[why]}`,
+        found: `${name} CAA: ${DNS_FAILURES[why]}`,
         expected: "an answer, be it that there are no CAA records",
-        mend: `Try again. If it stays so, check the name servers of ${placeOf(name).zone}.`,
+        fix: `Try again. If it stays so, check the name servers of ${locateInZone(name).zone}.`,
       },
     ];
   }

@@ -1,6 +1,6 @@
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordOf } from "../records.ts";
-import { askingOnce } from "./resolver.ts";
+import { memoizeResolver } from "./resolver.ts";
 import { type Verification, type VerificationOptions, verifyHost } from "./verify-host.ts";
 
 /** A configured host with its record and what DNS says about it. */
@@ -22,7 +22,7 @@ export async function verifyHosts(
   hosts: readonly ConfiguredHost[],
   { concurrency = 8, ...options }: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
-  const resolver = askingOnce(options.resolver);
+  const resolver = memoizeResolver(options.resolver);
   const reports = new Array<HostReport>(hosts.length);
   const queue = hosts.entries();
   const worker = async () => {

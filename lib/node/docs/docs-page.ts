@@ -10,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { acceptsGzip, gzipped } from "../../http/gzip.ts";
-import type { Answer, HeaderFields, PageSource } from "../../http/reply.ts";
+import type { HeaderFields, PageSource, Reply } from "../../http/reply.ts";
 import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
 
@@ -32,7 +32,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const SHARED: HeaderFields = {
+const SECURITY_HEADERS: HeaderFields = {
   "content-security-policy": POLICY,
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -86,20 +86,20 @@ export function docsPage({
     const type = Object.hasOwn(VENDOR_FILES, name) ? VENDOR_FILES[name] : undefined;
     const body = type === undefined ? undefined : await vendorFile(name);
     // The page asks for these by version, so what is kept under an address never changes.
-    if (type !== undefined && body !== undefined) return send(type, body, KEPT);
+    if (type !== undefined && body !== undefined) return send(type, body, IMMUTABLE_CACHE);
     return undefined;
   };
 }
 
-const KEPT: HeaderFields = { "cache-control": "public, max-age=31536000, immutable" };
+const IMMUTABLE_CACHE: HeaderFields = { "cache-control": "public, max-age=31536000, immutable" };
 
 function answer(
   request: Request,
   type: string,
   body: string | Buffer<ArrayBuffer>,
   fields: HeaderFields = {},
-): Answer {
-  const headers = { ...SHARED, ...fields, "content-type": type, vary: "accept-encoding" };
+): Reply {
+  const headers = { ...SECURITY_HEADERS, ...fields, "content-type": type, vary: "accept-encoding" };
   const stream = new Blob([body]).stream();
   if (!acceptsGzip(request.headers.get("accept-encoding"))) return { status: 200, headers, body: stream };
   return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: gzipped(stream) };

@@ -14,13 +14,13 @@ const apiKey = (name: string | number): ApiKey => ({
 /** The promises of `AccountStore` to operators. */
 export const accountCases: readonly ContractCase[] = [
   {
-    promise: "an account is found as it was created, without use and without penalties",
+    name: "an account is found as it was created, without use and without penalties",
     async check({ accounts }) {
       const created: AccountSettings[] = [
         account,
         {
           id: "big-1",
-          terms: { plan: "enterprise", custom: { perMinute: 60_000, perDay: 2 ** 40 } },
+          terms: { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 2 ** 40 } },
           keys: [{ ...apiKey("a"), expiresAt: AT + 1, revokedAt: AT + 2 }, apiKey("b")],
         },
       ];
@@ -32,7 +32,7 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "an identifier that is taken is refused, and the account behind it is untouched",
+    name: "an identifier that is taken is refused, and the account behind it is untouched",
     async check({ accounts }) {
       await accounts.create(account);
       assert.equal(await accounts.create({ ...account, terms: { plan: "pro" } }), false);
@@ -40,7 +40,7 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "accounts are listed ascending by identifier, with their keys",
+    name: "accounts are listed ascending by identifier, with their keys",
     async check({ accounts }) {
       const ids = ["0", "a", "a-b", "b", "shop"];
       for (const id of ids.toReversed())
@@ -53,45 +53,45 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "a change replaces the settings; a refusal and a missing account change nothing",
+    name: "a change replaces the settings; a refusal and a missing account change nothing",
     async check({ accounts }) {
       await accounts.create(account);
       const custom = { perMinute: 5, perDay: 6 };
-      const changed = await accounts.change("shop", (was) => ({
+      const changed = await accounts.update("shop", (was) => ({
         ...was,
-        terms: { plan: "enterprise", custom },
+        terms: { plan: "enterprise", customLimits: custom },
       }));
       assert.deepEqual("refused" in changed ? changed : changed.terms, { plan: "enterprise", custom });
-      assert.deepEqual(await accounts.change("shop", () => ({ refused: "too_many_keys" })), {
+      assert.deepEqual(await accounts.update("shop", () => ({ refused: "too_many_keys" })), {
         refused: "too_many_keys",
       });
       assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "enterprise", custom });
-      await accounts.change("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
+      await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
       assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "pro" });
-      assert.deepEqual(await accounts.change("nobody", (was) => was), { refused: "account_not_found" });
+      assert.deepEqual(await accounts.update("nobody", (was) => was), { refused: "account_not_found" });
     },
   },
   {
-    promise: "a change that throws changes nothing and leaves the store usable",
+    name: "a change that throws changes nothing and leaves the store usable",
     async check({ accounts }) {
       await accounts.create(account);
       await assert.rejects(
-        accounts.change("shop", () => {
+        accounts.update("shop", () => {
           throw new RangeError("not today");
         }),
         RangeError,
       );
-      const changed = await accounts.change("shop", (was) => addKey(was, apiKey(1), AT));
+      const changed = await accounts.update("shop", (was) => addKey(was, apiKey(1), AT));
       assert.equal("refused" in changed, false);
     },
   },
   {
-    promise: "of keys added at the same time none is lost, and there are never more than 20 living ones",
+    name: "of keys added at the same time none is lost, and there are never more than 20 living ones",
     async check({ accounts }) {
       await accounts.create(account);
       const results = await Promise.all(
         Array.from({ length: 25 }, (_, index) =>
-          accounts.change("shop", (was) => addKey(was, apiKey(index), AT)),
+          accounts.update("shop", (was) => addKey(was, apiKey(index), AT)),
         ),
       );
       assert.equal(results.filter((result) => "refused" in result).length, 5);
@@ -99,7 +99,7 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "a change leaves counters, refusals and bans alone",
+    name: "a change leaves counters, refusals and bans alone",
     async check({ accounts }) {
       const [first, second] = [apiKey(1), apiKey(2)];
       await accounts.create({ ...account, keys: [first, second] });
@@ -107,8 +107,8 @@ export const accountCases: readonly ContractCase[] = [
       for (let call = 0; call < 63; call++) await accounts.admit(key, AT);
       const before = await accounts.find("shop");
       assert.equal(before?.usage.minute.count, 60);
-      assert.equal(before.penalties[first.id]?.refused, 3);
-      await accounts.change("shop", (was) => revokeKey(was, second.id, AT));
+      assert.equal(before.rejections[first.id]?.count, 3);
+      await accounts.update("shop", (was) => revokeKey(was, second.id, AT));
       const after = await accounts.find("shop");
       assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
     },

@@ -2,7 +2,7 @@ import type { Store } from "../store.ts";
 
 /** One promise and the check that a store keeps it. */
 export interface ContractCase {
-  readonly promise: string;
+  readonly name: string;
   /** Wants an empty store; rejects where the promise is broken. */
   check(store: Store): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Admission } from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
-import type { PlanTerms } from "../../plans/plan-limits.ts";
+import type { PlanAssignment } from "../../plans/plan-limits.ts";
 
 /** An instant a little after the full minute of noon. */
 export const AT = Date.UTC(2026, 10, 20, 12) + 250;
@@ -10,9 +10,9 @@ export const FIRST: ApiKey = { id: "shop.first", hash: "1".repeat(64), createdAt
 export const SECOND: ApiKey = { id: "shop.second", hash: "2".repeat(64), createdAt: AT };
 
 /** Puts the account `shop` into a store, with both keys. */
-export async function openShop(
+export async function createAccountFixture(
   accounts: AccountStore,
-  terms: PlanTerms = { plan: "free" },
+  terms: PlanAssignment = { plan: "free" },
   keys = [FIRST, SECOND],
 ) {
   const settings: AccountSettings = { id: "shop", terms, keys };
@@ -28,7 +28,7 @@ export async function openShop(
 }
 
 /** What became of a call, in a word. */
-export const tell = (result: Admission) =>
+export const outcomeName = (result: Admission) =>
   result.outcome === "refused" ? result.code : result.outcome === "unknown" ? result.reason : result.outcome;
 /** How many calls were admitted. */
 export const admitted = (results: readonly Admission[]) =>

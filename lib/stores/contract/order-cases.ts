@@ -19,13 +19,13 @@ async function listed(orders: OrderStore): Promise<string> {
     pages.map((_, index) => index === pages.length - 1),
     "the last page, and no other, says that it is the last",
   );
-  return pages.flatMap(({ rows }) => (rows === "" ? [] : [rows])).join(",");
+  return pages.flatMap(({ json: rows }) => (rows === "" ? [] : [rows])).join(",");
 }
 
 /** The promises of `OrderStore`. */
 export const orderCases: readonly ContractCase[] = [
   {
-    promise: "an order is found as it was placed, over the whole int64 range, absent fields absent",
+    name: "an order is found as it was placed, over the whole int64 range, absent fields absent",
     async check({ orders }) {
       const placed: StoredOrder[] = [
         { record: { id: MAX }, status: "pending" },
@@ -48,7 +48,7 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "an order is never overwritten: the same again changes nothing, another one is a conflict",
+    name: "an order is never overwritten: the same again changes nothing, another one is a conflict",
     async check({ orders }) {
       const other: StoredOrder = { record: { id: 1n, quantity: 9 }, status: "pending" };
       const moved: StoredOrder = { ...pending(1n), status: "cancelled" };
@@ -72,7 +72,7 @@ export const orderCases: readonly ContractCase[] = [
   ...ORDER_STATUSES.flatMap((status) =>
     EVENTS.map(
       (event): ContractCase => ({
-        promise: `'${event}' does to a ${status} order what the lifecycle table says, and no more`,
+        name: `'${event}' does to a ${status} order what the lifecycle table says, and no more`,
         async check({ orders }) {
           const before: StoredOrder = {
             record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
@@ -89,14 +89,14 @@ export const orderCases: readonly ContractCase[] = [
     ),
   ),
   {
-    promise: "an event on an order that does not exist changes nothing",
+    name: "an event on an order that does not exist changes nothing",
     async check({ orders }) {
       for (const event of EVENTS) assert.equal(await orders.apply(5n, event, AT), undefined);
       assert.equal(await listed(orders), "");
     },
   },
   {
-    promise: "of cancels and ships that race for an order, exactly one wins and the others learn its state",
+    name: "of cancels and ships that race for an order, exactly one wins and the others learn its state",
     async check({ orders }) {
       const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
       await orders.place(ids.map(pending));
@@ -117,7 +117,7 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "the list of an empty store is empty",
+    name: "the list of an empty store is empty",
     async check({ orders }) {
       assert.equal(await listed(orders), "");
       assert.deepEqual(await collect(orders.scan()), []);
@@ -125,7 +125,7 @@ export const orderCases: readonly ContractCase[] = [
   },
   ...[1, 499, 500, 501, 1_203].map(
     (count): ContractCase => ({
-      promise: `the list of ${count} orders is every record, ascending by identifier, each once`,
+      name: `the list of ${count} orders is every record, ascending by identifier, each once`,
       async check({ orders }) {
         const placed = sequence(count);
         await orders.place(placed.toReversed());
@@ -135,7 +135,7 @@ export const orderCases: readonly ContractCase[] = [
     }),
   ),
   {
-    promise: "the list is ascending as numbers, across zero and beyond 2^53",
+    name: "the list is ascending as numbers, across zero and beyond 2^53",
     async check({ orders }) {
       const ids = [
         -MAX - 1n,
@@ -155,13 +155,13 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "an order that is there throughout is listed once, however many come and move meanwhile",
+    name: "an order that is there throughout is listed once, however many come and move meanwhile",
     async check({ orders }) {
       const placed = sequence(1_100);
       await orders.place(placed);
       const seen: string[] = [];
       let more = -1n;
-      for await (const { rows } of orders.list()) {
+      for await (const { json: rows } of orders.list()) {
         seen.push(rows);
         await orders.apply(1_500n, "cancel", AT);
         await orders.place([pending(more--), pending(10_000n - more)]);
@@ -173,7 +173,7 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "a list that its reader leaves early leaves the store as it was",
+    name: "a list that its reader leaves early leaves the store as it was",
     async check({ orders }) {
       await orders.place(sequence(1_100));
       for await (const page of orders.list()) {
@@ -185,7 +185,7 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    promise: "a scan begins above the identifier that it is given",
+    name: "a scan begins above the identifier that it is given",
     async check({ orders }) {
       const placed = [-4n, 0n, 3n, MAX].map(pending);
       await orders.place(placed);

@@ -1,7 +1,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Account, AccountSettings, ApiKey, Penalty } from "../../accounts/account.ts";
-import type { Caller } from "../../accounts/admission.ts";
-import type { Plan, PlanTerms } from "../../plans/plan-limits.ts";
+import type { Account, AccountSettings, ApiKey, RejectionCount } from "../../accounts/account.ts";
+import type { KeyState } from "../../accounts/admission.ts";
+import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import type { Item } from "./table.ts";
 
@@ -15,13 +15,17 @@ export function settingsItem({ id, terms, keys }: AccountSettings): Item {
   return {
     id: { S: id },
     plan: { S: terms.plan },
-    ...numbers({ perMinute: terms.custom?.perMinute, perDay: terms.custom?.perDay }),
+    ...numbers({ perMinute: terms.customLimits?.perMinute, perDay: terms.customLimits?.perDay }),
     keys: { M: Object.fromEntries(keys.map((key, position) => [key.hash, keyValue(key, position)])) },
   };
 }
 
 /** A penalty as it is kept under the key's hash. */
-export function penaltyValue({ start, refused, bannedUntil }: Penalty): AttributeValue {
+export function penaltyValue({
+  windowStart: start,
+  count: refused,
+  bannedUntil,
+}: RejectionCount): AttributeValue {
   return { M: numbers({ start, refused, bannedUntil }) };
 }
 
@@ -32,7 +36,7 @@ export function accountOf(item: Item): Account {
     const penalty = penaltyOf(item, hash);
     return penalty === undefined ? [] : [[id, penalty] as const];
   });
-  return { ...settings, keys, usage: usageOf(item), penalties: Object.fromEntries(penalties) };
+  return { ...settings, keys, usage: usageOf(item), rejections: Object.fromEntries(penalties) };
 }
 
 /** Reads what operators decide about, keys in their order. */
@@ -44,7 +48,7 @@ export function settingsOf(item: Item): AccountSettings {
 }
 
 /** Reads what admission has to know about one key; `undefined` where the account has no such key. */
-export function callerOf(item: Item, hash: string): Caller | undefined {
+export function callerOf(item: Item, hash: string): KeyState | undefined {
   const value = item["keys"]?.M?.[hash];
   if (value === undefined) return undefined;
   return {
@@ -52,7 +56,7 @@ export function callerOf(item: Item, hash: string): Caller | undefined {
     terms: termsOf(item),
     usage: usageOf(item),
     key: keyOf(hash, value),
-    penalty: penaltyOf(item, hash),
+    rejections: penaltyOf(item, hash),
   };
 }
 
@@ -71,10 +75,10 @@ function keyOf(hash: string, { M: key = {} }: AttributeValue): ApiKey {
   };
 }
 
-function termsOf(item: Item): PlanTerms {
+function termsOf(item: Item): PlanAssignment {
   const plan = textOf(item["plan"]) as Plan;
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
-  return { plan, custom: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
+  return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }
 
 function usageOf(item: Item): Usage {
@@ -84,13 +88,13 @@ function usageOf(item: Item): Usage {
   };
 }
 
-function penaltyOf(item: Item, hash: string): Penalty | undefined {
+function penaltyOf(item: Item, hash: string): RejectionCount | undefined {
   const penalty = item["penalties"]?.M?.[hash]?.M;
   if (penalty === undefined) return undefined;
   const bannedUntil = penalty["bannedUntil"];
   return {
-    start: numberOf(penalty["start"]),
-    refused: numberOf(penalty["refused"]),
+    windowStart: numberOf(penalty["start"]),
+    count: numberOf(penalty["refused"]),
     ...(bannedUntil === undefined ? {} : { bannedUntil: numberOf(bannedUntil) }),
   };
 }

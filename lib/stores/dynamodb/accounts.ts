@@ -3,9 +3,9 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { accountOf, numberValue, settingsItem, settingsOf } from "./account-item.ts";
 import { createAdmit } from "./admission.ts";
-import { deadline, jitter } from "./client.ts";
+import { callTimeout, jitter } from "./client.ts";
 import type { Change, Item, Table } from "./table.ts";
-import { bears, type Mark, newMark } from "./write-token.ts";
+import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
 /** The port of accounts over their table. What operators write and what admission writes are different attributes. */
 export function createAccountStore(table: Table): AccountStore {
@@ -13,14 +13,14 @@ export function createAccountStore(table: Table): AccountStore {
 
   return {
     async create(settings) {
-      const revision = newMark();
+      const revision = newWriteToken();
       const item = { ...settingsItem(settings), ...UNUSED, revision };
-      const { done, before } = await table.add(item, keyOf(settings.id), deadline());
-      return done || bears(before, "revision", revision);
+      const { done, before } = await table.add(item, keyOf(settings.id), callTimeout());
+      return done || hasToken(before, "revision", revision);
     },
 
     async find(id) {
-      const item = await table.get(keyOf(id), deadline());
+      const item = await table.get(keyOf(id), callTimeout());
       return item === undefined ? undefined : accountOf(item);
     },
 
@@ -28,16 +28,16 @@ export function createAccountStore(table: Table): AccountStore {
       // A table has no order over its items; accounts are few and small, unlike orders.
       const items: Item[] = [];
       for (let from: Item | undefined, more = true; more; more = from !== undefined) {
-        const page = await table.scan(from, deadline());
+        const page = await table.scan(from, callTimeout());
         items.push(...page.kept);
         from = page.next;
       }
       yield* items.map(accountOf).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async change(id, decide) {
-      const signal = deadline();
-      const revision = newMark();
+    async update(id, decide) {
+      const signal = callTimeout();
+      const revision = newWriteToken();
       let item = await table.get(keyOf(id), signal);
       for (let round = 0; ; round++) {
         if (item === undefined) return { refused: "account_not_found" };
@@ -45,14 +45,14 @@ export function createAccountStore(table: Table): AccountStore {
         if ("refused" in decided) return decided;
         const change = replace(item, decided, revision);
         const { done, before } = await table.update(keyOf(id), change, signal);
-        if (done || bears(before, "revision", revision)) return decided;
+        if (done || hasToken(before, "revision", revision)) return decided;
         item = before;
         await jitter(round);
       }
     },
 
-    async pardon(accountId, keyId) {
-      const signal = deadline();
+    async unban(accountId, keyId) {
+      const signal = callTimeout();
       const item = await table.get(keyOf(accountId), signal);
       const key = item === undefined ? undefined : settingsOf(item).keys.find(({ id }) => id === keyId);
       if (key === undefined) return;
@@ -80,7 +80,7 @@ const UNUSED: Item = {
 };
 
 /** Puts settings in the place of those that were seen. The penalty of a key that is forgotten goes with it. */
-function replace(seen: Item, settings: AccountSettings, revision: Mark): Change {
+function replace(seen: Item, settings: AccountSettings, revision: WriteToken): Change {
   const { id: _same, ...item }: Item = { ...settingsItem(settings), revision };
   const absent = ["perMinute", "perDay"].filter((name) => !Object.hasOwn(item, name));
   const forgotten = Object.keys(seen["keys"]?.M ?? {}).filter(

@@ -1,16 +1,21 @@
-import type { Penalty } from "../../accounts/account.ts";
+import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import { admission, BAN_POLICY, type BanPolicy, type Caller } from "../../accounts/admission.ts";
+import {
+  type BanPolicy,
+  DEFAULT_BAN_POLICY,
+  decideAdmission,
+  type KeyState,
+} from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
 import { StoreUnavailableError } from "../../errors.ts";
 import { limitsOf } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { callerOf, numberValue, penaltyValue } from "./account-item.ts";
-import { NOT_BANNED, steadyState } from "./admit-update.ts";
-import { deadline, jitter } from "./client.ts";
+import { NOT_BANNED, optimisticAdmit } from "./admit-update.ts";
+import { callTimeout, jitter } from "./client.ts";
 import type { Change, Item, Table } from "./table.ts";
 
-const MOST_TRIES = 8;
+const MAX_ROUNDS = 8;
 
 /**
  * Admits by one conditional write (design, promise 2). Done or not, the engine gives the item as the condition
@@ -18,22 +23,22 @@ const MOST_TRIES = 8;
  * refused, a second write says so, guarded by what was seen; if another process was faster, all is decided again.
  */
 export function createAdmit(accounts: Table): AccountStore["admit"] {
-  return async ({ accountId, hash }, at, policy = BAN_POLICY, refusals = 1) => {
-    const signal = deadline();
-    let change = steadyState(hash, at);
-    for (let round = 0; round < MOST_TRIES; round++) {
+  return async ({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY, refusals = 1) => {
+    const signal = callTimeout();
+    let change = optimisticAdmit(hash, at);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       if (round > 2) await jitter(round);
       const { done, before = {} } = await accounts.update({ id: { S: accountId } }, change, signal);
       const caller = callerOf(before, hash);
-      const decided = admission(caller, at, policy, refusals);
+      const decided = decideAdmission(caller, at, policy, refusals);
       if (done || caller === undefined || decided.outcome === "unknown" || decided.write === undefined) {
         return decided;
       }
       const guarded =
         decided.outcome === "admitted"
           ? count(caller, decided.write, at)
-          : penalise(caller, decided.write, policy, refusals);
-      change = unlessChanged(before, caller, guarded);
+          : recordRejections(caller, decided.write, policy, refusals);
+      change = withOptimisticLock(before, caller, guarded);
     }
     throw new StoreUnavailableError("Other processes kept changing the account.");
   };
@@ -43,7 +48,7 @@ export function createAdmit(accounts: Table): AccountStore["admit"] {
  * Keys, terms and windows are the ones seen: a revoked key, a better plan and a window that another caller opened
  * hold between two calls, too.
  */
-function unlessChanged(seen: Item, { key, usage }: Caller, change: Change): Change {
+function withOptimisticLock(seen: Item, { key, usage }: KeyState, change: Change): Change {
   return {
     update: change.update,
     condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${change.condition}`,
@@ -58,7 +63,7 @@ function unlessChanged(seen: Item, { key, usage }: Caller, change: Change): Chan
 }
 
 /** Counts a request in the windows that were seen, or as the first one of those that follow them. */
-function count({ usage, terms }: Caller, write: Usage, at: Instant): Change {
+function count({ usage, terms }: KeyState, write: Usage, at: Instant): Change {
   const limits = limitsOf(terms);
   const sets: string[] = [];
   const conditions = [NOT_BANNED];
@@ -83,15 +88,20 @@ function count({ usage, terms }: Caller, write: Usage, at: Instant): Change {
  * Writes refusals. More in a minute are added to however many there are by then, so that a burst of refusals
  * does not have to queue; the first of a minute, and the one that brings the ban, are written over what was seen.
  */
-function penalise({ penalty: seen }: Caller, write: Penalty, policy: BanPolicy, refusals: number): Change {
-  if (seen?.start === write.start && write.bannedUntil === undefined) {
+function recordRejections(
+  { rejections: seen }: KeyState,
+  write: RejectionCount,
+  policy: BanPolicy,
+  refusals: number,
+): Change {
+  if (seen?.windowStart === write.windowStart && write.bannedUntil === undefined) {
     return {
       update: "SET #penalties.#hash.#refused = #penalties.#hash.#refused + :more",
       condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused <= :most",
       values: {
         ":more": numberValue(refusals),
-        ":start": numberValue(write.start),
-        ":most": numberValue(policy.refusals - refusals),
+        ":start": numberValue(write.windowStart),
+        ":most": numberValue(policy.maxRejections - refusals),
       },
     };
   }
@@ -101,6 +111,6 @@ function penalise({ penalty: seen }: Caller, write: Penalty, policy: BanPolicy, 
   return {
     update,
     condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused = :refused",
-    values: { ...values, ":start": numberValue(seen.start), ":refused": numberValue(seen.refused) },
+    values: { ...values, ":start": numberValue(seen.windowStart), ":refused": numberValue(seen.count) },
   };
 }

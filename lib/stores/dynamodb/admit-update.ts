@@ -1,6 +1,6 @@
 import type { Instant } from "../../clock.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
-import { DAY, MINUTE } from "../../plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { numberValue } from "./account-item.ts";
 import type { Change, Item } from "./table.ts";
 
@@ -8,12 +8,12 @@ import type { Change, Item } from "./table.ts";
 export const NOT_BANNED =
   "(attribute_not_exists(#penalties.#hash.#bannedUntil) OR #penalties.#hash.#bannedUntil <= :at)";
 
-const ALIVE = `attribute_exists(#keys.#hash)
+const KEY_ACTIVE = `attribute_exists(#keys.#hash)
   AND (attribute_not_exists(#keys.#hash.#revokedAt) OR #keys.#hash.#revokedAt > :at)
   AND (attribute_not_exists(#keys.#hash.#expiresAt) OR #keys.#hash.#expiresAt > :at)`;
 
 // A window never goes back, so one that another process has opened already is as good as the present one.
-const CURRENT = "#minute >= :minute AND #day >= :day";
+const WINDOWS_CURRENT = "#minute >= :minute AND #day >= :day";
 
 const plans: readonly [string, PlanLimits | "custom"][] = Object.entries(PLAN_LIMITS);
 
@@ -37,14 +37,14 @@ const PLAN_VALUES: Item = Object.fromEntries(
   ]),
 );
 
-const CONDITION = `${ALIVE} AND ${NOT_BANNED} AND ${CURRENT} AND (${WITHIN_PLAN})`;
+const CONDITION = `${KEY_ACTIVE} AND ${NOT_BANNED} AND ${WINDOWS_CURRENT} AND (${WITHIN_PLAN})`;
 const UPDATE = "SET #minuteCount = #minuteCount + :one, #dayCount = #dayCount + :one";
 
 /**
  * The write that admits most requests, with nothing known about the caller but the key: all that `admission` asks
  * for, in one condition (key, ban, windows, one clause a plan), and the count in both windows.
  */
-export function steadyState(hash: string, at: Instant): Change {
+export function optimisticAdmit(hash: string, at: Instant): Change {
   return {
     update: UPDATE,
     condition: CONDITION,
@@ -53,8 +53,8 @@ export function steadyState(hash: string, at: Instant): Change {
       ...PLAN_VALUES,
       ":one": numberValue(1),
       ":at": numberValue(at),
-      ":minute": numberValue(at - (at % MINUTE)),
-      ":day": numberValue(at - (at % DAY)),
+      ":minute": numberValue(at - (at % MINUTE_MS)),
+      ":day": numberValue(at - (at % DAY_MS)),
     },
   };
 }

@@ -3,7 +3,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
 
 /** The longest that one call of the store takes, tries and waits included, in milliseconds. */
-export const BUDGET = 4_000;
+export const CALL_TIMEOUT_MS = 4_000;
 
 /**
  * Makes a client from the environment, as every AWS tool reads it. A try ends after 1.5 seconds and there are three
@@ -12,7 +12,7 @@ export const BUDGET = 4_000;
  * may come that much earlier. A request that ends without any answer is a 503 that may have counted, and a cancel may
  * have been done: asked again, it is told `order_already_cancelled`.
  */
-export function createClient(): DynamoDBClient {
+export function createDynamodbClient(): DynamoDBClient {
   const client = new DynamoDBClient({
     maxAttempts: 3,
     requestHandler: {
@@ -28,8 +28,8 @@ export function createClient(): DynamoDBClient {
 }
 
 /** The end of a call's budget. */
-export function deadline(): AbortSignal {
-  return AbortSignal.timeout(BUDGET);
+export function callTimeout(): AbortSignal {
+  return AbortSignal.timeout(CALL_TIMEOUT_MS);
 }
 
 /**

@@ -13,7 +13,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import { createClient } from "./client.ts";
+import { createDynamodbClient } from "./client.ts";
 import { tableShapes } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
 import { openTable } from "./table.ts";
@@ -33,7 +33,7 @@ export interface DynamodbOptions {
 
 /** Opens the store. Nothing is asked before the first call. */
 export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
-  const dynamodb = client ?? createClient();
+  const dynamodb = client ?? createDynamodbClient();
   const { orders, accounts } = tableShapes(prefix);
   return {
     orders: createOrderStore(openTable(dynamodb, orders.name)),

@@ -1,5 +1,5 @@
 import type { OrderPage } from "../../orders/order-store.ts";
-import { BUDGET } from "./client.ts";
+import { CALL_TIMEOUT_MS } from "./client.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
 import type { Item, Table } from "./table.ts";
 
@@ -11,9 +11,9 @@ export async function* listOrders(table: Table, buckets: number): AsyncGenerator
   const held: string[] = [];
   for await (const wires of readAscending(table, buckets, undefined, "#wire", packWires)) {
     held.push(...wires);
-    while (held.length > PAGE) yield { rows: held.splice(0, PAGE).join(","), last: false };
+    while (held.length > PAGE) yield { json: held.splice(0, PAGE).join(","), last: false };
   }
-  yield { rows: held.join(","), last: true };
+  yield { json: held.join(","), last: true };
 }
 
 /** The orders' items in pages, from the first identifier above `after`. */
@@ -52,7 +52,7 @@ async function* readAscending<Row>(
         from,
       };
       // One signal for all of a list: a page that takes too long ends it, just as a reader that leaves.
-      const late = setTimeout(() => ending.abort(), BUDGET);
+      const late = setTimeout(() => ending.abort(), CALL_TIMEOUT_MS);
       try {
         const { kept, next } = await table.query(range, keepRows, ending.signal);
         return { ...kept, next };

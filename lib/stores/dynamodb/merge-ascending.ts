@@ -27,7 +27,7 @@ export async function* mergeAscending<Row, From>(
 }
 
 /** Rows of a source that are looked at in a turn: all that wait as rows, however many wait in their pages. */
-const SHOWN = 32;
+const LOOKAHEAD = 32;
 
 interface Ranked<Row> {
   readonly rank: bigint;
@@ -48,8 +48,8 @@ function openSource<Row, From>(read: ReadPage<Row, From>) {
     },
     /** The last rank that the source shows; none where nothing follows it. */
     bound() {
-      const shown = page?.ranks.subarray(position, position + SHOWN);
-      const more = ahead !== undefined || (page !== undefined && position + SHOWN < page.ranks.length);
+      const shown = page?.ranks.subarray(position, position + LOOKAHEAD);
+      const more = ahead !== undefined || (page !== undefined && position + LOOKAHEAD < page.ranks.length);
       return more ? shown?.at(-1) : undefined;
     },
     take(bound: bigint | undefined): readonly Ranked<Row>[] {

@@ -7,21 +7,21 @@ import {
 } from "../../orders/lifecycle.ts";
 import { fromWire, type StoredOrder, toWire } from "../../orders/order.ts";
 import type { OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { deadline, jitter } from "./client.ts";
+import { callTimeout, jitter } from "./client.ts";
 import { inParallel } from "./in-parallel.ts";
 import { bucketOf, DEFAULT_BUCKETS, SETTINGS_KEY } from "./layout.ts";
 import { listOrders, scanOrders } from "./list.ts";
 import type { Change, Item, Table } from "./table.ts";
-import { bears, type Mark, newMark } from "./write-token.ts";
+import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
 /** Conditional writes under way at a time when many orders are placed. */
-const WIDTH = 32;
+const CONCURRENCY = 32;
 
 /** The port of orders over their table. */
 export function createOrderStore(table: Table): OrderStore {
   // Kept with the table and never changed, so it is read once in the life of a process.
   const buckets = onceDone(async () => {
-    const settings = await table.get(SETTINGS_KEY, deadline());
+    const settings = await table.get(SETTINGS_KEY, callTimeout());
     return settings === undefined ? DEFAULT_BUCKETS : Number(settings["buckets"]?.N);
   });
   const keyOf = async (id: bigint): Promise<Item> => ({
@@ -32,7 +32,7 @@ export function createOrderStore(table: Table): OrderStore {
   const placeOne = async (order: StoredOrder): Promise<Placed> => {
     const key = await keyOf(order.record.id);
     const item = { ...key, ...orderItem(order) };
-    const { done, before = {}, repeated } = await table.add(item, key, deadline());
+    const { done, before = {}, repeated } = await table.add(item, key, callTimeout());
     if (done) return { outcome: "placed", there: item };
     // Sent twice and found its like: the first answer was lost.
     const like = repeated ? "placed" : "unchanged";
@@ -42,7 +42,7 @@ export function createOrderStore(table: Table): OrderStore {
   return {
     async place(orders) {
       const placed = new Map<bigint, Promise<Placed>>();
-      return inParallel(orders, WIDTH, async (order) => {
+      return inParallel(orders, CONCURRENCY, async (order) => {
         const { id } = order.record;
         const earlier = placed.get(id);
         if (earlier !== undefined) {
@@ -55,14 +55,14 @@ export function createOrderStore(table: Table): OrderStore {
     },
 
     async find(id) {
-      const item = await table.get(await keyOf(id), deadline());
+      const item = await table.get(await keyOf(id), callTimeout());
       return item === undefined ? undefined : orderOf(item);
     },
 
     async apply(id, event, at) {
       const key = await keyOf(id);
-      const signal = deadline();
-      const mark = newMark();
+      const signal = callTimeout();
+      const mark = newWriteToken();
       let change = statusChange(event, mark);
       let item = change === undefined ? await table.get(key, signal) : undefined;
       let made: StoredOrder | undefined;
@@ -70,7 +70,7 @@ export function createOrderStore(table: Table): OrderStore {
         if (change === undefined) {
           if (item === undefined) return undefined;
           const order = orderOf(item);
-          if (bears(item, markOf(event), mark)) return { moved: true, order: made ?? order };
+          if (hasToken(item, markOf(event), mark)) return { moved: true, order: made ?? order };
           const result = transition(order, event, at);
           if (!result.moved) return result;
           made = result.order;
@@ -133,7 +133,7 @@ function markOf(event: OrderEvent): string {
  * The move in one write, with nothing known about the order, where the lifecycle table changes the status alone.
  * `undefined` for an event that changes the record: its wire form has to be seen first.
  */
-function statusChange(event: OrderEvent, mark: Mark): Change | undefined {
+function statusChange(event: OrderEvent, mark: WriteToken): Change | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
     return "to" in rule ? [{ from, to: rule.to, alone: !("set" in rule) }] : [];
@@ -153,7 +153,7 @@ function statusChange(event: OrderEvent, mark: Mark): Change | undefined {
 }
 
 /** Puts an order in the place of the one that was seen. */
-function replace(seen: Item, order: StoredOrder, event: OrderEvent, mark: Mark): Change {
+function replace(seen: Item, order: StoredOrder, event: OrderEvent, mark: WriteToken): Change {
   return {
     update: "SET #wire = :wire, #status = :status, #mark = :mark",
     condition: "#wire = :wireSeen AND #status = :statusSeen",

@@ -7,7 +7,7 @@ import {
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
 import { InvalidInputError } from "../../errors.ts";
-import { ask, createClient } from "./client.ts";
+import { ask, createDynamodbClient } from "./client.ts";
 import { createTableInput, DEFAULT_BUCKETS, SETTINGS_KEY, type TableShape, tableShapes } from "./layout.ts";
 
 /** Which tables to make or delete. */
@@ -16,7 +16,7 @@ export interface DynamodbTablesOptions {
   readonly client?: DynamoDBClient;
 }
 
-const PATIENCE = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
+const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
 /**
  * Makes both tables, for emulators and for trying things out; a table that is there is left as it is. `buckets` is
@@ -38,7 +38,9 @@ export async function createDynamodbTables({
     const create = async (shape: TableShape) => {
       const command = new CreateTableCommand(createTableInput(shape));
       const made = await unless("ResourceInUseException", () => dynamodb.send(command));
-      await ask(() => waitUntilTableExists({ client: dynamodb, ...PATIENCE }, { TableName: shape.name }));
+      await ask(() =>
+        waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: shape.name }),
+      );
       return made;
     };
     const [isNew] = await Promise.all([create(orders), create(accounts)]);
@@ -53,7 +55,7 @@ export async function deleteDynamodbTables({ prefix, client }: DynamodbTablesOpt
     const drop = async ({ name }: TableShape) => {
       const command = new DeleteTableCommand({ TableName: name });
       await unless("ResourceNotFoundException", () => dynamodb.send(command));
-      await ask(() => waitUntilTableNotExists({ client: dynamodb, ...PATIENCE }, { TableName: name }));
+      await ask(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
     };
     await Promise.all(Object.values(tableShapes(prefix)).map(drop));
   });
@@ -63,7 +65,7 @@ async function withClient(
   given: DynamoDBClient | undefined,
   work: (client: DynamoDBClient) => Promise<void>,
 ): Promise<void> {
-  const client = given ?? createClient();
+  const client = given ?? createDynamodbClient();
   try {
     await work(client);
   } finally {

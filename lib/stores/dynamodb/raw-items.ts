@@ -16,7 +16,7 @@ export function takeItems<Kept>(command: QueryCommand, keep: (items: readonly It
       if (response.statusCode !== 200) return result;
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
-      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as Answer;
+      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as Reply;
       kept = keep(Items);
       response.body = Buffer.from(JSON.stringify(rest));
       return result;
@@ -32,6 +32,6 @@ interface Response {
   body: AsyncIterable<Uint8Array> | Uint8Array;
 }
 
-interface Answer {
+interface Reply {
   readonly Items?: readonly Item[];
 }

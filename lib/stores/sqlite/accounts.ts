@@ -1,9 +1,9 @@
-import type { AccountSettings, ApiKey, Penalty } from "../../accounts/account.ts";
+import type { AccountSettings, ApiKey, RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import { type Admission, admission, type BanPolicy } from "../../accounts/admission.ts";
+import { type Admission, type BanPolicy, decideAdmission } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../clock.ts";
-import type { Plan, PlanTerms } from "../../plans/plan-limits.ts";
+import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import type { Connection } from "./connection.ts";
 
@@ -45,7 +45,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     const [row] = rows;
     if (row === undefined) return undefined;
     const keys = rows.filter((joined) => joined.hash !== null);
-    const penalties = keys.flatMap((key) => {
+    const rejections = keys.flatMap((key) => {
       const penalty = toPenalty(key);
       return penalty === undefined ? [] : [[key.id, penalty] as const];
     });
@@ -54,12 +54,17 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       terms: toTerms(row),
       keys: keys.map(toKey),
       usage: toUsage(row),
-      penalties: Object.fromEntries(penalties),
+      rejections: Object.fromEntries(rejections),
     };
   }
 
   function save({ id, terms, keys }: AccountSettings): void {
-    updateTerms.run(terms.plan, terms.custom?.perMinute ?? null, terms.custom?.perDay ?? null, id);
+    updateTerms.run(
+      terms.plan,
+      terms.customLimits?.perMinute ?? null,
+      terms.customLimits?.perDay ?? null,
+      id,
+    );
     deleteOthers.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
       const { hash, createdAt, expiresAt = null, revokedAt = null } = key;
@@ -74,7 +79,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     refusals?: number,
   ): Admission {
     const found = selectCaller.get(hash, accountId) as unknown as CallerColumns | undefined;
-    if (found === undefined) return admission(undefined, at);
+    if (found === undefined) return decideAdmission(undefined, at);
     const [plan, per_minute, per_day, minute_start, minute_count, day_start, day_count, ...ofKey] = found;
     const [id, created_at, expires_at, revoked_at, refused_start, refused_count, banned_until] = ofKey;
     const caller = {
@@ -84,13 +89,13 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       key: toKey({ id, hash, created_at, expires_at, revoked_at }),
       penalty: toPenalty({ refused_start, refused_count, banned_until }),
     };
-    const decided = admission(caller, at, policy, refusals);
+    const decided = decideAdmission(caller, at, policy, refusals);
     if (decided.outcome === "admitted") {
       const { minute, day } = decided.write;
       updateUsage.run(minute.start, minute.count, day.start, day.count, accountId);
     }
     if (decided.outcome === "refused" && decided.write !== undefined) {
-      const { start, refused, bannedUntil } = decided.write;
+      const { windowStart: start, count: refused, bannedUntil } = decided.write;
       updatePenalty.run(start, refused, bannedUntil ?? null, accountId, id);
     }
     return decided;
@@ -114,7 +119,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       }
     },
 
-    change: (id, decide) =>
+    update: (id, decide) =>
       write("flushed", () => {
         const account = find(id);
         if (account === undefined) return { refused: "account_not_found" };
@@ -123,7 +128,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         return decided;
       }),
 
-    async pardon(accountId, keyId) {
+    async unban(accountId, keyId) {
       await write("flushed", () => updatePenalty.run(null, null, null, accountId, keyId));
     },
 
@@ -167,10 +172,10 @@ function toTerms({
   plan,
   per_minute,
   per_day,
-}: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanTerms {
+}: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanAssignment {
   return per_minute === null || per_day === null
     ? { plan }
-    : { plan, custom: { perMinute: per_minute, perDay: per_day } };
+    : { plan, customLimits: { perMinute: per_minute, perDay: per_day } };
 }
 
 function toUsage(row: Omit<AccountRow, "plan" | "per_minute" | "per_day">): Usage {
@@ -190,8 +195,8 @@ function toKey({ id, hash, created_at, expires_at, revoked_at }: Omit<KeyRow, ke
   };
 }
 
-function toPenalty({ refused_start, refused_count, banned_until }: PenaltyRow): Penalty | undefined {
+function toPenalty({ refused_start, refused_count, banned_until }: PenaltyRow): RejectionCount | undefined {
   if (refused_start === null || refused_count === null) return undefined;
   const ban = banned_until === null ? {} : { bannedUntil: banned_until };
-  return { start: refused_start, refused: refused_count, ...ban };
+  return { windowStart: refused_start, count: refused_count, ...ban };
 }

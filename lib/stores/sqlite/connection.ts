@@ -2,7 +2,14 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../../errors.ts";
-import { breather, isBusy, isSqliteError, PATIENCE, translated, whenFree } from "./errors.ts";
+import {
+  BUSY_TIMEOUT_MS,
+  isBusy,
+  isSqliteError,
+  jitteredDelay,
+  retryWhileBusy,
+  toStoreError,
+} from "./errors.ts";
 import { type DatabaseFile, databaseFile } from "./file.ts";
 import { migrate, versionCheck } from "./schema.ts";
 
@@ -35,7 +42,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, "a", 0o600));
     }
-    db = new DatabaseSync(path, { timeout: existing ? 0 : PATIENCE });
+    db = new DatabaseSync(path, { timeout: existing ? 0 : BUSY_TIMEOUT_MS });
   } catch (cause) {
     throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
   }
@@ -49,7 +56,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
     return { db, file, ...groupCommit(db, file) };
   } catch (error) {
     db.close();
-    throw translated(error);
+    throw toStoreError(error);
   }
 }
 
@@ -57,7 +64,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
 const SYNCHRONOUS = { flushed: "PRAGMA synchronous = FULL", cached: "PRAGMA synchronous = NORMAL" };
 
 /** How long a look at the file serves for counters, in milliseconds. */
-const FILE_CHECK = 100;
+const FILE_CHECK_INTERVAL_MS = 100;
 
 interface Job {
   /** When it came: each has its own patience, however long those before it have waited. */
@@ -88,10 +95,10 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
       try {
         commitTogether(jobs);
       } catch (error) {
-        const late = isBusy(error) ? performance.now() - PATIENCE : Infinity;
-        for (const { since, reject } of jobs) if (since <= late) reject(translated(error));
+        const late = isBusy(error) ? performance.now() - BUSY_TIMEOUT_MS : Infinity;
+        for (const { since, reject } of jobs) if (since <= late) reject(toStoreError(error));
         const waiting = jobs.filter(({ since }) => since > late);
-        if (waiting.length > 0) await breather();
+        if (waiting.length > 0) await jitteredDelay();
         queue = [...waiting, ...queue];
       }
     }
@@ -128,7 +135,7 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
   /** Each time before something is flushed; for counters, a look costs a tenth of the write itself. */
   function checkFile(wanted: Durability): void {
     const now = performance.now();
-    if (wanted === "cached" && now < checked + FILE_CHECK) return;
+    if (wanted === "cached" && now < checked + FILE_CHECK_INTERVAL_MS) return;
     file.check();
     checked = now;
   }
@@ -142,8 +149,8 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
 
   return {
     read: (work) =>
-      whenFree(work).catch((error: unknown) => {
-        throw translated(error);
+      retryWhileBusy(work).catch((error: unknown) => {
+        throw toStoreError(error);
       }),
 
     write: (durability, work) =>

@@ -2,23 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../errors.ts";
 
 /** How long a call waits for other processes before it gives up, in milliseconds. */
-export const PATIENCE = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 
 /** Runs work now, or again until its time is up while another process holds the database. */
-export async function whenFree<T>(work: () => T): Promise<T> {
-  const deadline = performance.now() + PATIENCE;
+export async function retryWhileBusy<T>(work: () => T): Promise<T> {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
     try {
       return work();
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
-      await breather();
+      await jitteredDelay();
     }
   }
 }
 
 /** A moment for other processes, of another length each time, so that those who wait do not keep meeting. */
-export async function breather(): Promise<void> {
+export async function jitteredDelay(): Promise<void> {
   await sleep(1 + Math.random() * 4);
 }
 
@@ -31,7 +31,7 @@ const NOT_A_DATABASE = 26;
  * and "schema" (17) say that the schema is another one by now. The others: out of memory, read-only, I/O, full, cannot
  * open, protocol.
  */
-const OUT_OF_ORDER = [1, 7, 8, 10, CORRUPT, 13, 14, 15, 17, NOT_A_DATABASE];
+const UNAVAILABLE_CODES = [1, 7, 8, 10, CORRUPT, 13, 14, 15, 17, NOT_A_DATABASE];
 
 /** The path leads to other files than those that are open. */
 export class FileMovedError extends Error {}
@@ -64,7 +64,7 @@ function isClosed(error: unknown): boolean {
 }
 
 /** A database that cannot serve is `StoreUnavailableError`; anything else stays what it is. */
-export function translated(error: unknown): unknown {
-  const unavailable = isClosed(error) || [...BUSY, ...OUT_OF_ORDER].includes(primaryCode(error));
+export function toStoreError(error: unknown): unknown {
+  const unavailable = isClosed(error) || [...BUSY, ...UNAVAILABLE_CODES].includes(primaryCode(error));
   return unavailable ? new StoreUnavailableError("The database cannot be used.", { cause: error }) : error;
 }

@@ -18,12 +18,12 @@ export interface DatabaseFile {
    * Throws, once the connection is closed, while another process still has a log open that was deleted: the last one
    * that closes it saves what is in it, and a new log beside it would be mistaken for it.
    */
-  checkReleased(): void;
+  assertNoOtherHolder(): void;
 }
 
 /** Remembers what is under the path now; `:memory:` is under none. */
 export function databaseFile(path: string): DatabaseFile {
-  if (path === ":memory:") return { check() {}, checkReopening() {}, checkReleased() {} };
+  if (path === ":memory:") return { check() {}, checkReopening() {}, assertNoOtherHolder() {} };
   const now = {
     file: () => identityOf(path),
     log: () => identityOf(`${path}-wal`),
@@ -45,7 +45,7 @@ export function databaseFile(path: string): DatabaseFile {
         throw moved("was replaced beside the log of the one before. Remove the files with -wal and -shm.");
       }
     },
-    checkReleased() {
+    assertNoOtherHolder() {
       if (now.file() === file && now.log() === undefined && now.index() === index) {
         throw moved("has lost its write-ahead log, which another process has open. End that process.");
       }

@@ -15,9 +15,9 @@
 import type { Store } from "../store.ts";
 import { sqliteAccounts } from "./accounts.ts";
 import { openConnection } from "./connection.ts";
-import { translated } from "./errors.ts";
+import { toStoreError } from "./errors.ts";
 import { sqliteOrders } from "./orders.ts";
-import { type OpenedStore, reopening } from "./reconnect.ts";
+import { type OpenedStore, withReconnect } from "./reconnect.ts";
 
 /**
  * Opens a database, which is made where there is none. Throws `StoreUnavailableError` where it cannot be opened,
@@ -31,8 +31,8 @@ export function createSqliteStore({ path }: { readonly path: string }): Store {
       return { orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), file, close };
     } catch (error) {
       db.close();
-      throw translated(error);
+      throw toStoreError(error);
     }
   };
-  return reopening(open(), () => open({ existing: true }));
+  return withReconnect(open(), () => open({ existing: true }));
 }

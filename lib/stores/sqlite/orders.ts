@@ -75,7 +75,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
         const start: bigint = from;
         const page = await read(() => readPage(start));
         from = page.next;
-        yield { rows: page.rows, last: from === undefined };
+        yield { json: page.rows, last: from === undefined };
       }
     },
 

@@ -12,7 +12,7 @@ export interface OpenedStore extends Store {
  * keeps what it has read of such a file, and goes on writing where nobody looks. Until there is a database of ours
  * again, every call rejects; none is ever made where one has gone.
  */
-export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
+export function withReconnect(first: OpenedStore, open: () => OpenedStore): Store {
   let current = first;
   let damaged = false;
   let replacing: Promise<void> | undefined;
@@ -21,17 +21,17 @@ export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
     current.file.checkReopening();
     // Before the next one opens: where the log alone has gone, this saves what was in it.
     await current.close();
-    current.file.checkReleased();
+    current.file.assertNoOtherHolder();
     current = open();
     damaged = false;
   }
 
-  function noted(error: unknown): never {
+  function recordFailure(error: unknown): never {
     if (needsReopening(error)) damaged = true;
     throw error;
   }
 
-  async function sound(): Promise<Store> {
+  async function healthyStore(): Promise<Store> {
     if (damaged) {
       replacing ??= replace().finally(() => {
         replacing = undefined;
@@ -43,17 +43,17 @@ export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
 
   async function call<T>(work: (store: Store) => Promise<T>): Promise<T> {
     try {
-      return await work(damaged ? await sound() : current);
+      return await work(damaged ? await healthyStore() : current);
     } catch (error) {
-      return noted(error);
+      return recordFailure(error);
     }
   }
 
   async function* pages<T>(work: (store: Store) => AsyncIterable<T>): AsyncGenerator<T> {
     try {
-      yield* work(await sound());
+      yield* work(await healthyStore());
     } catch (error) {
-      noted(error);
+      recordFailure(error);
     }
   }
 
@@ -69,8 +69,8 @@ export function reopening(first: OpenedStore, open: () => OpenedStore): Store {
       create: (account) => call((store) => store.accounts.create(account)),
       find: (id) => call((store) => store.accounts.find(id)),
       list: () => pages((store) => store.accounts.list()),
-      change: (id, decide) => call((store) => store.accounts.change(id, decide)),
-      pardon: (accountId, keyId) => call((store) => store.accounts.pardon(accountId, keyId)),
+      update: (id, decide) => call((store) => store.accounts.update(id, decide)),
+      unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
       admit: (key, at, policy, refusals) => call((store) => store.accounts.admit(key, at, policy, refusals)),
     },
     async close() {

@@ -4,7 +4,7 @@ import type { Figure, Spread } from "../figures.ts";
 import { FIRST_ID, makeShop } from "../fixture.ts";
 import type { Job } from "../job.ts";
 import { download } from "../load/download.ts";
-import { besidesIt } from "../load/latency-probe.ts";
+import { measureConcurrentLatency } from "../load/latency-probe.ts";
 import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
 import { CEILING, contendersFor } from "../servers/candidates.ts";
 import { startChild } from "../servers/child.ts";
@@ -87,7 +87,9 @@ async function listed(program: Program, key: string, orders: number): Promise<Lo
     return { ...taken, processor: processorTime(pid) - before, peak: memory(pid).peak };
   });
   if (bytes < orders * LEAST_BYTES) throw new Error(`Only ${bytes} bytes came.`);
-  const waits = await withServer(program, ({ url }) => besidesIt(url, key, () => download(url + PATH, key)));
+  const waits = await withServer(program, ({ url }) =>
+    measureConcurrentLatency(url, key, () => download(url + PATH, key)),
+  );
   return { firstByte, total, processor, peak, wait: waits.longest };
 }
 

@@ -8,7 +8,11 @@ export interface Waits {
 }
 
 /** Does something while somebody else, in a process of its own, sends small requests to the same server. */
-export async function besidesIt(url: string, key: string, work: () => Promise<unknown>): Promise<Waits> {
+export async function measureConcurrentLatency(
+  url: string,
+  key: string,
+  work: () => Promise<unknown>,
+): Promise<Waits> {
   const bystander = startChild(new URL("latency-probe-process.ts", import.meta.url), [url, key]);
   await bystander.told();
   await work();

@@ -62,7 +62,7 @@ function openStore() {
 }
 
 function admitting(presented: string, clock: () => number): () => Promise<unknown> {
-  const policy = { refusals: 1_000_000_000, duration: 1 };
+  const policy = { maxRejections: 1_000_000_000, durationMs: 1 };
   return async () => {
     const parsed = parseKey(presented);
     if (parsed !== undefined) await store.accounts.admit(parsed, clock(), policy);

@@ -1,5 +1,5 @@
 /** Our server as the benchmark runs it: `ours.ts '{"database": "…", "clockStep": 2}'`. Ends with its parent. */
-import { BAN_POLICY } from "../../../lib/accounts/admission.ts";
+import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/server.ts";
@@ -8,7 +8,7 @@ import type { OurOptions } from "./server-process.ts";
 
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore();
-const banPolicy = { ...BAN_POLICY, refusals: options.refusals ?? BAN_POLICY.refusals };
+const banPolicy = { ...DEFAULT_BAN_POLICY, refusals: options.refusals ?? DEFAULT_BAN_POLICY.maxRejections };
 const handler = createHandler({ store, clock: clockOf(options), banPolicy, Response: NodeResponse });
 const server = await startNodeServer({ handler, port: 0 });
 process.send?.({ port: Number(new URL(server.url).port) });

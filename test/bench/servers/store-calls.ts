@@ -1,5 +1,5 @@
 import { createHandler } from "../../../lib/http/handler.ts";
-import { MINUTE } from "../../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { tapWire } from "../../support/dynamodb/wire.ts";
@@ -33,7 +33,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   await store.orders.find(0n);
   await send("/pets/1");
   const steady = await send("/pets/1");
-  now += MINUTE;
+  now += MINUTE_MS;
   const rolled = await send("/pets/1");
   const cancel = await send(`/store/orders/${FIRST_ID + 1}`, "DELETE");
   for (let more = 0; more < 4; more++) await send("/pets/1");

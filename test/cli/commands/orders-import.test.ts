@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
-import { LONGEST_LINE } from "../../../lib/orders/lines.ts";
+import { MAX_LINE_BYTES } from "../../../lib/orders/lines.ts";
 import { commandLine } from "../../support/command-line.ts";
 
 const cli = commandLine();
@@ -74,7 +74,7 @@ test("every order good: 0, over standard input too; CRLF, a byte order mark, no 
 });
 
 test("bytes that are not UTF-8 and a line that never ends are rejected, and kept as they came", async () => {
-  const monstrous = new Uint8Array(3 * LONGEST_LINE + 7).fill(120);
+  const monstrous = new Uint8Array(3 * MAX_LINE_BYTES + 7).fill(120);
   const invalid = Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d);
   const newline = Uint8Array.of(10);
   const input = Buffer.concat([
@@ -127,7 +127,7 @@ test("a bar is drawn where a person watches, and rejected lines stand above it",
     const database = join(cli.folder, `${databases++}.db`);
     const stopped = () => new Promise<void>(() => {});
     const options = ["--database", database, "--json"];
-    const surroundings = { variables: {}, stdin, stdout, stderr, stopped, words: [...words, ...options] };
+    const surroundings = { env: {}, stdin, stdout, stderr, stopped, argv: [...words, ...options] };
     const status = await runProgram(surroundings);
     stderr.end();
     stdout.end();

@@ -67,7 +67,7 @@ describe("CAA records (RFC 8659)", () => {
 
   test("of the platform itself are its operator's to mend", async () => {
     const { reasons } = await verify(HOST, `${RIGHT}\n${TARGET} ${FORBIDDING}`);
-    expect(reasons[0]?.mend).toBe(
+    expect(reasons[0]?.fix).toBe(
       `These are the platform's own records. Ask its operator to add CAA 0 issue "amazon.com" at ${TARGET}.`,
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addedDomain, moveDomain } from "../../../lib/domains/lifecycle.ts";
+import { addedDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
 import type { Reason } from "../../../lib/domains/verification/reasons.ts";
 import { eventOf, verifyHost } from "../../../lib/domains/verification/verify-host.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
@@ -30,13 +30,13 @@ describe("a subdomain (decision 21)", () => {
       "with no record at all",
       "",
       "missing",
-      { code: "record_missing", found: "NXDOMAIN: the name does not exist", mend: ADD },
+      { code: "record_missing", found: "NXDOMAIN: the name does not exist", fix: ADD },
     ],
     [
       "with other records only",
       `_dmarc.${HOST} A 192.0.2.9`,
       "missing",
-      { code: "record_missing", found: "no such record, though the name exists", mend: ADD },
+      { code: "record_missing", found: "no such record, though the name exists", fix: ADD },
     ],
     [
       "whose CNAME names another host",
@@ -45,7 +45,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "wrong_target",
         found: "CNAME old.hosting.example.net",
-        mend: CHANGE,
+        fix: CHANGE,
       },
     ],
     [
@@ -55,7 +55,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "wrong_target",
         found: "CNAME d-1a2b3d.platform.example.net",
-        mend: CHANGE,
+        fix: CHANGE,
       },
     ],
     [
@@ -65,7 +65,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "wrong_target",
         found: `CNAME ${TARGET}.example.com`,
-        mend: CHANGE,
+        fix: CHANGE,
       },
     ],
     [
@@ -75,7 +75,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "wrong_target",
         found: `CNAME hop.example.com → ${TARGET}`,
-        mend: CHANGE,
+        fix: CHANGE,
       },
     ],
     [
@@ -85,7 +85,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "address_in_the_way",
         found: "A 192.0.2.1",
-        mend: "At the DNS provider of example.com, remove the A record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+        fix: "At the DNS provider of example.com, remove the A record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
     ],
     [
@@ -95,7 +95,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "address_in_the_way",
         found: "AAAA 2001:db8::1",
-        mend: "At the DNS provider of example.com, remove the AAAA record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+        fix: "At the DNS provider of example.com, remove the AAAA record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
     ],
     [
@@ -105,7 +105,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "address_in_the_way",
         found: "A 198.51.100.7, AAAA 2001:db8::7",
-        mend: "At the DNS provider of example.com, remove the A and AAAA records of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+        fix: "At the DNS provider of example.com, remove the A and AAAA records of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
     ],
     [
@@ -115,7 +115,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "proxied",
         found: "A 104.16.132.229, A 104.16.133.229 (Cloudflare's proxy)",
-        mend: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
       },
     ],
     [
@@ -125,7 +125,7 @@ describe("a subdomain (decision 21)", () => {
       {
         code: "proxied",
         found: "AAAA 2606:4700::6810:84e5 (Cloudflare's proxy)",
-        mend: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
       },
     ],
   ])(
@@ -159,7 +159,7 @@ describe("a subdomain (decision 21)", () => {
     const zone = `${HOST} NS ns1.example.com\n${HOST} A 198.51.100.7`;
     expect(await verify(HOST, zone)).toMatchObject({ state: "verified" });
     const { reasons } = await verify(HOST, `${HOST} NS ns1.example.com`);
-    expect(reasons[0]?.mend).toContain(`At the DNS provider of ${HOST}, add an ALIAS or ANAME record`);
+    expect(reasons[0]?.fix).toContain(`At the DNS provider of ${HOST}, add an ALIAS or ANAME record`);
   });
 });
 
@@ -181,7 +181,7 @@ describe("an apex (decision 20)", () => {
   });
 
   test.each<[string, string, string, Partial<Reason>]>([
-    ["nothing", "", "missing", { code: "record_missing", expected: EXPECTED, mend: ALIAS }],
+    ["nothing", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS }],
     [
       "somebody else's address",
       "A 192.0.2.1",
@@ -190,7 +190,7 @@ describe("an apex (decision 20)", () => {
         code: "wrong_target",
         found: "A 192.0.2.1",
         expected: `${EXPECTED} ${ADDRESSES}`,
-        mend: `Remove the address records of ${APEX}. ${ALIAS}`,
+        fix: `Remove the address records of ${APEX}. ${ALIAS}`,
       },
     ],
     [
@@ -200,7 +200,7 @@ describe("an apex (decision 20)", () => {
       {
         code: "stray_address",
         found: "AAAA 2001:db8::bad",
-        mend: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
+        fix: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
       },
     ],
     [
@@ -262,7 +262,7 @@ describe("a zone", () => {
   test("that is known takes the place of the registrable domain", async () => {
     const zone = "www.eu.example.com A 192.0.2.1";
     const { reasons } = await verify("www.eu.example.com", zone, {}, { knownZones: ["eu.example.com"] });
-    expect(reasons[0]?.mend).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
+    expect(reasons[0]?.fix).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
   });
 });
 
@@ -296,7 +296,7 @@ describe("DNS that does not answer is unknown and never failed", () => {
   test("and takes no live domain down, while a record that is wrong does", async () => {
     const live = { ...addedDomain(HOST, 0), state: "live" } as const;
     const stateAfter = async (zone: string, failures: Record<string, Failure> = {}) => {
-      const result = moveDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
+      const result = transitionDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
       return result.moved ? result.domain.state : result.refused;
     };
     expect(await stateAfter(RIGHT, { "example.com": "timeout" })).toBe("live");

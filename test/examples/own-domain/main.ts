@@ -1,10 +1,10 @@
 /** A Pulumi program of one's own: an API that has nothing to do with orders, under a host by `CustomDomain`. */
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { CustomDomain, holdRules } from "store-orders/infra";
+import { CustomDomain, enforcePolicies } from "store-orders/infra";
 
 // Whatever this program adds is held to the same rules as the service itself.
-holdRules({ protect: false });
+enforcePolicies({ protect: false });
 
 const config = new pulumi.Config("own-domain");
 const body = {

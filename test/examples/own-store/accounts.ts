@@ -1,4 +1,4 @@
-import { type Account, type AccountStore, admission, NO_USAGE } from "store-orders";
+import { type Account, type AccountStore, decideAdmission, NO_USAGE } from "store-orders";
 import { readShop, writeShop } from "./shop-file.ts";
 
 /** The accounts of a file. What is decided about them is decided by the rules; the store writes it down. */
@@ -13,7 +13,7 @@ export function accountsIn(path: string): AccountStore {
   return {
     async create(settings) {
       if (find(settings.id) !== undefined) return false;
-      save({ ...settings, usage: NO_USAGE, penalties: {} });
+      save({ ...settings, usage: NO_USAGE, rejections: {} });
       return true;
     },
 
@@ -24,7 +24,7 @@ export function accountsIn(path: string): AccountStore {
       yield* [...accounts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async change(id, decide) {
+    async update(id, decide) {
       const account = find(id);
       if (account === undefined) return { refused: "account_not_found" };
       const decided = decide(account);
@@ -32,27 +32,27 @@ export function accountsIn(path: string): AccountStore {
       return decided;
     },
 
-    async pardon(accountId, keyId) {
+    async unban(accountId, keyId) {
       const account = find(accountId);
       if (account === undefined) return;
-      const { [keyId]: _forgotten, ...penalties } = account.penalties;
-      save({ ...account, penalties });
+      const { [keyId]: _forgotten, ...rejections } = account.rejections;
+      save({ ...account, rejections });
     },
 
     async admit({ accountId, hash }, at, policy, refusals) {
       const account = find(accountId);
       const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return admission(undefined, at);
-      const { terms, usage, penalties } = account;
-      const decided = admission(
-        { accountId, terms, usage, key, penalty: penalties[key.id] },
+      if (account === undefined || key === undefined) return decideAdmission(undefined, at);
+      const { terms, usage, rejections } = account;
+      const decided = decideAdmission(
+        { accountId, terms, usage, key, rejections: rejections[key.id] },
         at,
         policy,
         refusals,
       );
       if (decided.outcome === "admitted") save({ ...account, usage: decided.write });
       if (decided.outcome === "refused" && decided.write !== undefined) {
-        save({ ...account, penalties: { ...penalties, [key.id]: decided.write } });
+        save({ ...account, rejections: { ...rejections, [key.id]: decided.write } });
       }
       return decided;
     },

@@ -12,13 +12,13 @@ import { ordersIn } from "./orders.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "own-store-"));
 let broken = 0;
-for (const [index, { promise, check }] of storeContract.entries()) {
+for (const [index, { name, check }] of storeContract.entries()) {
   const path = join(folder, `shop-${index}.jsonl`);
   try {
     await check({ orders: ordersIn(path), accounts: accountsIn(path), close: async () => {} });
   } catch (error) {
     broken += 1;
-    process.stdout.write(`broken: ${promise}\n${error instanceof Error ? error.message : error}\n`);
+    process.stdout.write(`broken: ${name}\n${error instanceof Error ? error.message : error}\n`);
   }
 }
 rmSync(folder, { recursive: true });

@@ -42,10 +42,10 @@ export function ordersIn(path: string): OrderStore {
 
     async *list() {
       for await (const page of scan()) {
-        yield { rows: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE };
+        yield { json: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE };
         if (page.length < PAGE) return;
       }
-      yield { rows: "", last: true };
+      yield { json: "", last: true };
     },
 
     scan,

@@ -1,7 +1,7 @@
 /** Answers as they stand on the wire, cut by HTTP's own rules: not by a client that forgives. */
 
 /** One answer, whole. */
-export interface Answer {
+export interface Reply {
   readonly status: number;
   readonly version: string;
   /** By name in lower case; a field that stands there twice is a fault. */
@@ -11,7 +11,7 @@ export interface Answer {
 
 /** What a connection gave: its answers, and what came after the last whole one. */
 export interface Answers {
-  readonly answers: readonly Answer[];
+  readonly answers: readonly Reply[];
   readonly rest: string;
 }
 
@@ -21,7 +21,7 @@ export interface Answers {
  * request's turn. Without a length, a body is whole when the connection has ended.
  */
 export function cutAnswers(bytes: string, methods: readonly string[], ended: boolean): Answers {
-  const answers: Answer[] = [];
+  const answers: Reply[] = [];
   let rest = bytes;
   for (let turn = 0; ; ) {
     const cut = cutAnswer(rest, methods[turn], ended);

@@ -1,9 +1,9 @@
 /** A client that sends bytes as they are. */
 import { connect, type Socket } from "node:net";
-import { type Answer, type Answers, cutAnswers } from "./answers.ts";
+import { type Answers, cutAnswers, type Reply } from "./answers.ts";
 
 /** One connection to a server. */
-export interface Line {
+export interface RawConnection {
   readonly socket: Socket;
   send(bytes: string): void;
   /** Resolves when that many answers are there, or the connection has ended. */
@@ -13,10 +13,10 @@ export interface Line {
 }
 
 /** Opens a connection. Of requests that are `HEAD`, the methods have to be told, in turn. */
-export function dial(url: string, methods: readonly string[] = []): Line {
+export function openSocket(url: string, methods: readonly string[] = []): RawConnection {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setNoDelay();
-  const answers: Answer[] = [];
+  const answers: Reply[] = [];
   let rest = "";
   let ended = false;
   let fault: Error | undefined;

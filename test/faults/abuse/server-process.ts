@@ -1,6 +1,6 @@
 /** A server in a process of its own: tells its address and a key, then its memory whenever it is asked. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { rememberRefusals } from "../../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
@@ -8,17 +8,26 @@ import { memoryNow } from "../load/memory.ts";
 
 const store = createMemoryStore();
 const accounts = createAccounts({ store: store.accounts, environment: "test" });
-await accounts.create("shop", { plan: "enterprise", custom: { perMinute: 60_000, perDay: 10_000_000 } });
+await accounts.create("shop", {
+  plan: "enterprise",
+  customLimits: { perMinute: 60_000, perDay: 10_000_000 },
+});
 const issued = await accounts.issueKey("shop");
 if ("refused" in issued) throw new Error(issued.refused);
 const ids = Array.from({ length: 1_000 }, (_, id) => BigInt(id));
 await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
 
 const handler = createHandler({
-  store: { orders: store.orders, accounts: rememberRefusals(store.accounts) },
+  store: { orders: store.orders, accounts: withRejectionCache(store.accounts) },
   Response: NodeResponse,
 });
-const limits = { head: 300, request: 300, rest: 100, taking: 2_000, linger: 100 };
+const limits = {
+  headersTimeoutMs: 300,
+  requestTimeoutMs: 300,
+  keepAliveTimeoutMs: 100,
+  writeTimeoutMs: 2_000,
+  lingerTimeoutMs: 100,
+};
 const server = await startNodeServer({ handler, port: 0, limits });
 
 process.on("message", async () => process.send?.(await memoryNow()));

@@ -3,7 +3,7 @@ import { type Meter, openMeter } from "./meter.ts";
 import type { Acknowledgement } from "./worker-process.ts";
 
 /** All that was acknowledged to somebody. */
-export interface Evidence {
+export interface AcknowledgedState {
   readonly ledger: Ledger;
   /** Of the account that cancels. */
   readonly meter: Meter;
@@ -17,7 +17,7 @@ export interface Evidence {
 }
 
 /** Begins with nothing. */
-export function openEvidence(): Evidence {
+export function openEvidence(): AcknowledgedState {
   return {
     ledger: openLedger(),
     meter: openMeter(),
@@ -30,7 +30,7 @@ export function openEvidence(): Evidence {
 
 /** Keeps what the processes of one round are told by the store; `lines` are the orders that they import. */
 export function createListener(
-  evidence: Evidence,
+  evidence: AcknowledgedState,
   lines: readonly bigint[],
 ): (told: Acknowledgement) => void {
   const { ledger, accounts, keys, counts } = evidence;

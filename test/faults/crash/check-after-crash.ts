@@ -1,15 +1,15 @@
 import { DatabaseSync } from "node:sqlite";
-import { isLiving } from "../../../lib/accounts/account.ts";
+import { isActive } from "../../../lib/accounts/account.ts";
 import { hashKey, parseKey } from "../../../lib/accounts/api-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import type { Evidence } from "./acknowledged-state.ts";
+import type { AcknowledgedState } from "./acknowledged-state.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Looks at a database after a crash, and tells everything that is not as it was acknowledged; orders from one on. */
-export async function aftermath(
+export async function checkAfterCrash(
   path: string,
-  evidence: Evidence,
+  evidence: AcknowledgedState,
   { meteredAccount, firstOrder }: { meteredAccount: string; firstOrder: bigint },
 ): Promise<readonly string[]> {
   const objections = [...damage(path)];
@@ -54,20 +54,23 @@ async function ordersAmiss(store: Store, ledger: Ledger, first: bigint): Promise
   return objections.filter((objection) => objection !== undefined);
 }
 
-async function accountsAmiss(store: Store, { accounts, keys, bans }: Evidence): Promise<readonly string[]> {
+async function accountsAmiss(
+  store: Store,
+  { accounts, keys, bans }: AcknowledgedState,
+): Promise<readonly string[]> {
   const kept = new Set<string>();
   const objections: string[] = [];
   for (const id of accounts) {
     const account = await store.accounts.find(id);
     if (account === undefined) objections.push(`account ${id}: lost`);
-    for (const key of account?.keys ?? []) if (isLiving(key, Date.now())) kept.add(key.hash);
+    for (const key of account?.keys ?? []) if (isActive(key, Date.now())) kept.add(key.hash);
   }
   for (const key of keys) if (!kept.has(hashKey(key))) objections.push("a key that was shown does not live");
   for (const [key, until] of bans) {
     const { accountId = "", hash } = parseKey(key) ?? {};
     const account = await store.accounts.find(accountId);
     const id = account?.keys.find((known) => known.hash === hash)?.id ?? "";
-    const kept = account?.penalties[id]?.bannedUntil ?? 0;
+    const kept = account?.rejections[id]?.bannedUntil ?? 0;
     if (Math.ceil(kept / 1_000) < until)
       objections.push(`a ban until ${until} that was told is until ${kept}`);
   }

@@ -2,7 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { text } from "node:stream/consumers";
 
 /** An answer that arrived whole. */
-export interface Answer {
+export interface Reply {
   readonly status: number;
   /** The code in the body of an error. */
   readonly code?: string;
@@ -12,7 +12,7 @@ export interface Answer {
 /** Cancels orders over connections that it keeps. */
 export interface Caller {
   /** `undefined`: the connection broke before there was an answer. */
-  cancel(id: bigint, key: string): Promise<Answer | undefined>;
+  cancel(id: bigint, key: string): Promise<Reply | undefined>;
   [Symbol.dispose](): void;
 }
 
@@ -22,7 +22,7 @@ export function httpCaller(url: string): Caller {
   return {
     async cancel(id, key) {
       try {
-        return await new Promise<Answer>((resolve, reject) => {
+        return await new Promise<Reply>((resolve, reject) => {
           const options = { method: "DELETE", agent, headers: { authorization: `Bearer ${key}` } };
           request(`${url}/store/orders/${id}`, options, (response) => {
             const { statusCode: status = 0, headers } = response;

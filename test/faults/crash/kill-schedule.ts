@@ -1,10 +1,10 @@
 import type { Choices } from "../run.ts";
-import type { Victim } from "./test-process.ts";
+import type { TestProcess } from "./test-process.ts";
 
 /** Kills processes at moments that are chosen before: when so much was acknowledged, and a little later. */
-export interface Fuses {
+export interface KillSchedule {
   /** Has a victim killed. */
-  light(victim: Victim): void;
+  light(victim: TestProcess): void;
   /** Something was acknowledged, by whichever of the processes. */
   acknowledged(): void;
   /** Nothing more is acknowledged: kills whoever still lives, each after a moment of its own. */
@@ -12,7 +12,7 @@ export interface Fuses {
 }
 
 /** Chooses when to kill, after 1 to `most` acknowledgements. */
-export function createFuses(random: Choices, most: number): Fuses {
+export function createFuses(random: Choices, most: number): KillSchedule {
   const lit: { readonly after: number; readonly delay: number; readonly kill: () => void }[] = [];
   let acknowledgements = 0;
   return {

@@ -1,10 +1,10 @@
-import { DAY, MINUTE, type Usage } from "../../../lib/plans/windows.ts";
-import type { Answer } from "./http-caller.ts";
+import { DAY_MS, MINUTE_MS, type Usage } from "../../../lib/plans/windows.ts";
+import type { Reply } from "./http-caller.ts";
 
 /** How often an account was seen to be admitted, by the minute that its answers named. */
 export interface Meter {
   sent(): void;
-  answered(answer: Answer): void;
+  answered(answer: Reply): void;
   /** What is wrong with the counters that were found. */
   objections({ minute, day }: Usage): readonly string[];
 }
@@ -21,7 +21,7 @@ export function openMeter(): Meter {
 
     answered({ status, headers }) {
       if (![204, 404, 409].includes(status)) throw new Error(`Answered with ${status}.`);
-      const minute = Number(headers["x-ratelimit-reset"]) * 1_000 - MINUTE;
+      const minute = Number(headers["x-ratelimit-reset"]) * 1_000 - MINUTE_MS;
       admitted.set(minute, (admitted.get(minute) ?? 0) + 1);
     },
 
@@ -34,11 +34,11 @@ export function openMeter(): Meter {
       const last = Math.max(...admitted.keys());
       return [
         ...(minute.start < last ? [`the minute ${last} was forgotten: ${minute.start}`] : []),
-        ...(minute.count < told(minute.start, MINUTE)
-          ? [`${minute.count} counted in the minute, ${told(minute.start, MINUTE)} answered`]
+        ...(minute.count < told(minute.start, MINUTE_MS)
+          ? [`${minute.count} counted in the minute, ${told(minute.start, MINUTE_MS)} answered`]
           : []),
-        ...(day.count < told(day.start, DAY)
-          ? [`${day.count} counted in the day, ${told(day.start, DAY)} answered`]
+        ...(day.count < told(day.start, DAY_MS)
+          ? [`${day.count} counted in the day, ${told(day.start, DAY_MS)} answered`]
           : []),
         ...(day.count > sent ? [`${day.count} counted in the day, ${sent} sent`] : []),
       ];

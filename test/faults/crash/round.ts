@@ -1,11 +1,11 @@
 import { toLine } from "../../../lib/orders/order.ts";
 import type { CommandLine } from "../../support/command-line.ts";
 import type { Choices } from "../run.ts";
-import { createListener, type Evidence } from "./acknowledged-state.ts";
+import { type AcknowledgedState, createListener } from "./acknowledged-state.ts";
 import { type Caller, httpCaller } from "./http-caller.ts";
 import { createFuses } from "./kill-schedule.ts";
 import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./scenario.ts";
-import { startCommand, startServer, startWorker, type Victim } from "./test-process.ts";
+import { startCommand, startServer, startWorker, type TestProcess } from "./test-process.ts";
 import type { Acknowledgement } from "./worker-process.ts";
 
 const PENDING = 1_500;
@@ -21,7 +21,7 @@ export interface Scene {
   readonly path: string;
   /** Of the account that cancels. */
   readonly key: string;
-  readonly evidence: Evidence;
+  readonly evidence: AcknowledgedState;
   readonly random: Choices;
 }
 
@@ -55,7 +55,7 @@ export async function runRound(name: string, firstOrder: bigint, scene: Scene): 
   for (const id of lines) evidence.ledger.handedOver(importedOrder(id));
   const importing = { lines: lines.map((id) => `${toLine(importedOrder(id))}\n`).join("") };
 
-  const victims: Victim[] = [...workers, ...(await startCommands(name, importing.lines, hear, scene))];
+  const victims: TestProcess[] = [...workers, ...(await startCommands(name, importing.lines, hear, scene))];
   fuses.light(server);
   for (const victim of victims) if (random.chance(0.75)) fuses.light(victim);
   for (const [index, job] of [shipping, importing, issuing].entries()) workers[index]?.begin(job, hear);
@@ -84,8 +84,8 @@ async function startCommands(
   input: string,
   hear: (told: Acknowledgement) => void,
   { cli, path, random }: Scene,
-): Promise<readonly Victim[]> {
-  const commands: Victim[] = [];
+): Promise<readonly TestProcess[]> {
+  const commands: TestProcess[] = [];
   const database = ["--database", path];
   if (random.chance(0.5)) {
     const told = () => hear({ upToLine: LINES });
@@ -125,7 +125,7 @@ async function cancelling(
 export const NOBODY = -1n;
 
 /** Makes requests until the key is told to be banned. */
-async function flooding(caller: Caller, key: string, { bans }: Evidence): Promise<void> {
+async function flooding(caller: Caller, key: string, { bans }: AcknowledgedState): Promise<void> {
   for (;;) {
     const answer = await caller.cancel(NOBODY, key);
     if (answer === undefined) return;

@@ -1,6 +1,6 @@
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import type { StoredOrder } from "../../../lib/orders/order.ts";
-import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf, type Ledger } from "./ledger.ts";
 
@@ -38,7 +38,7 @@ export async function placeOrders(
 /** Opens an account with limits of its own, and gives its one key. */
 export async function openAccount(path: string, id: string, perMinute: number): Promise<string> {
   const store = createSqliteStore({ path });
-  const terms: PlanTerms = { plan: "enterprise", custom: { perMinute, perDay: 10_000_000 } };
+  const terms: PlanAssignment = { plan: "enterprise", customLimits: { perMinute, perDay: 10_000_000 } };
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create(id, terms);
   const issued = await accounts.issueKey(id);

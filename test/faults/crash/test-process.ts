@@ -4,14 +4,14 @@ import { type CommandLine, type Ended, ended, written } from "../../support/comm
 import type { Acknowledgement, Job } from "./worker-process.ts";
 
 /** A process that may be killed at any moment. */
-export interface Victim {
+export interface TestProcess {
   kill(): void;
   /** Resolves when it has ended; rejects where it ended by its own fault. Tells whether it was killed. */
   readonly over: Promise<"killed" | "finished">;
 }
 
 /** A worker that waits for its job. */
-export interface Worker extends Victim {
+export interface Worker extends TestProcess {
   begin(job: Job, told: (acknowledgement: Acknowledgement) => void): void;
 }
 
@@ -38,7 +38,7 @@ export function startCommand(
   cli: CommandLine,
   words: readonly string[],
   { input, told }: { input?: string; told: (result: unknown) => void },
-): Victim {
+): TestProcess {
   const child = cli.spawn([...words, "--json"]);
   child.stdin.on("error", () => {});
   child.stdin.end(input);
@@ -54,7 +54,7 @@ export function startCommand(
 export async function startServer(
   cli: CommandLine,
   path: string,
-): Promise<Victim & { readonly url: string }> {
+): Promise<TestProcess & { readonly url: string }> {
   const child = cli.spawn(["serve", "--port", "0", "--database", path]);
   const [, url = ""] = /(http:\S+\/v1)/.exec(await written(child, /^database.*\n/m)) ?? [];
   const over = ended(child).then(({ stderr }) => end(`serve: ${stderr.slice(-1_000)}`, child));

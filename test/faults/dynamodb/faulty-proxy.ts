@@ -78,7 +78,7 @@ export async function startFaultyProxy(engine: number): Promise<FaultyProxy> {
     proxy.had[fault]++;
     if (fault === "hang") return;
     if (fault === "cut") return void response.destroy();
-    const refusal = fault === "garble" ? GARBLED[proxy.had.garble % 2] : REFUSALS[fault];
+    const refusal = fault === "garble" ? GARBLED[proxy.had.garble % 2] : ACCOUNT_ERRORS[fault];
     if (refusal !== undefined)
       return void response.writeHead(refusal.status, refusal.headers).end(refusal.body);
 
@@ -161,7 +161,7 @@ const refusal = (status: number, type: string, message: string) => ({
   body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message }),
 });
 
-const REFUSALS: Partial<Record<Fault, ReturnType<typeof refusal>>> = {
+const ACCOUNT_ERRORS: Partial<Record<Fault, ReturnType<typeof refusal>>> = {
   throttle: refusal(400, "ProvisionedThroughputExceededException", "Slow down."),
   error: refusal(500, "InternalServerError", "Something broke."),
 };

@@ -1,7 +1,7 @@
 /** Tables in an emulator with orders and one key, and the service over them behind a faulty proxy. */
 
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
-import { rememberRefusals } from "../../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { PER_MINUTE, recordAt } from "../mixed-run.ts";
-import { type Ask, asking } from "../requester.ts";
+import { createRequester, type SendRequest } from "../requester.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faulty-proxy.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -18,7 +18,7 @@ const BUCKETS = 4;
 /** A service whose engine is behind a proxy. */
 export interface ProxiedShop {
   readonly proxy: FaultyProxy;
-  readonly ask: Ask;
+  readonly ask: SendRequest;
   /** The store behind the proxy, as the service has it. */
   readonly store: Store;
   /** The same tables without the proxy. */
@@ -43,7 +43,7 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   const accounts = createAccounts({ store: behind.accounts, environment: "test", clock: () => NOW });
   await accounts.create("shop", {
     plan: "enterprise",
-    custom: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
+    customLimits: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
   });
   const { key } = (await accounts.issueKey("shop")) as IssuedKey;
   const [{ hash = "" } = {}] = (await behind.accounts.find("shop"))?.keys ?? [];
@@ -51,14 +51,14 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   const proxy = await startFaultyProxy(emulator.port);
   const store = await storeAt(proxy.port, prefix);
   const handler = createHandler({
-    store: { orders: store.orders, accounts: rememberRefusals(store.accounts) },
+    store: { orders: store.orders, accounts: withRejectionCache(store.accounts) },
     clock: () => NOW,
     Response: NodeResponse,
   });
   const server = await startNodeServer({ handler, port: 0 });
   return {
     ...{ proxy, store, behind, prefix },
-    ask: asking(server.url, key),
+    ask: createRequester(server.url, key),
     key: { accountId: "shop", hash },
     async [Symbol.asyncDispose]() {
       await server.close({ grace: 0 });

@@ -1,9 +1,9 @@
 import { type Account, type ApiKey, addKey, revokeKey } from "../../../lib/accounts/account.ts";
 import type { AccountStore } from "../../../lib/accounts/account-store.ts";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { type Admission, admission, type BanPolicy } from "../../../lib/accounts/admission.ts";
+import { type Admission, type BanPolicy, decideAdmission } from "../../../lib/accounts/admission.ts";
 import type { Instant } from "../../../lib/clock.ts";
-import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import type { Model } from "./history.ts";
 
 /** What is done with one account. */
@@ -12,7 +12,7 @@ export type AccountCall = { readonly account: string } & (
   | { readonly does: "admit"; readonly hash: string; readonly at: Instant; readonly refusals: number }
   | { readonly does: "issue"; readonly key: ApiKey; readonly at: Instant }
   | { readonly does: "revoke"; readonly keyId: string; readonly at: Instant }
-  | { readonly does: "setPlan"; readonly terms: PlanTerms }
+  | { readonly does: "setPlan"; readonly terms: PlanAssignment }
   | { readonly does: "pardon"; readonly keyId: string }
 );
 
@@ -26,7 +26,7 @@ export type AccountAnswer =
   | undefined;
 
 /** Three refusals in a minute bring a ban that ends within the next one. */
-export const POLICY: BanPolicy = { refusals: 2, duration: 45_000 };
+export const POLICY: BanPolicy = { maxRejections: 2, durationMs: 45_000 };
 
 /** Makes the call. */
 export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountAnswer> {
@@ -38,13 +38,13 @@ export async function callAccount(store: AccountStore, call: AccountCall): Promi
     case "admit":
       return told(await store.admit({ accountId: account, hash: call.hash }, call.at, POLICY, call.refusals));
     case "issue":
-      return settled(await store.change(account, (settings) => addKey(settings, call.key, call.at)));
+      return settled(await store.update(account, (settings) => addKey(settings, call.key, call.at)));
     case "revoke":
       return settled(await operator(call.at).revokeKey(call.keyId));
     case "setPlan":
       return settled(await operator(0).setPlan(account, call.terms));
     case "pardon":
-      await store.pardon(account, call.keyId);
+      await store.unban(account, call.keyId);
       return "pardoned";
   }
 }
@@ -64,29 +64,29 @@ export const accountModel: Model<Account, AccountCall, AccountAnswer> = {
       case "setPlan":
         return changed(account, { ...account, terms: call.terms });
       case "pardon": {
-        const { [call.keyId]: _forgotten, ...penalties } = account.penalties;
-        return { state: { ...account, penalties }, answer: "pardoned" };
+        const { [call.keyId]: _forgotten, ...rejections } = account.rejections;
+        return { state: { ...account, rejections }, answer: "pardoned" };
       }
     }
   },
 
-  keyOf: ({ terms, keys, usage, penalties }) =>
-    JSON.stringify([terms, usage, keys.map((key) => [key, penalties[key.id]])]),
+  keyOf: ({ terms, keys, usage, rejections }) =>
+    JSON.stringify([terms, usage, keys.map((key) => [key, rejections[key.id]])]),
 };
 
 type Step = ReturnType<typeof accountModel.step>;
 
 function admitted(account: Account, { hash, at, refusals }: Extract<AccountCall, { does: "admit" }>): Step {
-  const { id: accountId, terms, usage, penalties } = account;
+  const { id: accountId, terms, usage, rejections } = account;
   const key = account.keys.find((known) => known.hash === hash);
-  const caller = key && { accountId, terms, usage, key, penalty: penalties[key.id] };
-  const decided = admission(caller, at, POLICY, refusals);
+  const caller = key && { accountId, terms, usage, key, penalty: rejections[key.id] };
+  const decided = decideAdmission(caller, at, POLICY, refusals);
   const answer = told(decided);
   if (decided.outcome === "admitted") return { state: { ...account, usage: decided.write }, answer };
   if (key === undefined || decided.outcome === "unknown" || decided.write === undefined) {
     return { state: account, answer };
   }
-  return { state: { ...account, penalties: { ...penalties, [key.id]: decided.write } }, answer };
+  return { state: { ...account, rejections: { ...rejections, [key.id]: decided.write } }, answer };
 }
 
 function changed(account: Account, decided: Parameters<typeof settled>[0]): Step {

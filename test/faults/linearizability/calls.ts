@@ -7,12 +7,12 @@ import { callOrder, type OrderAnswer, type OrderCall } from "./order-model.ts";
 export type Call = OrderCall | AccountCall;
 
 /** What it was answered. */
-export type Answer = OrderAnswer | AccountAnswer;
+export type Reply = OrderAnswer | AccountAnswer;
 
 /** Makes a call. */
-export function make(store: Store, call: Call): Promise<Answer> {
+export function make(store: Store, call: Call): Promise<Reply> {
   return "order" in call ? callOrder(store.orders, call) : callAccount(store.accounts, call);
 }
 
 /** A history of both ports. */
-export type History = readonly Operation<Call, Answer>[];
+export type History = readonly Operation<Call, Reply>[];

@@ -2,32 +2,32 @@ import { isDeepStrictEqual } from "node:util";
 import type { Model, Operation } from "./history.ts";
 
 /** Whether there is an order of the operations in which each takes effect at once, between its two instants. */
-export type Verdict<State, Call, Answer> =
+export type Verdict<State, Call, Reply> =
   | { readonly linearizable: true }
   | {
       readonly linearizable: false;
       /** As far as an order could be found. */
-      readonly longest: readonly Operation<Call, Answer>[];
+      readonly longest: readonly Operation<Call, Reply>[];
       readonly state: State;
       /** The operations of which one would have to come next, with the answer that it would have got. */
-      readonly stuck: readonly { readonly operation: Operation<Call, Answer>; readonly expected: Answer }[];
+      readonly stuck: readonly { readonly operation: Operation<Call, Reply>; readonly expected: Reply }[];
     };
 
 /**
  * Searches for that order, as Wing and Gong do it: what comes next is one of the operations that began before any of
  * the remaining ones ended. As Lowe adds, no state is searched twice from with the same operations remaining.
  */
-export function checkLinearizable<State, Call, Answer>(
-  { step, keyOf }: Model<State, Call, Answer>,
+export function checkLinearizable<State, Call, Reply>(
+  { step, keyOf }: Model<State, Call, Reply>,
   initial: State,
-  history: readonly Operation<Call, Answer>[],
-): Verdict<State, Call, Answer> {
+  history: readonly Operation<Call, Reply>[],
+): Verdict<State, Call, Reply> {
   const operations = history
     .toSorted((a, b) => (a.invoked < b.invoked ? -1 : 1))
     .map((operation, index) => ({ operation, bit: 1n << BigInt(index) }));
   const answered = operations.reduce((all, { operation, bit }) => (operation.answered ? all | bit : all), 0n);
   const visited = new Set<string>();
-  const path: Operation<Call, Answer>[] = [];
+  const path: Operation<Call, Reply>[] = [];
   let furthest = { path: [...path], done: 0n, state: initial };
 
   /** Operations of which one may come after those that are done. */

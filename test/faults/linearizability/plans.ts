@@ -1,7 +1,7 @@
 import type { Account, ApiKey } from "../../../lib/accounts/account.ts";
 import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
 import type { StoredOrder } from "../../../lib/orders/order.ts";
-import { DAY, MINUTE, NO_USAGE } from "../../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../../lib/plans/windows.ts";
 import type { Choices } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
 import type { Call } from "./calls.ts";
@@ -20,7 +20,7 @@ const LOSSES: readonly Loss[] = ["request", "answer", "answer, sent again"];
 /** The first instant of a minute and of a day. */
 const AT = Date.UTC(2026, 10, 20);
 /** Most calls fall in one minute; clocks differ, so that windows roll under the feet of calls that are late. */
-const INSTANTS = [0, 0, 0, 0, 0, 0, 20_000, 59_999, MINUTE, MINUTE + 5_000, 2 * MINUTE, DAY].map(
+const INSTANTS = [0, 0, 0, 0, 0, 0, 20_000, 59_999, MINUTE_MS, MINUTE_MS + 5_000, 2 * MINUTE_MS, DAY_MS].map(
   (later) => AT + later,
 );
 
@@ -77,7 +77,7 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
   const plan = times(PROCESSES, () => times(LANES, () => times(CALLS, planned)));
   const kill = { process: random.int(0, PROCESSES - 1), afterReports: random.int(1, LANES * CALLS) };
   return {
-    account: { id, terms: terms(), keys: [first, second], usage: NO_USAGE, penalties: {} },
+    account: { id, terms: terms(), keys: [first, second], usage: NO_USAGE, rejections: {} },
     orders,
     plan,
     ...(random.chance(0.2) ? { kill } : {}),

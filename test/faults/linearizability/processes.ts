@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { Answer, Call, History } from "./calls.ts";
+import type { Call, History, Reply } from "./calls.ts";
 import type { Operation } from "./history.ts";
 import type { Event, Planned, Report } from "./worker-process.ts";
 
@@ -54,9 +54,9 @@ function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
 
 /** Sends a process its lanes and collects what it tells, until it is through or killed. */
 function follow(child: ChildProcess, lanes: readonly (readonly Planned[])[]) {
-  const operations = new Map<string, Operation<Call, Answer>>();
+  const operations = new Map<string, Operation<Call, Reply>>();
   const ready = Promise.withResolvers<void>();
-  const history = Promise.withResolvers<readonly Operation<Call, Answer>[]>();
+  const history = Promise.withResolvers<readonly Operation<Call, Reply>[]>();
   let reports = 0;
   let killAfter = Number.POSITIVE_INFINITY;
   const isKilled = () => reports >= killAfter;

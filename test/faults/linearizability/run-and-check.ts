@@ -9,7 +9,7 @@ import type { Scenario } from "./plans.ts";
 import type { Processes } from "./processes.ts";
 
 /** What a scenario came to. */
-export interface Judged {
+export interface CheckResult {
   /** Why its history is not linearizable, object by object; nothing, if it is. */
   readonly objections: readonly string[];
   readonly operations: number;
@@ -17,7 +17,11 @@ export interface Judged {
 }
 
 /** Has a scenario carried out on a store, looks at what it left, and checks the whole against the rules. */
-export async function judge(scenario: Scenario, store: Store, processes: Processes): Promise<Judged> {
+export async function runAndCheck(
+  scenario: Scenario,
+  store: Store,
+  processes: Processes,
+): Promise<CheckResult> {
   const { account, orders, plan, kill } = scenario;
   await store.accounts.create(account);
   await store.orders.place(orders);
@@ -58,20 +62,20 @@ function ofOrder(history: History, id: bigint) {
   );
 }
 
-function objection<State, Call, Answer>(
-  model: Model<State, Call, Answer>,
+function objection<State, Call, Reply>(
+  model: Model<State, Call, Reply>,
   initial: State,
-  history: readonly Operation<Call, Answer>[],
+  history: readonly Operation<Call, Reply>[],
 ): string | undefined {
   const verdict = checkLinearizable(model, initial, history);
   return verdict.linearizable ? undefined : explain(verdict);
 }
 
-function explain<State, Call, Answer>({
+function explain<State, Call, Reply>({
   longest,
   state,
   stuck,
-}: Extract<Verdict<State, Call, Answer>, { linearizable: false }>): string {
+}: Extract<Verdict<State, Call, Reply>, { linearizable: false }>): string {
   const text = (value: unknown) => inspect(value, { depth: 6, breakLength: 160 });
   return [
     ...longest.map(({ call, answered }) => `${text(call)} -> ${text(answered?.answer)}`),

@@ -9,7 +9,7 @@ import { StoreUnavailableError } from "../../../lib/errors.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { BROKEN } from "./broken-stores.ts";
-import { type Answer, type Call, make } from "./calls.ts";
+import { type Call, make, type Reply } from "./calls.ts";
 import { createLossyStore, type Loss, losing } from "./lossy-store.ts";
 
 /** A call, and what of it is lost on the way, if anything. */
@@ -26,7 +26,7 @@ export interface Event {
   readonly lane: number;
   readonly index: number;
   readonly at: bigint;
-  readonly end?: { readonly answer: Answer };
+  readonly end?: { readonly answer: Reply };
 }
 
 const store = open(process.argv.slice(2));

@@ -6,9 +6,9 @@ import { limitFiles, noLimitBecause } from "./disk-limit.ts";
 import type { ServedShop } from "./fixture.ts";
 import { holdLock } from "./lock.ts";
 
-type Deed = (shop: ServedShop, moment: () => Promise<void>) => Promise<void>;
+type Fault = (shop: ServedShop, moment: () => Promise<void>) => Promise<void>;
 
-const DEEDS: Readonly<Record<string, Deed>> = {
+const FAULTS: Readonly<Record<string, Fault>> = {
   async "held by another process"({ path }, moment) {
     const lock = holdLock(path);
     await moment();
@@ -42,19 +42,19 @@ const DEEDS: Readonly<Record<string, Deed>> = {
  * Goes on until it is stopped, every deed as often as any other, each followed by a time in which the service recovers.
  * Tells how often each was done.
  */
-export async function sabotage(
+export async function injectFaults(
   shop: ServedShop,
   chosen: Choices,
   { recovered, stopped }: { recovered: () => Promise<unknown>; stopped: () => boolean },
 ): Promise<Record<string, number>> {
-  const names = Object.keys(DEEDS).filter((name) => name !== "full disk" || noLimitBecause() === undefined);
+  const names = Object.keys(FAULTS).filter((name) => name !== "full disk" || noLimitBecause() === undefined);
   const done = Object.fromEntries(names.map((name) => [name, 0]));
   let left: readonly string[] = [];
   while (!stopped()) {
     if (left.length === 0) left = names;
     const name = chosen.pick(left);
     left = left.filter((other) => other !== name);
-    await DEEDS[name]?.(shop, () => sleep(chosen.int(1, 150)));
+    await FAULTS[name]?.(shop, () => sleep(chosen.int(1, 150)));
     done[name] = (done[name] ?? 0) + 1;
     await recovered();
     await sleep(chosen.int(1, 150));

@@ -9,7 +9,7 @@ import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.t
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { PER_MINUTE, recordAt } from "../mixed-run.ts";
-import { type Ask, asking } from "../requester.ts";
+import { createRequester, type SendRequest } from "../requester.ts";
 
 export const NOW = Date.UTC(2026, 10, 20, 12);
 
@@ -17,7 +17,7 @@ export const NOW = Date.UTC(2026, 10, 20, 12);
 export interface ServedShop {
   readonly path: string;
   readonly process: ChildProcess;
-  readonly ask: Ask;
+  readonly ask: SendRequest;
   /** Runs statements on the file from outside, as another process would. */
   outside(sql: string): void;
   /** Ends the service at once, and opens its file. */
@@ -31,7 +31,7 @@ export async function filledDatabase(path: string, orders: number): Promise<stri
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => NOW });
   await accounts.create("shop", {
     plan: "enterprise",
-    custom: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
+    customLimits: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
   });
   const { key } = (await accounts.issueKey("shop")) as IssuedKey;
   await store.orders.place(
@@ -61,7 +61,7 @@ export async function servedShop(orders: number): Promise<ServedShop> {
   return {
     path,
     process: child,
-    ask: asking(url, key),
+    ask: createRequester(url, key),
     outside(sql) {
       const db = new DatabaseSync(path, { timeout: 5_000 });
       db.exec(sql);

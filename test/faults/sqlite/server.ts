@@ -2,7 +2,7 @@
  * The service over one SQLite file, as `serve` puts it together but with a clock that stands still: `server.ts PATH
  * NOW`. Sends its address to the parent once it listens, and ends with the parent.
  */
-import { rememberRefusals } from "../../../lib/accounts/rejection-cache.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -10,7 +10,7 @@ import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 const [path = "", now = "0"] = process.argv.slice(2);
 const { orders, accounts } = createSqliteStore({ path });
 const handler = createHandler({
-  store: { orders, accounts: rememberRefusals(accounts) },
+  store: { orders, accounts: withRejectionCache(accounts) },
   clock: () => Number(now),
   Response: NodeResponse,
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { toWire } from "../../../lib/orders/order.ts";
-import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
@@ -85,13 +85,13 @@ async function openShop() {
     }),
   );
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  const keyFor = async (id: string, terms: PlanTerms) => {
+  const keyFor = async (id: string, terms: PlanAssignment) => {
     await accounts.create(id, terms);
     return ((await accounts.issueKey(id)) as IssuedKey).key;
   };
   const opened = {
     busy: await keyFor("busy", { plan: "business" }),
-    small: await keyFor("small", { plan: "enterprise", custom: { perMinute: 100, perDay: 1 } }),
+    small: await keyFor("small", { plan: "enterprise", customLimits: { perMinute: 100, perDay: 1 } }),
   };
   client.destroy();
   return opened;

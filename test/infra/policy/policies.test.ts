@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { NOT_YET, violations } from "../../../infra/policy/policies.ts";
+import { UNKNOWN, violations } from "../../../infra/policy/policies.ts";
 import { cloud } from "../harness/cloud.ts";
 import { run } from "../harness/program.ts";
 
@@ -77,8 +77,8 @@ describe("tables, records, logs", () => {
   });
 
   test("what is not known yet breaks no rule", () => {
-    expect(look("aws:cloudwatch/logGroup:LogGroup", { retentionInDays: NOT_YET })).toEqual([]);
-    expect(look(TABLE, { deletionProtectionEnabled: NOT_YET, pointInTimeRecovery: NOT_YET }, true)).toEqual(
+    expect(look("aws:cloudwatch/logGroup:LogGroup", { retentionInDays: UNKNOWN })).toEqual([]);
+    expect(look(TABLE, { deletionProtectionEnabled: UNKNOWN, pointInTimeRecovery: UNKNOWN }, true)).toEqual(
       [],
     );
   });

@@ -3,9 +3,9 @@
 import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
-import { holdRules } from "../../../infra/policy/enforce.ts";
+import { enforcePolicies } from "../../../infra/policy/enforce.ts";
 
-holdRules({ protect: true });
+enforcePolicies({ protect: true });
 const add: Readonly<Record<string, () => pulumi.Resource>> = {
   none: () => new aws.cloudwatch.LogGroup("logs", { retentionInDays: 7 }),
   log: () => new aws.cloudwatch.LogGroup("logs", {}),

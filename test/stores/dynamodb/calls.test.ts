@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { type StoredOrder, toWire } from "../../../lib/orders/order.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
-import { MINUTE } from "../../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
@@ -54,7 +54,7 @@ describe("calls to admit a request", () => {
   beforeEach(async () => {
     await store.accounts.create({
       id: "shop",
-      terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 100 } },
+      terms: { plan: "enterprise", customLimits: { perMinute: 2, perDay: 100 } },
       keys: [KEY],
     });
   });
@@ -62,8 +62,8 @@ describe("calls to admit a request", () => {
   test("are two where a window rolled, and one in the steady state", async () => {
     expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
     expect(await cost(admit)).toEqual(["UpdateItem"]);
-    expect(await cost(() => admit(AT + MINUTE))).toEqual(["UpdateItem", "UpdateItem"]);
-    expect(await cost(() => admit(AT + MINUTE + 1))).toEqual(["UpdateItem"]);
+    expect(await cost(() => admit(AT + MINUTE_MS))).toEqual(["UpdateItem", "UpdateItem"]);
+    expect(await cost(() => admit(AT + MINUTE_MS + 1))).toEqual(["UpdateItem"]);
   });
 
   test("are two where it is refused, the refusal that brings the ban included, and one while banned", async () => {
@@ -72,7 +72,7 @@ describe("calls to admit a request", () => {
     for (let refusal = 1; refusal <= 21; refusal++) {
       expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
     }
-    expect((await store.accounts.find("shop"))?.penalties[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
+    expect((await store.accounts.find("shop"))?.rejections[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
     expect(await cost(admit)).toEqual(["UpdateItem"]);
   });
 
@@ -117,7 +117,7 @@ describe("calls to list orders", () => {
     expect(new Set(calls)).toEqual(new Set(["Query"]));
     expect(calls).toHaveLength(BUCKETS * 4);
     const whole = Array.from({ length: count }, (_, index) => toWire(orderAt(index).record));
-    expect(pages.map(({ rows }) => rows).join(",")).toBe(whole.join(","));
+    expect(pages.map(({ json: rows }) => rows).join(",")).toBe(whole.join(","));
   });
 
   test("are made as pages are asked for, one ahead in each bucket, and end with the reader", async () => {

@@ -23,7 +23,7 @@ describe.each(["as-is", "all-old"] as const)("on dynalite, %s, the DynamoDB stor
     await emulator.stop();
   });
 
-  storeContract.forEach(({ promise, check }, index) => {
+  storeContract.forEach(({ name: promise, check }, index) => {
     test(promise, () => check(createDynamodbStore({ prefix: `case-${index}`, client })));
   });
 });
@@ -34,7 +34,7 @@ if (endpoint === undefined) {
   process.stderr.write("the contract at an engine of your own: skipped, AWS_ENDPOINT_URL is not set\n");
 }
 describe.skipIf(endpoint === undefined)(`at ${endpoint ?? "no AWS_ENDPOINT_URL"}, the DynamoDB store`, () => {
-  storeContract.forEach(({ promise, check }, index) => {
+  storeContract.forEach(({ name: promise, check }, index) => {
     test(promise, { timeout: 300_000 }, async () => {
       const client = new DynamoDBClient();
       const prefix = `contract-${process.pid}-${index}`;

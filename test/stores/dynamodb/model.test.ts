@@ -2,8 +2,8 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ApiKey, revokeKey } from "../../../lib/accounts/account.ts";
-import type { PlanTerms } from "../../../lib/plans/plan-limits.ts";
-import { DAY, MINUTE } from "../../../lib/plans/windows.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
+import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import type { Store } from "../../../lib/stores/store.ts";
@@ -12,7 +12,7 @@ import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEYS: readonly ApiKey[] = [
   { id: "shop.lasting", hash: "1".repeat(64), createdAt: AT },
-  { id: "shop.expiring", hash: "2".repeat(64), createdAt: AT, expiresAt: AT + 3 * MINUTE },
+  { id: "shop.expiring", hash: "2".repeat(64), createdAt: AT, expiresAt: AT + 3 * MINUTE_MS },
 ];
 
 let emulator: Emulator;
@@ -33,7 +33,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       does: fc.constant("admit" as const),
       hash: fc.constantFrom("1".repeat(64), "1".repeat(64), "1".repeat(64), "2".repeat(64), "3".repeat(64)),
-      after: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, MINUTE, -MINUTE, 5 * MINUTE, DAY),
+      after: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, MINUTE_MS, -MINUTE_MS, 5 * MINUTE_MS, DAY_MS),
     }),
   },
   fc.record({
@@ -46,10 +46,10 @@ const step = fc.oneof(
   }),
   fc.record({
     does: fc.constant("change" as const),
-    terms: fc.constantFrom<PlanTerms>(
+    terms: fc.constantFrom<PlanAssignment>(
       { plan: "free" },
-      { plan: "enterprise", custom: { perMinute: 1, perDay: 9 } },
-      { plan: "enterprise", custom: { perMinute: 3, perDay: 4 } },
+      { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } },
+      { plan: "enterprise", customLimits: { perMinute: 3, perDay: 4 } },
       { plan: "enterprise" },
     ),
   }),
@@ -61,7 +61,7 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
   const results: unknown[] = [];
   await accounts.create({
     id: "shop",
-    terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 7 } },
+    terms: { plan: "enterprise", customLimits: { perMinute: 2, perDay: 7 } },
     keys: KEYS,
   });
   let at = AT;
@@ -71,19 +71,19 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
         at = Math.max(AT, at + one.after);
         results.push(
           await accounts.admit({ accountId: "shop", hash: one.hash }, at, {
-            refusals: 2,
-            duration: 2 * MINUTE,
+            maxRejections: 2,
+            durationMs: 2 * MINUTE_MS,
           }),
         );
         break;
       case "revoke":
-        await accounts.change("shop", (was) => revokeKey(was, one.keyId, at));
+        await accounts.update("shop", (was) => revokeKey(was, one.keyId, at));
         break;
       case "pardon":
-        await accounts.pardon("shop", one.keyId);
+        await accounts.unban("shop", one.keyId);
         break;
       case "change":
-        await accounts.change("shop", (was) => ({ ...was, terms: one.terms }));
+        await accounts.update("shop", (was) => ({ ...was, terms: one.terms }));
         break;
     }
     results.push(await accounts.find("shop"));

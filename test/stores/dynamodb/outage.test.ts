@@ -176,7 +176,7 @@ describe("an answer that is lost", () => {
     const settings = { id: "shop", terms: { plan: "free" }, keys: [] } as const;
     expect(await accounts.create(settings)).toBe(true);
     expect(await accounts.create(settings)).toBe(false);
-    const changed = await accounts.change("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
+    const changed = await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
     expect(changed).toMatchObject({ terms: { plan: "pro" } });
     expect(lossy.had.lose).toBe(3);
   });

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { MINUTE } from "../../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import type { Task } from "./worker-process.ts";
@@ -55,7 +55,7 @@ test("eight processes get exactly 60 requests of a Free account admitted in one 
   expect(outcomes.filter((outcome) => outcome === "admitted")).toHaveLength(60);
   const account = await accounts.find("shop");
   expect(account?.usage.minute.count).toBe(60);
-  expect(account?.penalties["shop.first"]?.refused).toBe(100);
+  expect(account?.rejections["shop.first"]?.count).toBe(100);
 });
 
 test("of cancels and ships from four processes, each of 1,000 orders obeys exactly one", async () => {
@@ -82,7 +82,7 @@ test("a refusal that another caller's new minute overtakes is decided again", as
   const key = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
   await accounts.create({
     id: "shop",
-    terms: { plan: "enterprise", custom: { perMinute: 2, perDay: 100 } },
+    terms: { plan: "enterprise", customLimits: { perMinute: 2, perDay: 100 } },
     keys: [key],
   });
   const presented = { accountId: "shop", hash: key.hash };
@@ -92,7 +92,7 @@ test("a refusal that another caller's new minute overtakes is decided again", as
   let writes = 0;
   late.middlewareStack.add(
     (next) => async (request) => {
-      if (++writes === 2) await accounts.admit(presented, AT + MINUTE);
+      if (++writes === 2) await accounts.admit(presented, AT + MINUTE_MS);
       return next(request);
     },
     { step: "initialize" },
@@ -104,6 +104,6 @@ test("a refusal that another caller's new minute overtakes is decided again", as
   late.destroy();
   expect(decided.outcome).toBe("admitted");
   const account = await accounts.find("shop");
-  expect(account?.usage.minute).toEqual({ start: AT + MINUTE, count: 2 });
-  expect(account?.penalties).toEqual({});
+  expect(account?.usage.minute).toEqual({ start: AT + MINUTE_MS, count: 2 });
+  expect(account?.rejections).toEqual({});
 });

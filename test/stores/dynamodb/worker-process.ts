@@ -36,7 +36,7 @@ async function perform(task: Task): Promise<readonly string[]> {
     const caller = async () => {
       for (let call = 0; call < calls / 5; call++) {
         outcomes.push(
-          (await accounts.admit({ accountId, hash }, at, { refusals: 1_000, duration: 1 })).outcome,
+          (await accounts.admit({ accountId, hash }, at, { maxRejections: 1_000, durationMs: 1 })).outcome,
         );
       }
     };

@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { NewerSchemaError, StoreUnavailableError } from "../../../lib/errors.ts";
-import { MINUTE } from "../../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { storeContract } from "../../../lib/stores/contract/index.ts";
 import { openConnection } from "../../../lib/stores/sqlite/connection.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -39,7 +39,7 @@ async function inProcesses<T>(path: string, jobs: readonly (readonly (string | n
 }
 
 describe("the SQLite store keeps every promise of a store", () => {
-  for (const { promise, check } of storeContract) {
+  for (const { name: promise, check } of storeContract) {
     test(promise, async () => {
       const store = createSqliteStore({ path: newPath() });
       try {
@@ -99,7 +99,7 @@ describe("several processes on one file", () => {
     const torn: unknown[] = [];
     while (!isOver) {
       const seen = await store.accounts.find("shop");
-      if (seen?.terms.custom?.perMinute !== seen?.keys[0]?.expiresAt) torn.push(seen);
+      if (seen?.terms.customLimits?.perMinute !== seen?.keys[0]?.expiresAt) torn.push(seen);
       await setImmediate();
     }
     expect(await changing).toEqual(["changed"]);
@@ -127,7 +127,7 @@ describe("a database file", () => {
     const after = createSqliteStore({ path });
     expect(await after.accounts.find("shop")).toEqual(account);
     expect((await after.orders.find(1n))?.status).toBe("cancelled");
-    expect(await after.accounts.admit(presented, AT + MINUTE)).toMatchObject({ code: "api_key_banned" });
+    expect(await after.accounts.admit(presented, AT + MINUTE_MS)).toMatchObject({ code: "api_key_banned" });
     await after.close();
   });
 
@@ -203,7 +203,7 @@ test("a log that is written to for long stays bounded", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create({ ...shop, terms: { plan: "business" } });
-  for (let round = 0; round < 3_000; round++) await store.accounts.admit(presented, AT + round * MINUTE);
+  for (let round = 0; round < 3_000; round++) await store.accounts.admit(presented, AT + round * MINUTE_MS);
   expect(statSync(`${path}-wal`).size).toBeLessThan(8 * 1024 * 1024);
   await store.close();
 });

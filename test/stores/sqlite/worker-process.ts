@@ -41,9 +41,9 @@ const jobs: Record<string, () => Promise<unknown>> = {
   async change() {
     const [id = "", times = ""] = rest;
     for (let time = 1; time <= Number(times); time++) {
-      await store.accounts.change(id, (account) => ({
+      await store.accounts.update(id, (account) => ({
         ...account,
-        terms: { plan: "enterprise", custom: { perMinute: time, perDay: time } },
+        terms: { plan: "enterprise", customLimits: { perMinute: time, perDay: time } },
         keys: account.keys.map((key) => ({ ...key, expiresAt: time })),
       }));
     }

@@ -168,11 +168,8 @@ type CallerColumns = [
   ...[refused_start: Instant | null, refused_count: number | null, banned_until: Instant | null],
 ];
 
-function toTerms({
-  plan,
-  per_minute,
-  per_day,
-}: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanAssignment {
+function toTerms(row: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanAssignment {
+  const { plan, per_minute, per_day } = row;
   return per_minute === null || per_day === null
     ? { plan }
     : { plan, customLimits: { perMinute: per_minute, perDay: per_day } };

@@ -26,8 +26,8 @@ describe("what is right", () => {
           "accessLogs": "off",
           "adopt": {},
           "banPolicy": {
-            "duration": 900000,
-            "refusals": 20,
+            "durationMs": 900000,
+            "maxRejections": 20,
           },
           "dns": "cloudflare",
           "hold": [],
@@ -64,7 +64,7 @@ describe("what is right", () => {
 
   test("a ban policy is told in minutes and kept in milliseconds", () => {
     expect(parse({ banPolicy: { minutes: 5 } })).toMatchObject({
-      settings: { banPolicy: { refusals: 20, duration: 300_000 } },
+      settings: { banPolicy: { maxRejections: 20, durationMs: 300_000 } },
     });
   });
 });
@@ -83,7 +83,7 @@ describe("what is wrong is told with its key and its mend", () => {
     ["a number in words", { timeoutSeconds: "soon" }],
     ["a retention that CloudWatch does not know", { logRetentionDays: 10 }],
     ["an address that is none", { alarmEmail: "oncall" }],
-    ["a ban policy with a flaw", { banPolicy: { refusals: 0, hours: 1 } }],
+    ["a ban policy with a flaw", { banPolicy: { maxRejections: 0, hours: 1 } }],
     ["a key that is misspelt", { protected: true }],
     ["a switch that is no switch", { protect: "yes" }],
     ["DNS that nobody runs", { dns: "route53" }],

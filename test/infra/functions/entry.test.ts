@@ -51,7 +51,7 @@ beforeAll(async () => {
     AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
     STORE_ORDERS_DYNAMODB: PREFIX,
-    STORE_ORDERS_BAN_POLICY: JSON.stringify({ refusals: 2, duration: 60_000 }),
+    STORE_ORDERS_BAN_POLICY: JSON.stringify({ maxRejections: 2, durationMs: 60_000 }),
     STORE_ORDERS_DOMAINS: JSON.stringify({ domains: DOMAINS }),
   };
   [list, api] = await Promise.all([

@@ -42,8 +42,8 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
 
 test("an enterprise account without limits is refused at creation, and so is one above what an item can take (decision 13)", async () => {
   const { accounts } = await open();
-  const create = (custom?: { perMinute: number; perDay: number }) =>
-    accounts.create("big", { plan: "enterprise", ...(custom === undefined ? {} : { customLimits: custom }) });
+  const create = (customLimits?: { perMinute: number; perDay: number }) =>
+    accounts.create("big", { plan: "enterprise", ...(customLimits === undefined ? {} : { customLimits }) });
   await expect(create()).rejects.toThrow("An enterprise account needs its limits per minute and per day.");
   await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: At most 60000");
   await expect(create({ perMinute: 0, perDay: 1 })).rejects.toThrow(
@@ -60,8 +60,8 @@ test("a plan that is not in the table, or fixed limits that are overridden, are 
   await expect(accounts.setPlan("shop", { plan: "gold" as never })).rejects.toThrow(
     "Choose one of free, pro",
   );
-  const custom = { perMinute: 1, perDay: 1 };
-  await expect(accounts.setPlan("shop", { plan: "pro", customLimits: custom })).rejects.toThrow(
+  const customLimits = { perMinute: 1, perDay: 1 };
+  await expect(accounts.setPlan("shop", { plan: "pro", customLimits })).rejects.toThrow(
     "only enterprise takes its own",
   );
 });

@@ -90,14 +90,14 @@ describe("for any interleaving of calls and instants", () => {
 });
 
 test("more than 20 refused requests in one minute ban the key for 15 minutes, in the write that counts the last (decision 14)", () => {
-  expect(DEFAULT_BAN_POLICY).toEqual({ refusals: 20, duration: 15 * MINUTE_MS });
+  expect(DEFAULT_BAN_POLICY).toEqual({ maxRejections: 20, durationMs: 15 * MINUTE_MS });
   let caller: KeyState = {
     ...newcomer,
     usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },
   };
   for (let refusal = 1; refusal <= 20; refusal++) {
     const decided = decideAdmission(caller, AT + refusal);
-    expect(decided).toMatchObject({ code: "rate_limit_exceeded", write: { start: AT, refused: refusal } });
+    expect(decided).toMatchObject({ code: "rate_limit_exceeded", write: { windowStart: AT, count: refusal } });
     caller = applied(caller, decided);
   }
   const ban = decideAdmission(caller, AT + 500);
@@ -106,7 +106,7 @@ test("more than 20 refused requests in one minute ban the key for 15 minutes, in
     code: "api_key_banned",
     retryAfter: 900,
     quota: { limit: 4, remaining: 0, resetsAt: until },
-    write: { refused: 21, bannedUntil: until },
+    write: { count: 21, bannedUntil: until },
   });
   caller = applied(caller, ban);
   expect(decideAdmission(caller, until - 1)).toMatchObject({ code: "api_key_banned", retryAfter: 1 });
@@ -119,7 +119,7 @@ test("a ban that ends before the day's window does still tells the whole wait", 
   const banned = {
     ...newcomer,
     usage,
-    penalty: { start: AT, refused: 21, bannedUntil: AT + 15 * MINUTE_MS },
+    rejections: { windowStart: AT, count: 21, bannedUntil: AT + 15 * MINUTE_MS },
   };
   expect(decideAdmission(banned, AT)).toMatchObject({
     code: "api_key_banned",

@@ -16,7 +16,7 @@ describe("outcomes are data", () => {
     [1n, { outcome: "cancelled" }],
     [MAX, { outcome: "cancelled" }],
     [2n, { outcome: "order_already_shipped" }],
-    [3n, { outcome: "order_already_cancelled", perhapsByThisCall: false }],
+    [3n, { outcome: "order_already_cancelled", maybeByThisCall: false }],
     [77n, { outcome: "order_not_found" }],
     [2n ** 63n, { outcome: "order_not_found" }],
     [-5n, { outcome: "order_not_found" }],
@@ -118,7 +118,7 @@ describe("a request that fails is sent again", () => {
     });
     expect(await run(client.cancel(1n))).toEqual({
       outcome: "order_already_cancelled",
-      perhapsByThisCall: true,
+      maybeByThisCall: true,
     });
     expect(await store.orders.find(1n)).toMatchObject({ status: "cancelled" });
   });
@@ -130,7 +130,7 @@ describe("a request that fails is sent again", () => {
     });
     expect(await run(client.cancel(3n))).toEqual({
       outcome: "order_already_cancelled",
-      perhapsByThisCall: false,
+      maybeByThisCall: false,
     });
   });
 
@@ -184,7 +184,7 @@ describe("time", () => {
     const began = time.now;
     const error = await run(client.cancel(1n).catch((thrown: unknown) => thrown));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ of: "total", retryable: true });
+    expect(error).toMatchObject({ phase: "total", retryable: true });
     expect(time.now - began).toBe(5_000);
     expect(sleeping()).toBe(0);
   });
@@ -192,7 +192,7 @@ describe("time", () => {
   test("a network that takes no notice of a signal cannot hold the call", async () => {
     const network = () => new Promise<Response>(() => {});
     const { client, run } = await openService({ network, maxAttempts: 2 });
-    await expect(run(client.cancel(1n))).rejects.toMatchObject({ of: "attempt" });
+    await expect(run(client.cancel(1n))).rejects.toMatchObject({ phase: "attempt" });
   });
 
   test("an abort ends the call with its reason, at once, and hurts no other", async () => {

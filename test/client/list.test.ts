@@ -104,7 +104,7 @@ describe("a list that has begun is never silently cut short", () => {
     const began = time.now;
     const error = await run(collect(client.list()).catch((thrown: unknown) => thrown));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ of: "idle" });
+    expect(error).toMatchObject({ phase: "idle" });
     expect(time.now - began).toBe(7_000);
   });
 
@@ -113,7 +113,7 @@ describe("a list that has begun is never silently cut short", () => {
       network: async () => brokenBody(['[{"id":1},'], "hangs"),
       totalTimeoutMs: 3_000,
     });
-    await expect(run(collect(client.list()))).rejects.toMatchObject({ of: "total" });
+    await expect(run(collect(client.list()))).rejects.toMatchObject({ phase: "total" });
   });
 });
 

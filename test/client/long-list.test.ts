@@ -81,5 +81,5 @@ test.each(["break", "abort"])("who leaves by %s ends the reading in the service"
   if (way === "break") await reading;
   else await expect(reading).rejects.toThrow("enough");
   while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  expect(events).toMatchObject([{ status: 200, ended: "cancelled" }]);
+  expect(events).toMatchObject([{ status: 200, bodyEnd: "cancelled" }]);
 });

@@ -16,8 +16,8 @@ const TENTH = REQUESTS / 10;
 
 test(`of ${REQUESTS} hostile requests each gets a documented answer, and nothing of it is kept`, async () => {
   const store = createMemoryStore();
-  const custom = { perMinute: 100, perDay: 10_000_000 };
-  const shop = await openShop({ store, terms: { plan: "enterprise", customLimits: custom } });
+  const customLimits = { perMinute: 100, perDay: 10_000_000 };
+  const shop = await openShop({ store, terms: { plan: "enterprise", customLimits } });
   const primary = "orders.example.com";
   const hosts = hostTable(
     { primary, aliases: [], redirects: [{ from: "www.example.com", to: primary, status: 301 }] },

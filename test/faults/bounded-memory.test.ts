@@ -75,7 +75,7 @@ function leastGap(instants: readonly number[]): number {
   return Math.min(...instants.slice(1).map((instant, at) => instant - (instants[at] ?? 0)));
 }
 
-const terms = { plan: "enterprise", custom: { perMinute: 1, perDay: 1_000 } } as const;
+const terms = { plan: "enterprise", customLimits: { perMinute: 1, perDay: 1_000 } } as const;
 
 test("a flood on a banned key asks the store once a second at most in each process, for as long as the ban lasts", async () => {
   const store = createMemoryStore();

@@ -9,7 +9,7 @@ import { openSocket, type RawConnection } from "./abuse/raw-connection.ts";
 import { count, tell } from "./run.ts";
 
 const store = createMemoryStore();
-const custom = { perMinute: 60_000, perDay: 10_000_000 };
+const customLimits = { perMinute: 60_000, perDay: 10_000_000 };
 const SHORT: Partial<ConnectionLimits> = {
   headersTimeoutMs: 400,
   requestTimeoutMs: 800,
@@ -22,7 +22,7 @@ let shop: Awaited<ReturnType<typeof openShop>>;
 let server: NodeServer;
 let head: string;
 beforeAll(async () => {
-  shop = await openShop({ store, terms: { plan: "enterprise", customLimits: custom } });
+  shop = await openShop({ store, terms: { plan: "enterprise", customLimits } });
   head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
   const record = {
     petId: 9_223_372_036_854_775_807n,

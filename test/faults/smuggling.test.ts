@@ -8,7 +8,7 @@ import { AMBIGUOUS_CODINGS, inCoding, KEY, ONE, REFUSED, TWO } from "./abuse/sha
 import { tell } from "./run.ts";
 
 const store = createMemoryStore();
-const custom = { perMinute: 60_000, perDay: 10_000_000 };
+const customLimits = { perMinute: 60_000, perDay: 10_000_000 };
 let server: NodeServer;
 let key: string;
 let statuses: number[] = [];
@@ -16,7 +16,7 @@ let statuses: number[] = [];
 beforeAll(async () => {
   const shop = await openShop({
     store,
-    terms: { plan: "enterprise", customLimits: custom },
+    terms: { plan: "enterprise", customLimits },
     onRequest: ({ status }) => statuses.push(status),
   });
   key = shop.key;

@@ -62,12 +62,12 @@ describe("the event of a request", () => {
         method: "DELETE",
         operation: "cancelOrder",
         status: 409,
-        milliseconds: expect.any(Number),
+        durationMs: expect.any(Number),
         account: "shop",
         keyId,
         plan: "free",
         errorCode: "order_already_shipped",
-        ended: "complete",
+        bodyEnd: "complete",
       },
     ]);
     expect(JSON.stringify(events)).not.toContain(key);

@@ -56,7 +56,7 @@ test("a consumer that leaves ends the reading", async () => {
   await reader.read();
   await reader.cancel();
   expect([seen.left, seen.read]).toEqual([true, 1]);
-  expect(await list.ended).toEqual({ as: "cancelled" });
+  expect(await list.ended).toEqual({ status: "cancelled" });
 });
 
 test("a store that is down rejects before anything is sent; one that fails later leaves the array unclosed", async () => {
@@ -65,7 +65,7 @@ test("a store that is down rejects before anything is sent; one that fails later
   const reader = (list.body as ReadableStream<Uint8Array>).getReader();
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('[{"id":1}');
   await expect(reader.read()).rejects.toThrow("gone");
-  expect(await list.ended).toMatchObject({ as: "failed", error: expect.any(StoreUnavailableError) });
+  expect(await list.ended).toMatchObject({ status: "failed", error: expect.any(StoreUnavailableError) });
 });
 
 test("other requests get their turn while a list is written", async () => {
@@ -122,10 +122,10 @@ test("the event of a streamed list comes when the list has ended, and says how",
   const whole = await handler(request());
   expect(events).toHaveLength(0);
   await whole.text();
-  expect(events).toMatchObject([{ status: 200, ended: "complete" }]);
+  expect(events).toMatchObject([{ status: 200, bodyEnd: "complete" }]);
   await (await handler(request())).body?.cancel();
   await new Promise(setImmediate);
-  expect(events[1]).toMatchObject({ status: 200, ended: "cancelled" });
+  expect(events[1]).toMatchObject({ status: 200, bodyEnd: "cancelled" });
 });
 
 test.each([

@@ -140,7 +140,7 @@ test("a list whose reader has left before it began is not read", async () => {
   release();
   await expect
     .poll(() => events.filter(({ operation }) => operation === "listOrders"))
-    .toMatchObject([{ ended: "cancelled" }]);
+    .toMatchObject([{ bodyEnd: "cancelled" }]);
   expect(pages).toBeLessThan(3);
 });
 

@@ -9,7 +9,7 @@ afterEach(() => server?.close({ grace: 0 }));
 /** A shop behind a server of its own, until the test is over. `head` names the host and the key. */
 export async function serve(limits: NodeServerOptions["limits"] = {}) {
   const store = createMemoryStore();
-  const terms = { plan: "enterprise", custom: { perMinute: 60_000, perDay: 1_000_000 } } as const;
+  const terms = { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 1_000_000 } } as const;
   const shop = await openShop({ store, terms });
   server = await startNodeServer({ handler: shop.handler, port: 0, limits });
   const head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;

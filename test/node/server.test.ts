@@ -99,7 +99,7 @@ test("a list that its reader leaves is not read on", async () => {
   await response.body?.getReader().read();
   controller.abort();
   while (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(events).toMatchObject([{ status: 200, ended: "cancelled" }]);
+  expect(events).toMatchObject([{ status: 200, bodyEnd: "cancelled" }]);
 });
 
 test("a store that fails in mid-list ends the connection, and the array stays unclosed", async () => {
@@ -119,7 +119,7 @@ test("a store that fails in mid-list ends the connection, and the array stays un
   );
   expect(answer).toMatch(/^HTTP\/1.1 200 /);
   expect(answer.trimEnd()).not.toMatch(/\]$|\r\n0\r\n/);
-  expect(events).toMatchObject([{ status: 200, ended: "failed" }]);
+  expect(events).toMatchObject([{ status: 200, bodyEnd: "failed" }]);
 });
 
 test("a slow reader holds the reading back: memory does not fill with what it has not taken", async () => {

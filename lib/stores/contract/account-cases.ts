@@ -26,7 +26,7 @@ export const accountCases: readonly ContractCase[] = [
       ];
       for (const settings of created) assert.equal(await accounts.create(settings), true);
       for (const settings of created) {
-        assert.deepEqual(await accounts.find(settings.id), { ...settings, usage: NO_USAGE, penalties: {} });
+        assert.deepEqual(await accounts.find(settings.id), { ...settings, usage: NO_USAGE, rejections: {} });
       }
       assert.equal(await accounts.find("nobody"), undefined);
     },
@@ -61,11 +61,14 @@ export const accountCases: readonly ContractCase[] = [
         ...was,
         terms: { plan: "enterprise", customLimits: custom },
       }));
-      assert.deepEqual("refused" in changed ? changed : changed.terms, { plan: "enterprise", custom });
+      assert.deepEqual("refused" in changed ? changed : changed.terms, {
+        plan: "enterprise",
+        customLimits: custom,
+      });
       assert.deepEqual(await accounts.update("shop", () => ({ refused: "too_many_keys" })), {
         refused: "too_many_keys",
       });
-      assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "enterprise", custom });
+      assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "enterprise", customLimits: custom });
       await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
       assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "pro" });
       assert.deepEqual(await accounts.update("nobody", (was) => was), { refused: "account_not_found" });

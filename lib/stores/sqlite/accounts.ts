@@ -87,7 +87,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       terms: toTerms({ plan, per_minute, per_day }),
       usage: toUsage({ minute_start, minute_count, day_start, day_count }),
       key: toKey({ id, hash, created_at, expires_at, revoked_at }),
-      penalty: toPenalty({ refused_start, refused_count, banned_until }),
+      rejections: toPenalty({ refused_start, refused_count, banned_until }),
     };
     const decided = decideAdmission(caller, at, policy, refusals);
     if (decided.outcome === "admitted") {

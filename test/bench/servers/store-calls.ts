@@ -22,7 +22,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   const store = createDynamodbStore({ prefix, client });
   let now = Date.UTC(2026, 10, 20, 12);
   const handler = createHandler({ store, clock: () => now });
-  const plan = { plan: "enterprise", custom: { perMinute: 5, perDay: 1_000 } } as const;
+  const plan = { plan: "enterprise", customLimits: { perMinute: 5, perDay: 1_000 } } as const;
   const authorization = `Bearer ${await openAccount(store, "counted", plan)}`;
   const send = async (path: string, method = "GET") => {
     wire.calls();

@@ -136,7 +136,7 @@ test("SIGTERM lets a request in flight finish, takes no other, and ends with 0",
   expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
   const { status, stderr } = await log;
   expect(status).toBe(0);
-  expect(JSON.parse(stderr)).toMatchObject({ status: 200, ended: "complete" });
+  expect(JSON.parse(stderr)).toMatchObject({ status: 200, bodyEnd: "complete" });
 });
 
 const hasSignals = process.platform !== "win32";

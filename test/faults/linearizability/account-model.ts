@@ -79,7 +79,7 @@ type Step = ReturnType<typeof accountModel.step>;
 function admitted(account: Account, { hash, at, refusals }: Extract<AccountCall, { does: "admit" }>): Step {
   const { id: accountId, terms, usage, rejections } = account;
   const key = account.keys.find((known) => known.hash === hash);
-  const caller = key && { accountId, terms, usage, key, penalty: rejections[key.id] };
+  const caller = key && { accountId, terms, usage, key, rejections: rejections[key.id] };
   const decided = decideAdmission(caller, at, POLICY, refusals);
   const answer = told(decided);
   if (decided.outcome === "admitted") return { state: { ...account, usage: decided.write }, answer };

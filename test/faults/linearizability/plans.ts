@@ -37,7 +37,7 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
   const id = `account-${number}`;
   const key = (name: string): ApiKey => ({ id: `${id}.${name}`, hash: `${id} ${name}`, createdAt: AT });
   const limits = () => ({ perMinute: random.int(1, 6), perDay: random.int(3, 9) });
-  const terms = () => ({ plan: "enterprise" as const, custom: limits() });
+  const terms = () => ({ plan: "enterprise" as const, customLimits: limits() });
   const [first, second, third] = [key("first"), key("second"), key("third")];
   const orders = Array.from({ length: ORDERS }, (_, index): StoredOrder => {
     return { record: { id: BigInt(number * ORDERS + index), petId: 1n, quantity: 2 }, status: "pending" };

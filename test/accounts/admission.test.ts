@@ -97,7 +97,10 @@ test("more than 20 refused requests in one minute ban the key for 15 minutes, in
   };
   for (let refusal = 1; refusal <= 20; refusal++) {
     const decided = decideAdmission(caller, AT + refusal);
-    expect(decided).toMatchObject({ code: "rate_limit_exceeded", write: { windowStart: AT, count: refusal } });
+    expect(decided).toMatchObject({
+      code: "rate_limit_exceeded",
+      write: { windowStart: AT, count: refusal },
+    });
     caller = applied(caller, decided);
   }
   const ban = decideAdmission(caller, AT + 500);

@@ -1,25 +1,25 @@
 import type { Instant } from "../clock.ts";
 import { type ErrorCode, StoreOrdersError } from "../errors.ts";
 
-/** What the service said of a request that it did not do. */
-export interface ApiErrorFacts {
+/** The details of an error response. */
+export interface ApiErrorDetails {
   readonly status: number;
-  /** A code of the service; `unexpected_answer` where the answer has none, as from a proxy before it. */
-  readonly code: ErrorCode | "unexpected_answer";
+  /** A code of the service, or `unexpected_response` if the response was not sent by the service. */
+  readonly code: ErrorCode | "unexpected_response";
   readonly message: string;
-  /** Names the request; give it when you ask for help. */
+  /** Identifies the request in the service's logs. */
   readonly requestId?: string | undefined;
 }
 
-/** The service refused a request for a reason that the call has no outcome for, such as a wrong key. */
+/** An error response that the call has no result for, such as a 401 for an invalid key. */
 export class ApiError extends StoreOrdersError {
   override readonly name = "ApiError";
-  readonly code: ApiErrorFacts["code"];
+  readonly code: ApiErrorDetails["code"];
   readonly status: number;
   readonly requestId: string | undefined;
   readonly retryable: boolean;
 
-  constructor({ code, status, message, requestId }: ApiErrorFacts) {
+  constructor({ code, status, message, requestId }: ApiErrorDetails) {
     super(`${status} ${code}: ${message}`);
     this.code = code;
     this.status = status;
@@ -28,57 +28,57 @@ export class ApiError extends StoreOrdersError {
   }
 }
 
-/** Statuses that say nothing of the request itself: it can succeed when it is sent again, later. */
+/** Statuses that are not caused by the request: the same request can succeed later. */
 const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** The service asks for a longer wait than the call may take. Nothing was sent that it would have refused. */
+/** The service requires a longer wait than the call allows. The request was not sent again. */
 export class RateLimitedError extends StoreOrdersError {
   override readonly name = "RateLimitedError";
   readonly code = "rate_limited";
   readonly retryable = true;
-  /** From this instant on the call can succeed. */
+  /** The earliest instant at which the call can succeed. */
   readonly retryAt: Instant;
 
   constructor(retryAt: Instant, options?: ErrorOptions) {
-    super(`The limit is used up until ${new Date(retryAt).toISOString()}.`, options);
+    super(`The service accepts no requests before ${new Date(retryAt).toISOString()}.`, options);
     this.retryAt = retryAt;
   }
 }
 
-/** The time ran out: of one attempt, of the wait for more of a list, or of the call in all. */
+/** A time limit of the client was exceeded; `phase` names it. */
 export class TimeoutError extends StoreOrdersError {
-  override readonly name = "TimedOutError";
-  readonly code = "timed_out";
+  override readonly name = "TimeoutError";
+  readonly code = "timeout";
   readonly retryable = true;
   readonly phase: "attempt" | "idle" | "total";
 
   constructor(phase: TimeoutError["phase"], milliseconds: number) {
-    super(`${TIMED_OUT[phase]} within ${milliseconds} ms.`);
+    super(`${TIMEOUT_MESSAGES[phase]} within ${milliseconds} ms.`);
     this.phase = phase;
   }
 }
 
-const TIMED_OUT = {
-  attempt: "There was no answer",
-  idle: "The list did not go on",
-  total: "The call was not done",
+const TIMEOUT_MESSAGES = {
+  attempt: "The service did not respond",
+  idle: "The list did not continue",
+  total: "The call did not finish",
 };
 
-/** The service could not be reached, or the connection broke before there was an answer. */
+/** The service could not be reached, or the connection failed before the response was complete. */
 export class NetworkError extends StoreOrdersError {
   override readonly name = "NetworkError";
-  readonly code = "network_failed";
+  readonly code = "network_error";
   readonly retryable = true;
 }
 
-/** The list broke off before its end: what was read of it is right, but it is not all. */
+/** The list ended early: the orders read so far are correct, but some are missing. */
 export class IncompleteListError extends StoreOrdersError {
-  override readonly name = "TornListError";
-  readonly code = "list_torn";
+  override readonly name = "IncompleteListError";
+  readonly code = "list_incomplete";
   readonly retryable = true;
 }
 
-/** What came is not a list of orders. */
+/** The response is not a list of orders. */
 export class MalformedListError extends StoreOrdersError {
   override readonly name = "MalformedListError";
   readonly code = "list_malformed";

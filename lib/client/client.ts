@@ -1,104 +1,104 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { InvalidInputError } from "../errors.ts";
 import type { OrderRecord } from "../orders/order.ts";
-import { ApiError } from "./client-errors.ts";
+import type { ApiError } from "./client-errors.ts";
 import { openBody, readOrders } from "./order-reader.ts";
 import { createRequestQueue } from "./request-queue.ts";
 import { createSender, type Fetch } from "./sender.ts";
-import { type Sleep, startLimit, systemSleep } from "./time-limit.ts";
+import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
 
-/** How a client reaches the service. Times are in milliseconds. */
+/** How a client reaches the service, and how long it waits and retries. */
 export interface ClientOptions {
-  /** The base address, which ends with the version: `https://orders.example.com/v1`. */
+  /** The base URL, including the version: `https://orders.example.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** How often a request is sent at most where it meets 429, 502, 503, 504 or no answer. @default 5 */
+  /** How often a request is sent at most if it gets 429, 502, 503, 504 or no response. @default 5 */
   readonly maxAttempts?: number;
-  /** From sending a request to its answer, of a list to its first orders. @default 30 s */
+  /** From sending a request to its response, for a list to its first bytes. @default 30 s */
   readonly attemptTimeoutMs?: number;
-  /** Without anything more of a list that has begun. @default 30 s */
+  /** The longest gap between two parts of a list. @default 30 s */
   readonly idleTimeoutMs?: number;
-  /** For a call in all: its turn in the line, every attempt, and the reading of a list. @default none */
+  /** For the whole call: waiting in the queue, every attempt, and reading a list. @default none */
   readonly totalTimeoutMs?: number;
-  /** A wait for the limits longer than this is refused with `RateLimitedError` instead. @default 2 minutes */
+  /** A call that would wait longer for the rate limit rejects with `RateLimitedError` instead. @default 2 minutes */
   readonly maxWaitMs?: number;
-  /** @default the platform's own */
+  /** @default the platform's `fetch` */
   readonly fetch?: Fetch;
-  /** @default the machine's clock */
+  /** @default the system clock */
   readonly clock?: Clock;
-  /** @default the machine's timers */
+  /** @default the system's timers */
   readonly sleep?: Sleep;
-  /** From 0 up to 1, for the jitter. @default Math.random */
+  /** Returns a number from 0 up to 1, for the jitter. @default Math.random */
   readonly random?: () => number;
 }
 
-/** What a call can be stopped with: it then rejects with the signal's reason. */
+/** Options of a single call. */
 export interface CallOptions {
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** What became of an order that was to be cancelled. */
-export type CancelOutcome =
-  | { readonly outcome: "cancelled" | "order_not_found" | "order_already_shipped" }
+/** The result of `cancel`. */
+export type CancelResult =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly code: "order_not_found" | "order_already_shipped" }
   | {
-      readonly outcome: "order_already_cancelled";
+      readonly ok: false;
+      readonly code: "order_already_cancelled";
       /**
-       * True where an earlier attempt of this very call got no answer: it may have been the one that cancelled
-       * the order. False: somebody else did, before.
+       * True if an earlier attempt of this call got no response and may have cancelled the order. False if the
+       * order was cancelled before this call.
        */
       readonly maybeByThisCall: boolean;
     };
 
-/** The calls of the service. Anything else than their outcomes is thrown, as a `StoreOrdersError`. */
+/** The operations of the service. Every error that is not part of a result is thrown as a `StoreOrdersError`. */
 export interface Client {
   /**
-   * Every order, ascending, read off the connection as they are asked for. A list that breaks off is thrown as
-   * `IncompleteListError`, never taken for a short one. Each call is one request, sent when its first order is asked for.
+   * Iterates over every order, ascending by id, in bounded memory. Each call is one request, sent when the first
+   * order is read. Throws `IncompleteListError` if the list ends early, `MalformedListError` if it is invalid.
    */
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
   /** Cancels a pending order. It is safe to call again: an order is cancelled at most once. */
-  cancel(id: bigint, options?: CallOptions): Promise<CancelOutcome>;
+  cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
 }
 
-/** Makes a client. Its requests share one waiting line, so make one for each key and keep it. */
+/**
+ * Creates a client. All its requests share one queue, which keeps them within the rate limits, so create one client
+ * per key and reuse it. Throws `InvalidInputError` if the base URL or the key is invalid.
+ */
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
   const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
-  const orders = `${checked(baseUrl, apiKey)}/store/orders`;
-  const line = createRequestQueue(clock, sleep);
+  const ordersUrl = `${checkAddress(baseUrl, apiKey)}/store/orders`;
+  const queue = createRequestQueue(clock, sleep);
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
-  const send = createSender({ apiKey, fetch, line, clock, sleep, random, ...limits });
-  const begin = (signal: AbortSignal | undefined) => {
-    const limit = startLimit(sleep, "total", totalTimeoutMs, signal);
+  const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
+  const startCall = (signal: AbortSignal | undefined) => {
+    const limit = startTimeLimit(sleep, "total", totalTimeoutMs, signal);
     return { ...limit, deadline: clock() + totalTimeoutMs };
   };
 
   return {
-    async *list({ signal: given } = {}) {
-      const { signal, deadline, release } = begin(given);
+    async *list(callOptions = {}) {
+      const { signal, deadline, release } = startCall(callOptions.signal);
       try {
-        const { result } = await send({ method: "GET", url: orders, signal, deadline, read: openBody });
-        if (result instanceof ApiError) throw result;
-        yield* readOrders(result, { sleep, idleTimeoutMs, signal });
+        const sent = await send({ method: "GET", url: ordersUrl, signal, deadline, read: openBody });
+        if (!sent.ok) throw sent.error;
+        yield* readOrders(sent.value, { sleep, idleTimeoutMs, signal });
       } finally {
         release();
       }
     },
 
-    async cancel(id, { signal: given } = {}) {
-      const { signal, deadline, release } = begin(given);
+    async cancel(id, callOptions = {}) {
+      const { signal, deadline, release } = startCall(callOptions.signal);
       try {
-        const url = `${orders}/${encodeURIComponent(`${id}`)}`;
-        const { result, ambiguous: unsure } = await send({
-          method: "DELETE",
-          url,
-          signal,
-          deadline,
-          read: discardBody,
-        });
-        return outcomeOf(result, unsure);
+        const url = `${ordersUrl}/${id}`;
+        const sent = await send({ method: "DELETE", url, signal, deadline, read: discardBody });
+        return sent.ok ? { ok: true } : toCancelResult(sent.error, sent.ambiguous);
       } finally {
         release();
       }
@@ -106,17 +106,15 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function outcomeOf(result: ApiError | undefined, unsure: boolean): CancelOutcome {
-  switch (result?.code) {
-    case undefined:
-      return { outcome: "cancelled" };
+function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult {
+  switch (error.code) {
     case "order_not_found":
     case "order_already_shipped":
-      return { outcome: result.code };
+      return { ok: false, code: error.code };
     case "order_already_cancelled":
-      return { outcome: result.code, maybeByThisCall: unsure };
+      return { ok: false, code: error.code, maybeByThisCall };
     default:
-      throw result;
+      throw error;
   }
 }
 
@@ -124,16 +122,16 @@ async function discardBody(response: Response): Promise<undefined> {
   await response.body?.cancel();
 }
 
-/** The base address without a slash at its end. Says what is wrong before a request does, and never shows the key. */
-function checked(baseUrl: string, apiKey: string): string {
+/** Returns the base URL without a trailing slash. The error message never contains the key. */
+function checkAddress(baseUrl: string, apiKey: string): string {
   const issues = [];
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    issues.push({ path: "baseUrl", message: "Give an address such as https://orders.example.com/v1." });
+    issues.push({ path: "baseUrl", message: "Write a URL such as https://orders.example.com/v1." });
   }
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     issues.push({
       path: "apiKey",
-      message: "Give the key as it was issued, without spaces and line breaks.",
+      message: "Write the key exactly as it was issued, without spaces or line breaks.",
     });
   }
   if (issues.length > 0) throw new InvalidInputError(issues);

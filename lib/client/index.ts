@@ -1,11 +1,12 @@
 /**
  * A client of the service, on `fetch`: identifiers as `bigint`, lists of any length in bounded memory, and one
- * waiting line per key, so that it keeps to the limits and is never banned.
+ * request queue per key, so it stays within the rate limits and is never banned. Runs in Node and in a browser.
  *
  * ```ts
- * const client = createClient({ baseUrl: "https://orders.example.com/v1", apiKey });
- * for await (const order of client.list()) console.log(order.id);
- * const { outcome } = await client.cancel(1001n);
+ * const orders = createClient({ baseUrl: "https://orders.example.com/v1", apiKey });
+ * for await (const order of orders.list()) console.log(order.id);
+ * const cancelled = await orders.cancel(1001n);
+ * if (!cancelled.ok) console.log(cancelled.code); // "order_already_shipped"
  * ```
  *
  * @module store-orders/client
@@ -14,7 +15,7 @@ export { InvalidInputError, StoreOrdersError } from "../errors.ts";
 export type { OrderRecord } from "../orders/order.ts";
 export {
   type CallOptions,
-  type CancelOutcome,
+  type CancelResult,
   type Client,
   type ClientOptions,
   createClient,

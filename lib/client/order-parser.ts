@@ -3,18 +3,18 @@ import { parseInt64Json } from "../orders/int64.ts";
 import { type OrderRecord, parseOrder } from "../orders/order.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 
-/** Reads a JSON array of orders that comes in pieces, cut anywhere. */
+/** Parses a JSON array of orders incrementally, from chunks that are split anywhere. */
 export interface OrderParser {
-  /** The orders that this piece completes. To be read to its end before the next piece. */
-  push(text: string): Generator<OrderRecord, void, undefined>;
+  /** Yields the orders that this chunk completes. Read it to its end before pushing the next chunk. */
+  push(chunk: string): Generator<OrderRecord, void, undefined>;
   /** Throws `IncompleteListError` unless the array was closed. */
   end(): void;
 }
 
-/** An order is far smaller; a list that never ends an element must not fill the memory. */
+/** Far above the size of any order. It bounds the memory if an element never ends. */
 const MAX_ELEMENT_CHARS = 1024 * 1024;
 
-/** Where the parser stands, and what may follow there besides white space. */
+/** For each state, the characters that may follow besides white space, and the state that each leads to. */
 const GRAMMAR = {
   before: { "[": "first" },
   first: { "{": "element", "]": "done" },
@@ -26,7 +26,7 @@ const GRAMMAR = {
 
 type State = keyof typeof GRAMMAR;
 
-/** Makes a parser. It holds one element at most, however long the list is. */
+/** Creates a parser. It buffers at most one element, however long the list is. */
 export function createOrderParser(): OrderParser {
   let state: State = "before";
   let count = 0;
@@ -35,10 +35,10 @@ export function createOrderParser(): OrderParser {
   let inString = false;
   let escaped = false;
 
-  /** The index behind the element's last character, or the text's length where it goes on. */
-  function endOfElement(text: string, from: number): number {
-    for (let at = from; at < text.length; at++) {
-      const char = text.charCodeAt(at);
+  /** Returns the index after the element's last character, or the chunk's length if the element continues. */
+  function endOfElement(chunk: string, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      const char = chunk.charCodeAt(at);
       if (escaped) escaped = false;
       else if (inString) {
         if (char === QUOTE) inString = false;
@@ -47,18 +47,18 @@ export function createOrderParser(): OrderParser {
       else if (char === BRACE || char === BRACKET) depth++;
       else if ((char === CLOSING_BRACE || char === CLOSING_BRACKET) && --depth === 0) return at + 1;
     }
-    return text.length;
+    return chunk.length;
   }
 
   return {
-    *push(text) {
+    *push(chunk) {
       let at = 0;
-      while (at < text.length) {
+      while (at < chunk.length) {
         if (state === "element") {
-          const end = endOfElement(text, at);
-          buffer += text.slice(at, end);
+          const end = endOfElement(chunk, at);
+          buffer += chunk.slice(at, end);
           at = end;
-          if (buffer.length > MAX_ELEMENT_CHARS) throw new MalformedListError(`Order ${count} has no end.`);
+          if (buffer.length > MAX_ELEMENT_CHARS) throw new MalformedListError(`Order ${count} is too long.`);
           if (depth > 0) return;
           state = "after";
           const order = toOrder(buffer, count);
@@ -66,21 +66,23 @@ export function createOrderParser(): OrderParser {
           yield order;
           continue;
         }
-        const char = text.charAt(at);
+        const char = chunk.charAt(at);
         if (!WHITE_SPACE.includes(char)) {
           const next: State | undefined = (GRAMMAR[state] as Readonly<Record<string, State>>)[char];
-          if (next === undefined) throw new MalformedListError(`This is no list, from order ${count} on.`);
+          if (next === undefined) throw new MalformedListError(`Unexpected character after order ${count}.`);
           state = next;
-          // The brace is read again, as the element's first character.
-          if (next === "element") count++;
-          if (next === "element") continue;
+          if (next === "element") {
+            // Without advancing: the brace is the element's first character.
+            count++;
+            continue;
+          }
         }
         at++;
       }
     },
 
     end() {
-      if (state !== "done") throw new IncompleteListError(`The list broke off behind order ${count}.`);
+      if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${count}.`);
     },
   };
 }
@@ -95,16 +97,16 @@ function toOrder(text: string, count: number): OrderRecord {
   try {
     value = parseInt64Json(text);
   } catch (cause) {
-    throw new MalformedListError(`Order ${count} is not JSON.`, { cause });
+    throw new MalformedListError(`Order ${count} is not valid JSON.`, { cause });
   }
   let parsed = parseOrder(value);
-  if ("issues" in parsed) parsed = parseOrder(knownFieldsOf(value as object));
+  if ("issues" in parsed) parsed = parseOrder(pickKnownFields(value as object));
   if ("order" in parsed) return parsed.order.record;
   const cause = new InvalidInputError(parsed.issues);
-  throw new MalformedListError(`Order ${count} is none: ${cause.message}`, { cause });
+  throw new MalformedListError(`Order ${count} is invalid: ${cause.message}`, { cause });
 }
 
-/** A later version may send more fields than this one knows; they are left out. */
-function knownFieldsOf(value: object): object {
+/** A later version of the service may add fields; this client ignores them. */
+function pickKnownFields(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([name]) => FIELDS.some((field) => field === name)));
 }

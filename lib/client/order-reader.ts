@@ -1,71 +1,71 @@
 import type { OrderRecord } from "../orders/order.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { createOrderParser } from "./order-parser.ts";
-import { abortable, type Sleep, startLimit } from "./time-limit.ts";
+import { abortable, type Sleep, startTimeLimit } from "./time-limit.ts";
 
-/** A body of which the first piece is in hand. */
+/** A body whose first chunk has been read. */
 export interface OpenedBody {
-  /** Absent where there is none. */
-  readonly first: Uint8Array | undefined;
-  readonly rest: ReadableStreamDefaultReader<Uint8Array>;
+  /** `undefined` if the body is empty. */
+  readonly firstChunk: Uint8Array | undefined;
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
 }
 
-/** Takes the first piece of a body, so that a connection that breaks before it can still be tried again. */
+/** Reads the first chunk of a body, so that a connection that fails before it can still be retried. */
 export async function openBody(response: Response, signal: AbortSignal): Promise<OpenedBody> {
-  const rest = (response.body ?? new Blob([]).stream()).getReader();
+  const reader = (response.body ?? new Blob([]).stream()).getReader();
   try {
-    return { first: (await abortable(rest.read(), signal)).value, rest };
+    return { firstChunk: (await abortable(reader.read(), signal)).value, reader };
   } catch (error) {
-    leave(rest);
+    cancelBody(reader);
     throw error;
   }
 }
 
 /**
- * Reads orders off a body as it comes. Throws `IncompleteListError` where it breaks off, `MalformedListError` where it
- * is no list, `TimeoutError` where nothing more comes for too long. Who stops reading closes the connection.
+ * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if
+ * it is not a list of orders, `TimeoutError` if it stalls. The connection is closed if the caller stops reading.
  */
 export async function* readOrders(
-  { first, rest }: OpenedBody,
+  { firstChunk, reader }: OpenedBody,
   { sleep, idleTimeoutMs, signal }: { sleep: Sleep; idleTimeoutMs: number; signal: AbortSignal },
 ): AsyncGenerator<OrderRecord, void, undefined> {
   const parser = createOrderParser();
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
-  async function next(): Promise<Uint8Array | undefined> {
-    const limit = startLimit(sleep, "idle", idleTimeoutMs, signal);
+  async function readChunk(): Promise<Uint8Array | undefined> {
+    const limit = startTimeLimit(sleep, "idle", idleTimeoutMs, signal);
     try {
-      return (await abortable(rest.read(), limit.signal)).value;
+      return (await abortable(reader.read(), limit.signal)).value;
     } catch (cause) {
       limit.signal.throwIfAborted();
-      throw new IncompleteListError("The connection broke in the middle of the list.", { cause });
+      throw new IncompleteListError("The connection failed before the end of the list.", { cause });
     } finally {
       limit.release();
     }
   }
 
-  function decoded(piece: Uint8Array): string {
+  function decode(chunk: Uint8Array): string {
     try {
-      return decoder.decode(piece, { stream: true });
+      return decoder.decode(chunk, { stream: true });
     } catch (cause) {
-      throw new MalformedListError("The list is not UTF-8.", { cause });
+      throw new MalformedListError("The list is not valid UTF-8.", { cause });
     }
   }
 
   try {
-    for (let piece = first; piece !== undefined; piece = await next()) {
-      for (const order of parser.push(decoded(piece))) {
+    for (let chunk = firstChunk; chunk !== undefined; chunk = await readChunk()) {
+      for (const order of parser.push(decode(chunk))) {
         yield order;
         signal.throwIfAborted();
       }
     }
     parser.end();
   } finally {
-    leave(rest);
+    cancelBody(reader);
   }
 }
 
-/** Lets go of a body; whether its source takes notice is not waited for. */
-function leave(rest: ReadableStreamDefaultReader<Uint8Array>): void {
-  rest.cancel().catch(() => {});
+/** Not awaited: a source that never settles must not block the caller. */
+function cancelBody(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+  reader.cancel().catch(() => {});
 }

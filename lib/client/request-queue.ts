@@ -1,106 +1,111 @@
 import type { Clock, Instant } from "../clock.ts";
-import type { RateLimitReport } from "./rate-limit-report.ts";
+import type { RateLimitHeaders } from "./rate-limit-headers.ts";
 import { abortable, type Sleep } from "./time-limit.ts";
 
-/** How long a call waits for its turn. */
+/** How long a request may wait in the queue. */
 export interface WaitOptions {
   readonly signal: AbortSignal;
-  /** A wait that ends later is not begun. */
+  /** A wait that would end after this instant is not started. */
   readonly deadline: Instant;
-  /** Nor is one that takes longer than this many milliseconds. */
+  /** Nor is a longer wait than this. */
   readonly maxWaitMs: number;
 }
 
-/** What an answer means for those in line. Empty where none came. */
-export interface QueueFeedback extends Pick<RateLimitReport, "window"> {
-  /** Nobody goes on for this many milliseconds. */
-  readonly pause?: number;
+/** Whether a request may be sent now, or when it could be. */
+export type QueueTurn = { readonly ok: true } | { readonly ok: false; readonly retryAt: Instant };
+
+/** What a response says about the rate limit. Empty if there was no response. */
+export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
+  /** The time in which no request may be sent. */
+  readonly pauseMs?: number;
 }
 
 /**
- * The one line in which every request of a key waits, first come first served, so that the key never goes on
- * after a 429 and is never banned (specification, "Limits", rule 3).
+ * The queue of all requests of one key, first in, first out. It keeps the key within its limits and sends nothing
+ * during the wait after a 429, so the key is never banned. See lib/README.md#bans.
  */
 export interface RequestQueue {
-  /** Resolves when the request may be sent; with an instant instead where its turn cannot come before then. */
-  acquire(patience: WaitOptions): Promise<Instant | undefined>;
-  /** Every request that was let out comes back here exactly once, when its status is known or it has failed. */
-  release(answered: QueueFeedback): void;
+  /** Resolves when the request may be sent, or at once if the wait would exceed the options. */
+  acquire(options: WaitOptions): Promise<QueueTurn>;
+  /** Must be called exactly once for each acquired turn, when the response's headers are known or it failed. */
+  release(feedback: QueueFeedback): void;
 }
 
-/** Not more requests than this await their answers at a time. */
 const MAX_IN_FLIGHT = 8;
 
 /**
- * Makes a line. While nothing is known of the limits a request goes alone, and its answer tells. After that not
- * more go together than a tenth of what is left, so that even several processes that share an account end with
- * at most a few refusals; with nothing left they wait for the reset.
+ * Creates a queue. While the limits are unknown, one request is sent at a time, and its response reports them. After
+ * that, at most a tenth of the remaining quota is in flight, so that even several processes that share an account
+ * get only a few 429s. When nothing remains, requests wait for the reset.
  */
 export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
-  /** By reset: the fewest requests left that an answer told of. What is in flight may not be counted in it. */
-  const windows = new Map<number, { readonly remaining: number; readonly endsAt: Instant }>();
+  /** By reset time: the lowest reported quota, which may not include the requests in flight. */
+  const windows = new Map<number, { readonly remainingRequests: number; readonly endsAt: Instant }>();
   let pausedUntil: Instant = 0;
   let inFlight = 0;
-  let last = Promise.resolve();
-  let change = Promise.withResolvers<void>();
+  let lastTurn = Promise.resolve();
+  let changed = Promise.withResolvers<void>();
 
-  /** The instant from which on the next one may go; `Infinity` where an answer must come first. */
+  /** Returns when the next request may be sent, or `Infinity` if a response must arrive first. */
   function opensAt(now: Instant): Instant {
     let opens = Math.max(pausedUntil, now);
-    let left = Infinity;
-    for (const [reset, { remaining, endsAt }] of windows) {
-      if (endsAt <= now) windows.delete(reset);
-      else if (remaining === 0) opens = Math.max(opens, endsAt);
-      else left = Math.min(left, remaining);
+    let lowest = Infinity;
+    for (const [resetSeconds, { remainingRequests, endsAt }] of windows) {
+      if (endsAt <= now) windows.delete(resetSeconds);
+      else if (remainingRequests === 0) opens = Math.max(opens, endsAt);
+      else lowest = Math.min(lowest, remainingRequests);
     }
     if (opens > now) return opens;
-    const most = windows.size === 0 ? 1 : Math.min(MAX_IN_FLIGHT, Math.max(1, Math.floor(left / 10)));
-    return inFlight < most ? now : Infinity;
+    const capacity = windows.size === 0 ? 1 : Math.min(MAX_IN_FLIGHT, Math.max(1, Math.floor(lowest / 10)));
+    return inFlight < capacity ? now : Infinity;
   }
 
   return {
     async acquire({ signal, deadline, maxWaitMs }) {
-      const ahead = last;
+      const previousTurn = lastTurn;
       const { promise, resolve: releaseTurn } = Promise.withResolvers<void>();
-      last = promise;
+      lastTurn = promise;
       try {
-        await abortable(ahead, signal);
+        await abortable(previousTurn, signal);
         for (;;) {
           signal.throwIfAborted();
           const now = clock();
           const opens = opensAt(now);
           if (opens <= now) {
             inFlight++;
-            return undefined;
+            return { ok: true };
           }
           if (opens === Infinity) {
-            await abortable(change.promise, signal);
+            await abortable(changed.promise, signal);
             continue;
           }
-          if (opens > deadline || opens - now > maxWaitMs) return opens;
+          if (opens > deadline || opens - now > maxWaitMs) return { ok: false, retryAt: opens };
           await sleep(opens - now, signal);
         }
       } finally {
-        // One that leaves the line early does not let the next one past those before it.
-        void ahead.then(releaseTurn);
+        // A request that is aborted in the queue must not let the next one overtake those before it.
+        void previousTurn.then(releaseTurn);
       }
     },
 
-    release({ window, pause = 0 }) {
+    release({ window, pauseMs = 0 }) {
       const now = clock();
       inFlight--;
-      pausedUntil = Math.max(pausedUntil, now + pause);
+      pausedUntil = Math.max(pausedUntil, now + pauseMs);
       if (window === undefined) {
-        // It may have been counted all the same.
-        for (const [reset, { remaining, endsAt }] of windows)
-          windows.set(reset, { remaining: Math.max(0, remaining - 1), endsAt });
+        // The service may have counted the request all the same.
+        for (const [resetSeconds, { remainingRequests, endsAt }] of windows)
+          windows.set(resetSeconds, { remainingRequests: Math.max(0, remainingRequests - 1), endsAt });
       } else {
-        const { remaining, reset, resetsIn } = window;
-        const known = windows.get(reset)?.remaining ?? Infinity;
-        windows.set(reset, { remaining: Math.min(known, remaining), endsAt: now + resetsIn });
+        const { remainingRequests, resetSeconds, resetsInMs } = window;
+        const known = windows.get(resetSeconds)?.remainingRequests ?? Infinity;
+        windows.set(resetSeconds, {
+          remainingRequests: Math.min(known, remainingRequests),
+          endsAt: now + resetsInMs,
+        });
       }
-      change.resolve();
-      change = Promise.withResolvers();
+      changed.resolve();
+      changed = Promise.withResolvers();
     },
   };
 }

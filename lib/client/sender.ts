@@ -2,35 +2,38 @@ import type { Clock, Instant } from "../clock.ts";
 import { backoff } from "./backoff.ts";
 import { ApiError, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
 import { readError } from "./error-response.ts";
-import { readRateLimit } from "./rate-limit-report.ts";
+import { readRateLimitHeaders } from "./rate-limit-headers.ts";
 import type { QueueFeedback, RequestQueue } from "./request-queue.ts";
-import { abortable, type Sleep, startLimit } from "./time-limit.ts";
+import { abortable, type Sleep, startTimeLimit } from "./time-limit.ts";
 
-/** The part of `fetch` that is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** One request of a call, to be sent until it is answered. */
-export interface Attempted<T> {
+/** A request to send, with retries. */
+export interface ApiRequest<T> {
   readonly method: "GET" | "DELETE";
   readonly url: string;
   readonly signal: AbortSignal;
   readonly deadline: Instant;
-  /** What an answer of success is read into, still within the attempt: where this fails it is tried again. */
+  /** Reads a successful response. It is part of the attempt: if it fails, the request is retried. */
   readonly read: (response: Response, signal: AbortSignal) => Promise<T>;
 }
 
-/** What became of a request. */
-export interface SendResult<T> {
-  readonly result: T | ApiError;
-  /** True where an earlier attempt got no answer of the service, and may have been carried out all the same. */
-  readonly ambiguous: boolean;
-}
+/** The final response to a request. */
+export type SendResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly error: ApiError;
+      /** True if an earlier attempt got no definite response, so the service may have executed it. */
+      readonly ambiguous: boolean;
+    };
 
-/** What a sender works with. */
+/** The dependencies and limits of a sender. */
 export interface SenderOptions {
   readonly apiKey: string;
   readonly fetch: Fetch;
-  readonly line: RequestQueue;
+  readonly queue: RequestQueue;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly random: () => number;
@@ -39,42 +42,41 @@ export interface SenderOptions {
   readonly maxWaitMs: number;
 }
 
-/** Sends a request, through the line, until it is answered or may not be tried again. */
-export type Sender = <T>(sending: Attempted<T>) => Promise<SendResult<T>>;
+/** Sends a request through the queue and retries it until it succeeds, fails for good, or runs out of attempts. */
+export type Sender = <T>(request: ApiRequest<T>) => Promise<SendResult<T>>;
 
-/** A refusal for the limits without `Retry-After` is left alone for a second at least. */
+/** The shortest pause after a 429 without `Retry-After`. */
 const MIN_PAUSE_MS = 1_000;
 
-/** Makes a sender. */
+/** Creates a sender. */
 export function createSender(options: SenderOptions): Sender {
-  const { apiKey, fetch, line, clock, sleep, random, maxAttempts, attemptTimeoutMs, maxWaitMs } = options;
+  const { apiKey, fetch, queue, clock, sleep, random, maxAttempts, attemptTimeoutMs, maxWaitMs } = options;
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };
 
-  /** What an answer means for those in line; on top of the wait that it asks for comes the jitter. */
-  function queueFeedback(response: Response, jitter: number): QueueFeedback {
-    const { window, retryAfter } = readRateLimit(response.headers, clock());
-    const windowUpdate = window === undefined ? {} : { window };
+  function toQueueFeedback(response: Response, jitterMs: number): QueueFeedback {
+    const { window, retryAfterMs } = readRateLimitHeaders(response.headers, clock());
+    const feedback = window === undefined ? {} : { window };
     if (response.status === 429) {
-      const reset = window?.remaining === 0 ? window.resetsIn : 0;
-      return { ...windowUpdate, pause: (retryAfter ?? Math.max(reset, MIN_PAUSE_MS)) + jitter };
+      const resetsInMs = window?.remainingRequests === 0 ? window.resetsInMs : 0;
+      return { ...feedback, pauseMs: (retryAfterMs ?? Math.max(resetsInMs, MIN_PAUSE_MS)) + jitterMs };
     }
-    return retryAfter === undefined ? windowUpdate : { ...windowUpdate, pause: retryAfter + jitter };
+    return retryAfterMs === undefined ? feedback : { ...feedback, pauseMs: retryAfterMs + jitterMs };
   }
 
   async function attempt<T>(
-    { method, url, signal, read }: Attempted<T>,
-    jitter: number,
+    { method, url, signal, read }: ApiRequest<T>,
+    jitterMs: number,
   ): Promise<T | ApiError> {
-    const limit = startLimit(sleep, "attempt", attemptTimeoutMs, signal);
-    let answered: QueueFeedback = {};
+    const limit = startTimeLimit(sleep, "attempt", attemptTimeoutMs, signal);
+    let feedback: QueueFeedback = {};
     try {
       let response: Response;
       try {
         const init = { method, headers, signal: limit.signal, redirect: "manual" } as const;
         response = await abortable(fetch(url, init), limit.signal);
-        answered = queueFeedback(response, jitter);
+        feedback = toQueueFeedback(response, jitterMs);
       } finally {
-        line.release(answered);
+        queue.release(feedback);
       }
       return await abortable<T | ApiError>(
         response.ok ? read(response, limit.signal) : readError(response),
@@ -88,26 +90,26 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
-  return async function send(sending) {
-    const { signal, deadline } = sending;
-    let unsure = false;
+  return async function send(request) {
+    const { signal, deadline } = request;
+    let ambiguous = false;
     for (let number = 1, cause: unknown; ; number++) {
-      const retryAt = await line.acquire({ signal, deadline, maxWaitMs });
-      if (retryAt !== undefined) throw new RateLimitedError(retryAt, { cause });
-      const jitter = backoff(number, random);
+      const turn = await queue.acquire({ signal, deadline, maxWaitMs });
+      if (!turn.ok) throw new RateLimitedError(turn.retryAt, { cause });
+      const jitterMs = backoff(number, random);
       try {
-        const result = await attempt(sending, jitter);
-        if (!(result instanceof ApiError && result.retryable) || number >= maxAttempts)
-          return { result, ambiguous: unsure };
-        unsure ||= result.status !== 429;
+        const result = await attempt(request, jitterMs);
+        if (!(result instanceof ApiError)) return { ok: true, value: result };
+        if (!result.retryable || number >= maxAttempts) return { ok: false, error: result, ambiguous };
+        ambiguous ||= result.status !== 429;
         cause = result;
       } catch (error) {
         const transient = error instanceof NetworkError || error instanceof TimeoutError;
         if (!transient || number >= maxAttempts) throw error;
-        unsure = true;
+        ambiguous = true;
         cause = error;
       }
-      await sleep(jitter, signal);
+      await sleep(jitterMs, signal);
       signal.throwIfAborted();
     }
   };

@@ -1,12 +1,12 @@
 import { TimeoutError } from "./client-errors.ts";
 
-/** Waits. Resolves when the time is over or, at once, when the signal aborts; it never rejects. */
+/** Waits. Resolves after the given time, or as soon as the signal aborts; never rejects. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** Timers hold no more than this many milliseconds; a longer wait would end immediately. */
+/** The longest delay that a timer supports; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Waits by the machine's own timers. */
+/** Waits with the system's timers. */
 export const systemSleep: Sleep = (milliseconds, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -19,17 +19,17 @@ export const systemSleep: Sleep = (milliseconds, signal) =>
     signal.addEventListener("abort", done);
   });
 
-/** A signal that aborts when its time is over, or with another signal. */
+/** A signal that aborts with a `TimeoutError` when its time is over, or together with another signal. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** Stops the time. Must be called when the work is over. */
+  /** Stops the timer. Must be called when the work is done. */
   release(): void;
 }
 
-/** Starts a limit, counted from now. `Infinity` sets none. */
-export function startLimit(
+/** Starts a time limit. `Infinity` means no limit. */
+export function startTimeLimit(
   sleep: Sleep,
-  of: TimeoutError["phase"],
+  phase: TimeoutError["phase"],
   milliseconds: number,
   outer?: AbortSignal,
 ): TimeLimit {
@@ -40,7 +40,7 @@ export function startLimit(
   else outer?.addEventListener("abort", follow);
   if (milliseconds !== Infinity) {
     void sleep(milliseconds, released.signal).then(() => {
-      if (!released.signal.aborted) limit.abort(new TimeoutError(of, milliseconds));
+      if (!released.signal.aborted) limit.abort(new TimeoutError(phase, milliseconds));
     });
   }
   return {
@@ -52,7 +52,7 @@ export function startLimit(
   };
 }
 
-/** The promise, or a rejection with the signal's reason as soon as it aborts. */
+/** Settles like the promise, but rejects with the signal's reason as soon as it aborts. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

@@ -9,29 +9,28 @@ import {
 } from "../../lib/client/index.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorAnswer, openService } from "./fixture.ts";
+import { errorResponse, neverRespond, openClient, rejection } from "./fixture.ts";
 
-describe("outcomes are data", () => {
+describe("results", () => {
   test.each([
-    [1n, { outcome: "cancelled" }],
-    [MAX, { outcome: "cancelled" }],
-    [2n, { outcome: "order_already_shipped" }],
-    [3n, { outcome: "order_already_cancelled", maybeByThisCall: false }],
-    [77n, { outcome: "order_not_found" }],
-    [2n ** 63n, { outcome: "order_not_found" }],
-    [-5n, { outcome: "order_not_found" }],
-  ])("order %i", async (id, outcome) => {
-    const { client, run, store } = await openService();
-    expect(await run(client.cancel(id))).toEqual(outcome);
-    if (outcome.outcome === "cancelled")
-      expect(await store.orders.find(id)).toMatchObject({ status: "cancelled" });
+    [1n, { ok: true }],
+    [MAX, { ok: true }],
+    [2n, { ok: false, code: "order_already_shipped" }],
+    [3n, { ok: false, code: "order_already_cancelled", maybeByThisCall: false }],
+    [77n, { ok: false, code: "order_not_found" }],
+    [2n ** 63n, { ok: false, code: "order_not_found" }],
+    [-5n, { ok: false, code: "order_not_found" }],
+  ])("cancelling order %i resolves to %o", async (id, expected) => {
+    const { client, run, store } = await openClient();
+    expect(await run(client.cancel(id))).toEqual(expected);
+    if (expected.ok) expect(await store.orders.find(id)).toMatchObject({ status: "cancelled" });
   });
 });
 
-describe("what the caller cannot go on from is thrown", () => {
-  test("a wrong key, with code, status and request", async () => {
-    const { client, run, sent } = await openService({ apiKey: "so_test_shop_wrong" });
-    const error = await run(client.cancel(1n).catch((thrown: unknown) => thrown));
+describe("errors", () => {
+  test("an invalid key throws an ApiError with code, status and request id", async () => {
+    const { client, run, sent } = await openClient({ apiKey: "so_test_shop_wrong" });
+    const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: "invalid_api_key", status: 401, retryable: false });
     expect((error as ApiError).requestId).toMatch(/^[0-9a-f-]{36}$/);
@@ -39,184 +38,183 @@ describe("what the caller cannot go on from is thrown", () => {
     expect(`${error}`).not.toContain("so_test_shop_wrong");
   });
 
-  test("a path that is none of the service is not an order that is missing", async () => {
-    const { client, run } = await openService({ baseUrl: "http://shop.test/v2/" });
+  test("a 404 for the path is thrown and not reported as a missing order", async () => {
+    const { client, run } = await openClient({ baseUrl: "http://orders.test/v2/" });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "route_not_found", status: 404 });
   });
 
-  test("an answer that does not come from the service", async () => {
+  test("a response that the service did not send has the code unexpected_response", async () => {
     const network = async () => new Response("<html>", { status: 403 });
-    const { client, run } = await openService({ network });
-    await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_answer", status: 403 });
+    const { client, run } = await openClient({ network });
+    await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_response", status: 403 });
   });
 
-  test("a gateway's own code is none of the service, but its message is told", async () => {
-    const { client, run } = await openService({
-      network: async () => errorAnswer(413, "too_big", {}, "Too big."),
+  test("an unknown code is reported as unexpected_response, with the message of the response", async () => {
+    const { client, run } = await openClient({
+      network: async () => errorResponse(413, "too_big", {}, "Too big."),
     });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({
-      code: "unexpected_answer",
-      message: "413 unexpected_answer: Too big.",
+      code: "unexpected_response",
+      message: "413 unexpected_response: Too big.",
     });
   });
 
-  test("a redirect, which would lose the key on its way, is told with its target", async () => {
+  test("a redirect is thrown with its target", async () => {
     const location = "https://orders.example.com/v1/store/orders/1";
     const network = async () => new Response(null, { status: 301, headers: { location } });
-    const { client, run } = await openService({ network });
+    const { client, run } = await openClient({ network });
     await expect(run(client.cancel(1n))).rejects.toThrow(location);
   });
 
-  test("over a real connection the key does not follow a redirect", async () => {
-    const strangers: Request[] = [];
-    const stranger = await startNodeServer({
+  test("over a real connection the key is not sent to the target of a redirect", async () => {
+    const redirected: Request[] = [];
+    const target = await startNodeServer({
       port: 0,
       handler: async (request) => {
-        strangers.push(request);
+        redirected.push(request);
         return new Response();
       },
     });
-    const mover = await startNodeServer({
+    const origin = await startNodeServer({
       port: 0,
-      handler: async () => new Response("Moved", { status: 301, headers: { location: stranger.url } }),
+      handler: async () => new Response("Moved", { status: 301, headers: { location: target.url } }),
     });
-    const client = createClient({ baseUrl: mover.url, apiKey: "key" });
-    await expect(client.cancel(1n)).rejects.toThrow(stranger.url);
-    expect(strangers).toEqual([]);
-    await Promise.all([mover.close({ grace: 0 }), stranger.close({ grace: 0 })]);
+    const client = createClient({ baseUrl: origin.url, apiKey: "key" });
+    await expect(client.cancel(1n)).rejects.toThrow(target.url);
+    expect(redirected).toEqual([]);
+    await Promise.all([origin.close({ grace: 0 }), target.close({ grace: 0 })]);
   });
 
   test.each([
     ["baseUrl", { baseUrl: "orders.example.com" }],
     ["apiKey", { apiKey: "so_test\n" }],
-  ])("a %s that cannot be one, before anything is sent and without showing it", async (path, options) => {
-    const error = await openService(options).catch((thrown: unknown) => thrown);
+  ])("an invalid %s is rejected when the client is created, without printing it", async (path, options) => {
+    const error = await rejection(openClient(options));
     expect(error).toBeInstanceOf(InvalidInputError);
     expect(error).toMatchObject({ issues: [{ path }] });
     expect(`${error}`).not.toContain("so_test");
   });
 });
 
-describe("a request that fails is sent again", () => {
-  test("after the wait of a 503 and the jitter, which grows", async () => {
-    const { client, run, sent } = await openService({
-      network: async (pass, number) =>
-        number < 4 ? errorAnswer(503, "store_unavailable", { "retry-after": "5" }) : pass(),
+describe("retries", () => {
+  test("a 503 is retried after its Retry-After plus a growing jitter", async () => {
+    const { client, run, sent } = await openClient({
+      network: async (forward, attempt) =>
+        attempt < 4 ? errorResponse(503, "store_unavailable", { "retry-after": "5" }) : forward(),
     });
-    expect(await run(client.cancel(1n))).toEqual({ outcome: "cancelled" });
+    expect(await run(client.cancel(1n))).toEqual({ ok: true });
     const waits = sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0));
     expect(waits).toEqual([5_250, 5_500, 6_000]);
   });
 
-  test("an answer that was lost leaves open who cancelled the order", async () => {
-    const { client, run, store } = await openService({
-      async network(pass, number) {
-        const answer = await pass();
-        if (number === 1) throw new TypeError("terminated");
-        return answer;
+  test("after a lost response it is unknown whether this call cancelled the order", async () => {
+    const { client, run, store } = await openClient({
+      async network(forward, attempt) {
+        const response = await forward();
+        if (attempt === 1) throw new TypeError("terminated");
+        return response;
       },
     });
     expect(await run(client.cancel(1n))).toEqual({
-      outcome: "order_already_cancelled",
+      ok: false,
+      code: "order_already_cancelled",
       maybeByThisCall: true,
     });
     expect(await store.orders.find(1n)).toMatchObject({ status: "cancelled" });
   });
 
-  test("a refusal for the limits leaves nothing open: it was not carried out", async () => {
-    const { client, run } = await openService({
-      network: async (pass, number) =>
-        number === 1 ? errorAnswer(429, "rate_limit_exceeded", { "retry-after": "1" }) : pass(),
+  test("after a 429 it is known that this call did not cancel the order", async () => {
+    const { client, run } = await openClient({
+      network: async (forward, attempt) =>
+        attempt === 1 ? errorResponse(429, "rate_limit_exceeded", { "retry-after": "1" }) : forward(),
     });
     expect(await run(client.cancel(3n))).toEqual({
-      outcome: "order_already_cancelled",
+      ok: false,
+      code: "order_already_cancelled",
       maybeByThisCall: false,
     });
   });
 
-  test("after a second at least where a 429 does not tell the wait", async () => {
-    const { client, run, sent } = await openService({
-      network: async (pass, number) => (number === 1 ? errorAnswer(429, "rate_limit_exceeded") : pass()),
+  test("a 429 without Retry-After is retried after at least a second", async () => {
+    const { client, run, sent } = await openClient({
+      network: async (forward, attempt) =>
+        attempt === 1 ? errorResponse(429, "rate_limit_exceeded") : forward(),
     });
     await run(client.cancel(1n));
     expect((sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)).toBe(1_250);
   });
 
-  test("but not for ever", async () => {
+  test("a network that keeps failing is thrown after maxAttempts", async () => {
     const network = async () => Promise.reject(new TypeError("fetch failed"));
-    const { client, run, sent } = await openService({ network, maxAttempts: 3 });
+    const { client, run, sent } = await openClient({ network, maxAttempts: 3 });
     await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(NetworkError);
     expect(sent).toHaveLength(3);
   });
 
-  test("and not where the service failed at it", async () => {
-    const { client, run, sent } = await openService({
-      network: async () => errorAnswer(500, "internal_error"),
+  test("a 500 is not retried", async () => {
+    const { client, run, sent } = await openClient({
+      network: async () => errorResponse(500, "internal_error"),
     });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "internal_error", retryable: false });
     expect(sent).toHaveLength(1);
   });
 });
 
-/** Never answers; gives up when it is told to, as `fetch` does. */
-const silent = (_pass: unknown, _number: number, signal: AbortSignal) =>
-  new Promise<Response>((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
-
-describe("time", () => {
-  test("an attempt that is not answered is given up, and the next one made", async () => {
-    const { client, run, sent, time } = await openService({
-      network: (pass, number, signal) => (number === 1 ? silent(pass, number, signal) : pass()),
+describe("time limits", () => {
+  test("an attempt without a response times out and is retried", async () => {
+    const { client, run, sent, time } = await openClient({
+      network: (forward, attempt, signal) =>
+        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
       attemptTimeoutMs: 3_000,
     });
-    const began = time.now;
-    expect(await run(client.cancel(1n))).toEqual({ outcome: "cancelled" });
-    expect(sent.map(({ at }) => at - began)).toEqual([0, 3_250]);
+    const startedAt = time.now;
+    expect(await run(client.cancel(1n))).toEqual({ ok: true });
+    expect(sent.map(({ at }) => at - startedAt)).toEqual([0, 3_250]);
   });
 
-  test("a call is given up in all, whatever it is doing", async () => {
-    const { client, run, time, sleeping } = await openService({
-      network: silent,
+  test("the total timeout ends a call in any phase and leaves no timer behind", async () => {
+    const { client, run, time, pendingTimers } = await openClient({
+      network: neverRespond,
       attemptTimeoutMs: 3_000,
       totalTimeoutMs: 5_000,
     });
-    const began = time.now;
-    const error = await run(client.cancel(1n).catch((thrown: unknown) => thrown));
+    const startedAt = time.now;
+    const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ phase: "total", retryable: true });
-    expect(time.now - began).toBe(5_000);
-    expect(sleeping()).toBe(0);
+    expect(error).toMatchObject({ name: "TimeoutError", phase: "total", retryable: true });
+    expect(time.now - startedAt).toBe(5_000);
+    expect(pendingTimers()).toBe(0);
   });
 
-  test("a network that takes no notice of a signal cannot hold the call", async () => {
+  test("a fetch that ignores its signal does not block the call", async () => {
     const network = () => new Promise<Response>(() => {});
-    const { client, run } = await openService({ network, maxAttempts: 2 });
+    const { client, run } = await openClient({ network, maxAttempts: 2 });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ phase: "attempt" });
   });
 
-  test("an abort ends the call with its reason, at once, and hurts no other", async () => {
-    const { client, run, sent } = await openService({
-      network: (pass, number, signal) => (number === 1 ? silent(pass, number, signal) : pass()),
+  test("aborting a call rejects it with the signal's reason and does not affect other calls", async () => {
+    const { client, run, sent } = await openClient({
+      network: (forward, attempt, signal) =>
+        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
     });
     const controller = new AbortController();
     const first = client.cancel(1n, { signal: controller.signal });
     const second = client.cancel(MAX);
-    controller.abort(new Error("enough"));
-    await expect(first).rejects.toThrow("enough");
-    expect(await run(second)).toEqual({ outcome: "cancelled" });
-    await expect(client.cancel(1n, { signal: controller.signal })).rejects.toThrow("enough");
+    controller.abort(new Error("stopped by the test"));
+    await expect(first).rejects.toThrow("stopped by the test");
+    expect(await run(second)).toEqual({ ok: true });
+    await expect(client.cancel(1n, { signal: controller.signal })).rejects.toThrow("stopped by the test");
     expect(sent).toHaveLength(2);
   });
 
-  test("a wait for the limits that is too long is refused at once, and nothing is sent", async () => {
-    const { client, run, sent, time } = await openService({
-      network: async () => errorAnswer(429, "api_key_banned", { "retry-after": "900" }),
+  test("a wait longer than maxWaitMs throws at once, and nothing is sent until it is over", async () => {
+    const { client, run, sent, time } = await openClient({
+      network: async () => errorResponse(429, "api_key_banned", { "retry-after": "900" }),
     });
-    const began = time.now;
-    const error = await run(client.cancel(1n).catch((thrown: unknown) => thrown));
+    const startedAt = time.now;
+    const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(RateLimitedError);
-    expect(error).toMatchObject({ retryAt: began + 900_250, cause: { code: "api_key_banned" } });
+    expect(error).toMatchObject({ retryAt: startedAt + 900_250, cause: { code: "api_key_banned" } });
     await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(RateLimitedError);
     expect(sent).toHaveLength(1);
   });

@@ -3,24 +3,24 @@ import { createClient } from "../../lib/client/index.ts";
 import { openShop } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
-/** What stands in for the network: it may answer itself, or pass the request on to the shop. */
+/** Replaces the network: it may respond itself, or forward the request to the service. */
 export type Network = (
-  pass: () => Promise<Response>,
-  number: number,
+  forward: () => Promise<Response>,
+  attempt: number,
   signal: AbortSignal,
 ) => Promise<Response>;
 
-/** A client of a shop in one process under virtual time, with a network that a test can disturb. */
-export async function openService({
-  network = (pass) => pass(),
+/** A client and its service in one process under virtual time, with a network that a test can replace. */
+export async function openClient({
+  network = (forward) => forward(),
   ...options
 }: Partial<ClientOptions> & { network?: Network } = {}) {
   const virtual = createVirtualTime();
-  const shop = await openShop({ clock: virtual.clock });
+  const service = await openShop({ clock: virtual.clock });
   const sent: { readonly at: number; readonly method: string; readonly path: string }[] = [];
   const client = createClient({
-    baseUrl: "http://shop.test/v1",
-    apiKey: shop.key,
+    baseUrl: "http://orders.test/v1",
+    apiKey: service.key,
     clock: virtual.clock,
     sleep: virtual.sleep,
     random: () => 0.5,
@@ -28,20 +28,35 @@ export async function openService({
       const { pathname } = new URL(url);
       const { signal, ...rest } = init;
       sent.push({ at: virtual.time.now, method: init.method ?? "GET", path: pathname });
-      const pass = () => shop.handler(new Request(url, rest), { address: "192.0.2.1" });
-      return network(pass, sent.length, signal as AbortSignal);
+      const forward = () => service.handler(new Request(url, rest), { address: "192.0.2.1" });
+      return network(forward, sent.length, signal as AbortSignal);
     },
     ...options,
   });
-  return { ...shop, ...virtual, client, sent };
+  return { ...service, ...virtual, client, sent };
 }
 
-/** An error answer as the service gives it. */
-export function errorAnswer(
+/** An error response in the service's format. */
+export function errorResponse(
   status: number,
   code: string,
   headers: Record<string, string> = {},
   message = "No.",
 ): Response {
   return Response.json({ code, message, status }, { status, headers });
+}
+
+/** Never responds; rejects when the signal aborts, as `fetch` does. */
+export function neverRespond(_forward: unknown, _attempt: number, signal: AbortSignal): Promise<Response> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+/** What a promise rejects with, or `undefined`. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }

@@ -7,7 +7,7 @@ import {
   TimeoutError,
 } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorAnswer, openService } from "./fixture.ts";
+import { errorResponse, openClient, rejection } from "./fixture.ts";
 
 async function collect(list: AsyncIterable<OrderRecord>): Promise<readonly OrderRecord[]> {
   const orders: OrderRecord[] = [];
@@ -15,17 +15,17 @@ async function collect(list: AsyncIterable<OrderRecord>): Promise<readonly Order
   return orders;
 }
 
-/** A body of these pieces that then breaks, or hangs. */
-function brokenBody(pieces: readonly string[], end: "breaks" | "hangs" | "ends"): Response {
+/** A 200 whose body has these chunks and then fails, hangs or ends. */
+function streamResponse(texts: readonly string[], end: "fails" | "hangs" | "ends"): Response {
   const encoder = new TextEncoder();
-  const left = pieces.map((piece) => encoder.encode(piece));
+  const chunks = texts.map((text) => encoder.encode(text));
   return new Response(
     new ReadableStream(
       {
         async pull(controller) {
-          const piece = left.shift();
-          if (piece !== undefined) controller.enqueue(piece);
-          else if (end === "breaks") controller.error(new TypeError("terminated"));
+          const chunk = chunks.shift();
+          if (chunk !== undefined) controller.enqueue(chunk);
+          else if (end === "fails") controller.error(new TypeError("terminated"));
           else if (end === "ends") controller.close();
           else await new Promise<void>(() => {});
         },
@@ -35,121 +35,124 @@ function brokenBody(pieces: readonly string[], end: "breaks" | "hangs" | "ends")
   );
 }
 
-test("every order, with all its digits, and no timer left behind", async () => {
-  const { client, run, sleeping } = await openService();
+test("a list yields every order with all its digits and leaves no timer behind", async () => {
+  const { client, run, pendingTimers } = await openClient();
   expect(await run(collect(client.list()))).toEqual([
     { id: 1n, petId: 7n, quantity: 2 },
     { id: 2n, shipDate: "2026-11-01T00:00:00Z", complete: true },
     { id: 3n },
     { id: MAX, petId: -1n },
   ]);
-  expect(sleeping()).toBe(0);
+  expect(pendingTimers()).toBe(0);
 });
 
-test("nothing is sent until the first order is asked for", async () => {
-  const { client, run, sent } = await openService();
+test("the request of a list is sent when its first order is read", async () => {
+  const { client, run, sent } = await openClient();
   const list = client.list();
   expect(sent).toEqual([]);
   await run(list.next());
   expect(sent).toMatchObject([{ method: "GET", path: "/v1/store/orders" }]);
 });
 
-test("a wrong key is thrown", async () => {
-  const { client, run } = await openService({ apiKey: "wrong" });
+test("an invalid key throws an ApiError", async () => {
+  const { client, run } = await openClient({ apiKey: "wrong" });
   await expect(run(collect(client.list()))).rejects.toBeInstanceOf(ApiError);
 });
 
-describe("before the first byte it is tried again", () => {
+describe("retries before the first byte", () => {
   test.each([
     ["the network fails", () => Promise.reject(new TypeError("fetch failed"))],
-    ["the store is down", async () => errorAnswer(503, "store_unavailable", { "retry-after": "5" })],
-    ["the gateway gives up", async () => new Response("", { status: 504 })],
-    ["the connection breaks behind the headers", async () => brokenBody([], "breaks")],
-    ["no answer comes", () => new Promise<Response>(() => {})],
-    ["nothing comes behind the headers", async () => brokenBody([], "hangs")],
-  ])("%s", async (_name, failing) => {
-    const { client, run, sent } = await openService({
-      network: async (pass, number) => (number < 3 ? failing() : pass()),
+    ["the store is unavailable", async () => errorResponse(503, "store_unavailable", { "retry-after": "5" })],
+    ["the gateway times out", async () => new Response("", { status: 504 })],
+    ["the connection fails after the headers", async () => streamResponse([], "fails")],
+    ["there is no response", () => new Promise<Response>(() => {})],
+    ["the response hangs after the headers", async () => streamResponse([], "hangs")],
+  ])("a list is retried if %s", async (_name, fail) => {
+    const { client, run, sent } = await openClient({
+      network: async (forward, attempt) => (attempt < 3 ? fail() : forward()),
     });
     expect(await run(collect(client.list()))).toHaveLength(4);
     expect(sent).toHaveLength(3);
   });
 
-  test("but not for ever", async () => {
-    const { client, run, sent } = await openService({ network: async () => brokenBody([], "breaks") });
+  test("a connection that keeps failing is thrown after five attempts", async () => {
+    const { client, run, sent } = await openClient({ network: async () => streamResponse([], "fails") });
     await expect(run(collect(client.list()))).rejects.toBeInstanceOf(NetworkError);
     expect(sent).toHaveLength(5);
   });
 });
 
-describe("a list that has begun is never silently cut short", () => {
-  test.each(["breaks", "ends"] as const)("a connection that %s", async (end) => {
-    const { client, run, sent } = await openService({
-      network: async () => brokenBody(['[{"id":1},{"i', 'd":2},{"id":3'], end),
-    });
-    const seen: bigint[] = [];
-    const reading = (async () => {
-      for await (const { id } of client.list()) seen.push(id);
-    })();
-    await expect(run(reading)).rejects.toBeInstanceOf(IncompleteListError);
-    expect(seen).toEqual([1n, 2n]);
-    expect(sent).toHaveLength(1);
-  });
+describe("incomplete lists", () => {
+  test.each(["fails", "ends"] as const)(
+    "if the connection %s within the list, the list throws after the complete orders",
+    async (end) => {
+      const { client, run, sent } = await openClient({
+        network: async () => streamResponse(['[{"id":1},{"i', 'd":2},{"id":3'], end),
+      });
+      const ids: bigint[] = [];
+      const reading = (async () => {
+        for await (const { id } of client.list()) ids.push(id);
+      })();
+      await expect(run(reading)).rejects.toBeInstanceOf(IncompleteListError);
+      expect(ids).toEqual([1n, 2n]);
+      expect(sent).toHaveLength(1);
+    },
+  );
 
-  test("one that hangs", async () => {
-    const { client, run, time } = await openService({
-      network: async () => brokenBody(['[{"id":1},'], "hangs"),
+  test("the idle timeout ends a list that has stalled", async () => {
+    const { client, run, time } = await openClient({
+      network: async () => streamResponse(['[{"id":1},'], "hangs"),
       idleTimeoutMs: 7_000,
     });
-    const began = time.now;
-    const error = await run(collect(client.list()).catch((thrown: unknown) => thrown));
+    const startedAt = time.now;
+    const error = await run(rejection(collect(client.list())));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ phase: "idle" });
-    expect(time.now - began).toBe(7_000);
+    expect(time.now - startedAt).toBe(7_000);
   });
 
-  test("one that takes too long in all", async () => {
-    const { client, run } = await openService({
-      network: async () => brokenBody(['[{"id":1},'], "hangs"),
+  test("the total timeout ends a list that takes too long", async () => {
+    const { client, run } = await openClient({
+      network: async () => streamResponse(['[{"id":1},'], "hangs"),
       totalTimeoutMs: 3_000,
     });
     await expect(run(collect(client.list()))).rejects.toMatchObject({ phase: "total" });
   });
 });
 
-test("a caller that takes its time is not timed out, only a service that does", async () => {
-  const { client, run, time } = await openService({ idleTimeoutMs: 1_000, attemptTimeoutMs: 1_000 });
-  const seen: bigint[] = [];
+test("the time that the caller spends between orders does not count as idle", async () => {
+  const { client, run, time } = await openClient({ idleTimeoutMs: 1_000, attemptTimeoutMs: 1_000 });
+  const ids: bigint[] = [];
   const reading = (async () => {
     for await (const { id } of client.list()) {
       time.now += 60_000;
-      seen.push(id);
+      ids.push(id);
     }
   })();
   await run(reading);
-  expect(seen).toHaveLength(4);
+  expect(ids).toHaveLength(4);
 });
 
-test("an abort ends the reading with its reason", async () => {
-  const { client, run, sleeping } = await openService({
-    network: async () => brokenBody(['[{"id":1},{"id":2},'], "hangs"),
+test("aborting a list rejects it with the signal's reason and leaves no timer behind", async () => {
+  const { client, run, pendingTimers } = await openClient({
+    network: async () => streamResponse(['[{"id":1},{"id":2},'], "hangs"),
   });
   const controller = new AbortController();
-  const seen: bigint[] = [];
+  const ids: bigint[] = [];
   const reading = (async () => {
     for await (const { id } of client.list({ signal: controller.signal })) {
-      seen.push(id);
-      controller.abort(new Error("enough"));
+      ids.push(id);
+      controller.abort(new Error("stopped by the test"));
     }
   })();
-  await expect(run(reading)).rejects.toThrow("enough");
-  expect(seen).toEqual([1n]);
-  expect(sleeping()).toBe(0);
+  await expect(run(reading)).rejects.toThrow("stopped by the test");
+  expect(ids).toEqual([1n]);
+  expect(pendingTimers()).toBe(0);
 });
 
-test("who leaves early closes the connection and leaves no timer behind", async () => {
+test("leaving the loop early closes the connection and leaves no timer behind", async () => {
   let cancelled = false;
-  const { client, run, sleeping } = await openService({
+  const { client, run, pendingTimers } = await openClient({
     network: async () =>
       new Response(
         new ReadableStream({
@@ -167,5 +170,5 @@ test("who leaves early closes the connection and leaves no timer behind", async 
   })();
   expect(await run(reading)).toBe(1n);
   expect(cancelled).toBe(true);
-  expect(sleeping()).toBe(0);
+  expect(pendingTimers()).toBe(0);
 });

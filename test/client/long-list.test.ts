@@ -11,7 +11,7 @@ afterEach(() => server?.close({ grace: 0 }));
 
 const FIRST = 9_000_000_000_000_000_000n;
 
-/** A shop with many orders behind a real server. */
+/** The service with many orders, behind a real server. */
 async function serve({ count = 200_000, failAfter = Infinity } = {}) {
   const store = createMemoryStore();
   const record = { petId: 7n, quantity: 2, shipDate: "2026-11-01T00:00:00Z", complete: true };
@@ -25,61 +25,61 @@ async function serve({ count = 200_000, failAfter = Infinity } = {}) {
   store.orders.list = async function* () {
     let pages = 0;
     for await (const page of list()) {
-      if (++pages > failAfter) throw new Error("gone");
+      if (++pages > failAfter) throw new Error("store failed");
       yield page;
     }
   };
-  const shop = await openShop({ store });
-  server = await startNodeServer({ handler: shop.handler, port: 0 });
-  return { ...shop, client: createClient({ baseUrl: `${server.url}/v1`, apiKey: shop.key }) };
+  const service = await openShop({ store });
+  server = await startNodeServer({ handler: service.handler, port: 0 });
+  return { ...service, client: createClient({ baseUrl: `${server.url}/v1`, apiKey: service.key }) };
 }
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-function heapInUse(): number {
+function heapUsed(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
-test("200,000 orders take no more memory at the end than at the start", async () => {
+test("reading 200,000 orders uses constant memory", async () => {
   const { client } = await serve();
   let count = 0;
-  let start = 0;
-  let most = 0;
-  let expected = 0n;
+  let heapAtStart = 0;
+  let maxHeap = 0;
+  let offset = 0n;
   for await (const { id } of client.list()) {
-    if (count >= 3) expect(id === (count < 200_003 ? FIRST + expected++ : MAX)).toBe(true);
-    if (count++ === 1_000) start = heapInUse();
-    if (count % 40_000 === 0) most = Math.max(most, heapInUse());
+    if (count >= 3) expect(id === (count < 200_003 ? FIRST + offset++ : MAX)).toBe(true);
+    if (count++ === 1_000) heapAtStart = heapUsed();
+    if (count % 40_000 === 0) maxHeap = Math.max(maxHeap, heapUsed());
   }
   expect(count).toBe(200_004);
-  expect(most - start).toBeLessThan(5 * 1024 * 1024);
+  expect(maxHeap - heapAtStart).toBeLessThan(5 * 1024 * 1024);
 });
 
-test("a list that the service breaks off is torn, and what came before it is right", async () => {
+test("if the store fails during a list, the list throws IncompleteListError after correct orders", async () => {
   const { client } = await serve({ failAfter: 200 });
-  const seen: bigint[] = [];
+  const ids: bigint[] = [];
   const reading = (async () => {
-    for await (const { id } of client.list()) seen.push(id);
+    for await (const { id } of client.list()) ids.push(id);
   })();
   await expect(reading).rejects.toBeInstanceOf(IncompleteListError);
-  expect(seen.length).toBeGreaterThan(10_000);
-  expect(seen.length).toBeLessThanOrEqual(100_000);
-  expect(seen.slice(3).every((id, index) => id === FIRST + BigInt(index))).toBe(true);
+  expect(ids.length).toBeGreaterThan(10_000);
+  expect(ids.length).toBeLessThanOrEqual(100_000);
+  expect(ids.slice(3).every((id, index) => id === FIRST + BigInt(index))).toBe(true);
 });
 
-test.each(["break", "abort"])("who leaves by %s ends the reading in the service", async (way) => {
+test.each(["break", "abort"])("leaving the loop by %s ends the list in the service", async (way) => {
   const { client, events } = await serve();
   const controller = new AbortController();
   const reading = (async () => {
     for await (const _order of client.list({ signal: controller.signal })) {
       if (way === "break") break;
-      controller.abort(new Error("enough"));
+      controller.abort(new Error("stopped by the test"));
     }
   })();
   if (way === "break") await reading;
-  else await expect(reading).rejects.toThrow("enough");
+  else await expect(reading).rejects.toThrow("stopped by the test");
   while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
   expect(events).toMatchObject([{ status: 200, bodyEnd: "cancelled" }]);
 });

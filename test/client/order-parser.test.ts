@@ -17,25 +17,26 @@ import { IncompleteListError, MalformedListError } from "../../lib/client/client
 import { readOrders } from "../../lib/client/order-reader.ts";
 import { type OrderRecord, toWire } from "../../lib/orders/order.ts";
 
-/** Reads a body that comes in these pieces. What was read before an error is told with it. */
-async function read(pieces: readonly Uint8Array[]) {
+/** Reads a body of these chunks. Returns the orders, and the error that ended the list, if any. */
+async function read(chunks: readonly Uint8Array[]) {
   const orders: OrderRecord[] = [];
-  const rest = ReadableStream.from<Uint8Array>([...pieces]).getReader();
+  const reader = ReadableStream.from<Uint8Array>([...chunks]).getReader();
   const options = { sleep: async () => {}, idleTimeoutMs: Infinity, signal: new AbortController().signal };
   try {
-    for await (const order of readOrders({ first: new Uint8Array(), rest }, options)) orders.push(order);
+    for await (const order of readOrders({ firstChunk: new Uint8Array(), reader }, options))
+      orders.push(order);
     return { orders };
   } catch (error) {
     return { orders, error };
   }
 }
 
-const bytes = (text: string) => new TextEncoder().encode(text);
+const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Cuts bytes at these places, wherever they are: in a number, in an escape, in a character. */
-function cut(whole: Uint8Array, places: readonly number[]): Uint8Array[] {
-  const edges = [...new Set(places.map((place) => place % (whole.length + 1)))].sort((a, b) => a - b);
-  return [0, ...edges].map((from, index) => whole.slice(from, edges[index] ?? whole.length));
+/** Splits bytes at these offsets, which may be inside a number, an escape or a character. */
+function split(bytes: Uint8Array, offsets: readonly number[]): Uint8Array[] {
+  const edges = [...new Set(offsets.map((offset) => offset % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...edges].map((from, index) => bytes.slice(from, edges[index] ?? bytes.length));
 }
 
 const int64 = bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
@@ -51,7 +52,7 @@ const known = record(
   },
   { requiredKeys: ["id"] },
 );
-/** A field of a later version, with all that can mislead a reader. */
+/** A field of a later version, with characters that could confuse the parser. */
 const unknown = option(
   record({
     [`"}]{[,\\ü€😀`]: string({ unit: "binary" }),
@@ -61,7 +62,7 @@ const unknown = option(
 );
 const space = constantFrom("", " ", "\n", "\r\n\t ");
 
-/** Orders, and a text that lists them. */
+/** Orders, and a JSON text of their list. */
 const lists = record({
   entries: array(record({ known, unknown, space }), { maxLength: 12 }),
   edge: space,
@@ -76,29 +77,29 @@ const lists = record({
     .join(",")}]${edge}`,
 }));
 
-test("a list comes out the same however it is cut (property)", async () => {
+test("a list yields the same orders however it is split (property)", async () => {
   await assert(
-    asyncProperty(lists, array(nat(), { maxLength: 40 }), async ({ orders, text }, places) => {
-      expect(await read(cut(bytes(text), places))).toEqual({ orders });
+    asyncProperty(lists, array(nat(), { maxLength: 40 }), async ({ orders, text }, offsets) => {
+      expect(await read(split(encode(text), offsets))).toEqual({ orders });
     }),
     { numRuns: 300 },
   );
 });
 
-test("a list in single bytes", async () => {
+test("a list is read from chunks of a single byte", async () => {
   const text = ' [ {"id":9223372036854775807,"note":"\\"}],\\u20ac €😀\\\\"} , {"id":-1} ] \n';
-  expect(await read([...bytes(text)].map((byte) => Uint8Array.of(byte)))).toEqual({
+  expect(await read([...encode(text)].map((byte) => Uint8Array.of(byte)))).toEqual({
     orders: [{ id: 9223372036854775807n }, { id: -1n }],
   });
 });
 
-test("a list that breaks off anywhere is an error, and what came before it is right (property)", async () => {
+test("a list that ends anywhere early is an error after correct orders (property)", async () => {
   await assert(
-    asyncProperty(lists, nat(), integer({ min: 1, max: 9 }), async ({ orders, text }, place, size) => {
-      const whole = bytes(text.trimEnd());
-      const part = whole.slice(0, place % whole.length);
+    asyncProperty(lists, nat(), integer({ min: 1, max: 9 }), async ({ orders, text }, offset, size) => {
+      const complete = encode(text.trimEnd());
+      const part = complete.slice(0, offset % complete.length);
       const result = await read(
-        cut(
+        split(
           part,
           Array.from({ length: 50 }, (_, index) => index * size),
         ),
@@ -110,50 +111,50 @@ test("a list that breaks off anywhere is an error, and what came before it is ri
   );
 });
 
-describe("what is no list of orders is told", () => {
+describe("malformed lists", () => {
   test.each([
-    ["a page of HTML", "<html></html>"],
+    ["an HTML page", "<html></html>"],
     ["an Error body", '{"code":"internal_error"}'],
     ["a list of numbers", "[1,2]"],
-    ["a list in a list", "[[]]"],
-    ["no comma", '[{"id":1}{"id":2}]'],
-    ["a comma too many", '[{"id":1},]'],
-    ["a comma at the start", '[,{"id":1}]'],
-    ["more behind the end", '[{"id":1}]{}'],
-    ["no JSON", '[{"id":01}]'],
-    ["brackets that do not match", '[{"id":1]}]'],
-    ["no identifier", '[{"petId":1}]'],
+    ["a nested list", "[[]]"],
+    ["a missing comma", '[{"id":1}{"id":2}]'],
+    ["a trailing comma", '[{"id":1},]'],
+    ["a leading comma", '[,{"id":1}]'],
+    ["text after the end", '[{"id":1}]{}'],
+    ["invalid JSON", '[{"id":01}]'],
+    ["mismatched brackets", '[{"id":1]}]'],
+    ["an order without an identifier", '[{"petId":1}]'],
     ["an identifier beyond int64", '[{"id":9223372036854775808}]'],
-    ["an identifier that is a text", '[{"id":"1"}]'],
-    ["a fraction", '[{"id":1.5}]'],
-    ["a null", '[{"id":1,"petId":null}]'],
-  ])("%s", async (_name, text) => {
-    expect((await read([bytes(text)])).error).toBeInstanceOf(MalformedListError);
+    ["a string as the identifier", '[{"id":"1"}]'],
+    ["a fraction as the identifier", '[{"id":1.5}]'],
+    ["a null field", '[{"id":1,"petId":null}]'],
+  ])("%s throws MalformedListError", async (_name, text) => {
+    expect((await read([encode(text)])).error).toBeInstanceOf(MalformedListError);
   });
 
-  test("bytes that are no UTF-8", async () => {
-    const { error } = await read([bytes('[{"id":1,"x":"'), Uint8Array.of(0xff), bytes('"}]')]);
+  test("invalid UTF-8 throws MalformedListError", async () => {
+    const { error } = await read([encode('[{"id":1,"x":"'), Uint8Array.of(0xff), encode('"}]')]);
     expect(error).toBeInstanceOf(MalformedListError);
   });
 
-  test("an element without end does not fill the memory", async () => {
-    const piece = bytes("a".repeat(65_536));
-    let pieces = 0;
+  test("an element that never ends throws before it fills the memory", async () => {
+    const chunk = encode("a".repeat(65_536));
+    let chunks = 0;
     async function* endless() {
-      yield bytes('[{"id":"');
+      yield encode('[{"id":"');
       for (;;) {
-        pieces++;
-        yield piece;
+        chunks++;
+        yield chunk;
       }
     }
-    const rest = ReadableStream.from<Uint8Array>(endless()).getReader();
+    const reader = ReadableStream.from<Uint8Array>(endless()).getReader();
     const options = { sleep: async () => {}, idleTimeoutMs: Infinity, signal: new AbortController().signal };
-    const orders = readOrders({ first: new Uint8Array(), rest }, options);
+    const orders = readOrders({ firstChunk: new Uint8Array(), reader }, options);
     await expect(orders.next()).rejects.toBeInstanceOf(MalformedListError);
-    expect(pieces).toBeLessThan(20);
+    expect(chunks).toBeLessThan(20);
   });
 
-  test("a body of nothing is torn, not empty", async () => {
+  test("an empty body is an incomplete list, not an empty one", async () => {
     expect((await read([])).error).toBeInstanceOf(IncompleteListError);
   });
 });

@@ -3,25 +3,26 @@ import { createRequestQueue } from "../../lib/client/request-queue.ts";
 import { NOON } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
-/** A line, with a way to enter it that tells who was let out, and when. */
-function openLine() {
+/** A queue, with a log of which request got its turn, and when. */
+function openQueue() {
   const virtual = createVirtualTime();
-  const line = createRequestQueue(virtual.clock, virtual.sleep);
-  const out: [string, number][] = [];
-  const enter = async (name: string, signal = new AbortController().signal) => {
-    await line.acquire({ signal, deadline: Infinity, maxWaitMs: Infinity });
-    out.push([name, virtual.time.now - NOON]);
+  const queue = createRequestQueue(virtual.clock, virtual.sleep);
+  const turns: [string, number][] = [];
+  const acquire = async (name: string, signal = new AbortController().signal) => {
+    await queue.acquire({ signal, deadline: Infinity, maxWaitMs: Infinity });
+    turns.push([name, virtual.time.now - NOON]);
   };
-  /** What an answer says: so many left in a window that ends so many seconds after noon. */
-  const answer = (remaining: number, seconds = 60) => {
-    const reset = NOON / 1000 + seconds;
-    line.release({ window: { remaining, reset, resetsIn: reset * 1000 - virtual.time.now } });
+  /** Releases a turn with a response that reports a window which ends the given number of seconds after noon. */
+  const release = (remainingRequests: number, seconds = 60) => {
+    const resetSeconds = NOON / 1000 + seconds;
+    const resetsInMs = resetSeconds * 1000 - virtual.time.now;
+    queue.release({ window: { remainingRequests, resetSeconds, resetsInMs } });
   };
   const settle = async () => {
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
-  const names = () => out.map(([name]) => name).join("");
-  return { ...virtual, line, enter, answer, settle, out, names };
+  const names = () => turns.map(([name]) => name).join("");
+  return { ...virtual, queue, acquire, release, settle, turns, names };
 }
 
 test.each([
@@ -29,89 +30,93 @@ test.each([
   [9, 1],
   [1, 1],
   [900, 8],
-])("while nothing is known one goes alone; with %i left %i go together", async (left, together) => {
-  const { enter, answer, settle, out } = openLine();
-  for (const name of "abcdefghijklmnopqrst") void enter(name);
-  await settle();
-  expect(out).toHaveLength(1);
-  answer(left);
-  await settle();
-  expect(out).toHaveLength(1 + together);
-});
+])(
+  "one request is sent while the limits are unknown; with %i remaining, %i are in flight",
+  async (remaining, inFlight) => {
+    const { acquire, release, settle, turns } = openQueue();
+    for (const name of "abcdefghijklmnopqrst") void acquire(name);
+    await settle();
+    expect(turns).toHaveLength(1);
+    release(remaining);
+    await settle();
+    expect(turns).toHaveLength(1 + inFlight);
+  },
+);
 
-test("an answer that comes late does not give back what others have used", async () => {
-  const { enter, answer, settle, names } = openLine();
-  void enter("a");
+test("a late response with a higher quota does not raise the quota again", async () => {
+  const { acquire, release, settle, names } = openQueue();
+  void acquire("a");
   await settle();
-  answer(20);
-  for (const name of "bc") void enter(name);
+  release(20);
+  for (const name of "bc") void acquire(name);
   await settle();
-  answer(0);
-  answer(1);
-  void enter("d");
+  release(0);
+  release(1);
+  void acquire("d");
   await settle();
   expect(names()).toBe("abc");
 });
 
-test("a request whose answer is lost counts as one that was made", async () => {
-  const { enter, answer, line, run, out } = openLine();
-  await run(enter("a"));
-  answer(1);
-  await run(enter("b"));
-  line.release({});
-  await run(enter("c"));
-  expect(out).toEqual([
+test("a request whose response is lost is counted", async () => {
+  const { acquire, release, queue, run, turns } = openQueue();
+  await run(acquire("a"));
+  release(1);
+  await run(acquire("b"));
+  queue.release({});
+  await run(acquire("c"));
+  expect(turns).toEqual([
     ["a", 0],
     ["b", 0],
     ["c", 60_000],
   ]);
 });
 
-test("after a window has ended one goes alone again", async () => {
-  const { enter, answer, settle, run, names } = openLine();
-  await run(enter("a"));
-  answer(0);
-  await run(Promise.race("bcd".split("").map((name) => enter(name))));
+test("after a window has ended, one request is sent at a time again", async () => {
+  const { acquire, release, settle, run, names } = openQueue();
+  await run(acquire("a"));
+  release(0);
+  await run(Promise.race("bcd".split("").map((name) => acquire(name))));
   await settle();
   expect(names()).toBe("ab");
 });
 
-test("a pause holds everybody, however much is left", async () => {
-  const { enter, line, run, out } = openLine();
-  await run(enter("a"));
-  line.release({ window: { remaining: 50, reset: NOON / 1000 + 60, resetsIn: 60_000 }, pause: 7_000 });
-  await run(enter("b"));
-  expect(out.at(-1)).toEqual(["b", 7_000]);
+test("a pause delays every request, whatever quota remains", async () => {
+  const { acquire, queue, run, turns } = openQueue();
+  await run(acquire("a"));
+  const window = { remainingRequests: 50, resetSeconds: NOON / 1000 + 60, resetsInMs: 60_000 };
+  queue.release({ window, pauseMs: 7_000 });
+  await run(acquire("b"));
+  expect(turns.at(-1)).toEqual(["b", 7_000]);
 });
 
-test("one that leaves the line early does not let the next one past those before it", async () => {
-  const { enter, answer, settle, names } = openLine();
+test("a request that is aborted in the queue does not let the next one overtake those before it", async () => {
+  const { acquire, release, settle, names } = openQueue();
   const controller = new AbortController();
-  void enter("a");
-  void enter("b");
-  void enter("c");
-  const left = enter("x", controller.signal);
-  void enter("d");
+  void acquire("a");
+  void acquire("b");
+  void acquire("c");
+  const aborted = acquire("x", controller.signal);
+  void acquire("d");
   await settle();
-  controller.abort(new Error("enough"));
-  await expect(left).rejects.toThrow("enough");
+  controller.abort(new Error("stopped by the test"));
+  await expect(aborted).rejects.toThrow("stopped by the test");
   for (let turn = 0; turn < 3; turn++) {
-    answer(9);
+    release(9);
     await settle();
   }
   expect(names()).toBe("abcd");
 });
 
-test("the first in line can leave as well, and the next one takes its place", async () => {
-  const { enter, answer, run, settle, out } = openLine();
-  await run(enter("a"));
-  answer(0);
+test("if the first request in the queue is aborted, the next one takes its turn", async () => {
+  const { acquire, release, run, settle, turns } = openQueue();
+  await run(acquire("a"));
+  release(0);
   const controller = new AbortController();
-  const first = enter("b", controller.signal);
-  const second = enter("c");
+  const first = acquire("b", controller.signal);
+  const second = acquire("c");
   await settle();
-  controller.abort(new Error("enough"));
-  await expect(first).rejects.toThrow("enough");
+  controller.abort(new Error("stopped by the test"));
+  await expect(first).rejects.toThrow("stopped by the test");
   await run(second);
-  expect(out.at(-1)).toEqual(["c", 60_000]);
+  expect(turns.at(-1)).toEqual(["c", 60_000]);
 });

@@ -1,7 +1,7 @@
 import type { Sleep } from "../../lib/client/time-limit.ts";
 import { NOON } from "../http/fixture.ts";
 
-/** Time that moves only when everybody waits for it, so that hours take no time and no test sleeps. */
+/** Time that advances only when everything is waiting for it, so that hours pass at once and no test sleeps. */
 export function createVirtualTime() {
   const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   const time = { now: NOON, busy: 0 };
@@ -19,7 +19,7 @@ export function createVirtualTime() {
       signal.addEventListener("abort", wake);
     });
 
-  /** Sees to it that time stands still while something is under way. */
+  /** Stops time until the work is done. */
   async function during<T>(work: Promise<T>): Promise<T> {
     time.busy++;
     return work.finally(() => {
@@ -27,26 +27,26 @@ export function createVirtualTime() {
     });
   }
 
-  /** Waits for a promise; whenever nothing is under way, the earliest sleeper is woken at its time. */
+  /** Awaits a promise; whenever the process is idle, time advances to the earliest sleeper. */
   async function run<T>(promise: Promise<T>): Promise<T> {
     let settled = false;
-    const seen = promise.finally(() => {
+    const observed = promise.finally(() => {
       settled = true;
     });
-    seen.catch(() => {});
-    for (let idle = 0; !settled; ) {
+    observed.catch(() => {});
+    for (let idleTurns = 0; !settled; ) {
       await new Promise((resolve) => setImmediate(resolve));
-      idle = time.busy > 0 ? 0 : idle + 1;
-      if (idle < 5) continue;
+      idleTurns = time.busy > 0 ? 0 : idleTurns + 1;
+      if (idleTurns < 5) continue;
       const [next] = [...sleepers].sort((a, b) => a.until - b.until);
-      if (next === undefined && idle > 1_000) throw new Error("Nothing would ever happen.");
+      if (next === undefined && idleTurns > 1_000) throw new Error("Deadlock: no timer is pending.");
       if (next === undefined) continue;
       time.now = Math.max(time.now, next.until);
       next.wake();
-      idle = 0;
+      idleTurns = 0;
     }
     return promise;
   }
 
-  return { time, clock: () => time.now, sleep, during, run, sleeping: () => sleepers.size };
+  return { time, clock: () => time.now, sleep, during, run, pendingTimers: () => sleepers.size };
 }

@@ -6,19 +6,19 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
 
 const MILLION = 1_000_000;
-const PAGE = 500;
+const PAGE_SIZE = 500;
 const FIRST = 9_000_000_000_000_000_000n;
 
-test("a client reads a million orders, every digit of them, in bounded memory", async () => {
+test("the client reads a million orders with all their digits in bounded memory", async () => {
   const store = createMemoryStore();
   store.orders.list = async function* () {
-    for (let from = 0; from < MILLION; from += PAGE) {
+    for (let from = 0; from < MILLION; from += PAGE_SIZE) {
       const rows = Array.from(
-        { length: PAGE },
+        { length: PAGE_SIZE },
         (_, index) =>
           `{"id":${FIRST + BigInt(from + index)},"petId":7,"quantity":2,"shipDate":"2026-11-01T00:00:00Z","complete":true}`,
       );
-      yield { json: rows.join(","), last: from + PAGE >= MILLION };
+      yield { json: rows.join(","), last: from + PAGE_SIZE >= MILLION };
     }
   };
   const { handler, key } = await openShop({ store });
@@ -26,10 +26,10 @@ test("a client reads a million orders, every digit of them, in bounded memory", 
   try {
     const program = new URL("list-reader.ts", import.meta.url).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, `${server.url}/v1`, key]);
-    const seen = JSON.parse(stdout) as Record<string, number>;
-    process.stderr.write(`client, a million orders: ${stdout}\n`);
-    expect(seen).toMatchObject({ count: MILLION, last: `${FIRST + BigInt(MILLION - 1)}` });
-    expect(seen["mebibytes"]).toBeLessThan(160);
+    const report = JSON.parse(stdout) as Record<string, number>;
+    process.stderr.write(`client list of a million orders: ${stdout}\n`);
+    expect(report).toMatchObject({ count: MILLION, last: `${FIRST + BigInt(MILLION - 1)}` });
+    expect(report["mebibytes"]).toBeLessThan(160);
   } finally {
     await server.close({ grace: 0 });
   }

@@ -9,9 +9,9 @@ import { openApiDocument } from "../../lib/http/openapi/document.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { MAX, openShop } from "../http/fixture.ts";
 
-/** The generator works with the compiler's programming interface, which TypeScript 7 does not have. */
+/** The generator needs the compiler API, which TypeScript 7 does not have. */
 const PACKAGES = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
-const OUR_COMPILER = join(
+const PROJECT_COMPILER = join(
   dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
   "bin/tsc",
 );
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("a client generated from the document compiles under strict TypeScript", async () => {
+test("a client generated from the OpenAPI document compiles under strict TypeScript", async () => {
   const types = dirname(dirname(createRequire(import.meta.url).resolve("@types/node/package.json")));
   const options = {
     compilerOptions: {
@@ -49,11 +49,13 @@ test("a client generated from the document compiles under strict TypeScript", as
     files: ["caller.ts"],
   };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(options));
-  const { stdout } = await run(process.execPath, [OUR_COMPILER, "-p", folder]).catch((failure) => failure);
+  const { stdout } = await run(process.execPath, [PROJECT_COMPILER, "-p", folder]).catch(
+    (failure) => failure,
+  );
   expect(stdout).toBe("");
 });
 
-test("it talks to the server; it reads int64 as double, so the largest identifiers lose their last digits", async () => {
+test("a generated client works with the server, but reads int64 as double, so large identifiers lose their last digits", async () => {
   const { handler, key } = await openShop();
   const server = await startNodeServer({ handler, port: 0 });
   try {

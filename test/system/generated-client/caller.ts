@@ -1,11 +1,11 @@
-/** A program of a stranger: it knows the service by its OpenAPI document alone. `node caller.ts BASE_URL KEY`. */
+/** A program that uses a client generated from the OpenAPI document: `node caller.ts BASE_URL KEY`. */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.ts";
 
 const [, , baseUrl = "", key = ""] = process.argv;
 const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
 
-/** As the generated types have it: int64 is `number`. */
+/** The generated types map int64 to `number`. */
 type Order = components["schemas"]["Order"];
 
 const { data: orders = [], response } = await client.GET("/store/orders");
@@ -15,7 +15,7 @@ const cancelled = await client.DELETE("/store/orders/{orderId}", { params: { pat
 const again = await client.DELETE("/store/orders/{orderId}", { params: { path: { orderId: 1 } } });
 const code: components["schemas"]["Error"]["code"] | undefined = again.error?.code;
 
-// Read as text the digits are all there, and a parser that keeps them can go on from that.
+// The text of the response keeps every digit, for a parser that supports int64.
 const { data: text } = await client.GET("/store/orders", { parseAs: "text" });
 
 process.stdout.write(

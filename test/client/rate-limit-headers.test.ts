@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { backoff } from "../../lib/client/backoff.ts";
+import { readRateLimitHeaders } from "../../lib/client/rate-limit-headers.ts";
+import { NOON } from "../http/fixture.ts";
+
+const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
+
+test.each([
+  ["no headers", {}, {}],
+  [
+    "a window",
+    quota,
+    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 60, resetsInMs: 60_000 } },
+  ],
+  [
+    "a window and a Date, 50 seconds ahead of the client's clock",
+    { ...quota, date: new Date(NOON + 50_000).toUTCString() },
+    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 60, resetsInMs: 10_000 } },
+  ],
+  ["an incomplete window", { "x-ratelimit-remaining": "3" }, {}],
+  [
+    "invalid numbers",
+    { "x-ratelimit-remaining": "-1", "x-ratelimit-reset": "soon", "retry-after": "1.5" },
+    {},
+  ],
+  ["a wait in seconds", { "retry-after": "42" }, { retryAfterMs: 42_000 }],
+  ["a wait until a date", { "retry-after": new Date(NOON + 5_000).toUTCString() }, { retryAfterMs: 5_000 }],
+  ["a date in the past", { "retry-after": new Date(NOON - 5_000).toUTCString() }, { retryAfterMs: 0 }],
+])("headers with %s are parsed", (_name, headers, expected) => {
+  expect(readRateLimitHeaders(new Headers(headers), NOON)).toEqual(expected);
+});
+
+test("the backoff is uniformly distributed up to a bound that doubles until it reaches 30 seconds", () => {
+  expect([1, 2, 3, 7, 8, 100].map((attempt) => backoff(attempt, () => 1))).toEqual([
+    500, 1_000, 2_000, 30_000, 30_000, 30_000,
+  ]);
+  expect(backoff(5, () => 0)).toBe(0);
+});

@@ -1,12 +1,16 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** What `npm test` runs. The suites left out need long or another program: see test/system and test/faults. */
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/system/**", "node_modules/**"],
-    globalSetup: ["test/faults/setup.ts"],
-    provide: { scale: "short" },
+    exclude: ["test/system/**", "test/faults/*.test.ts", "node_modules/**"],
+    // Vitest leaves one core to itself; on two cores no two files would run at the same time.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // A passing file is one line: the reporter lists the cases that take longer than this.
+    slowTestThreshold: 30_000,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -9,9 +9,9 @@ import { isDocumented } from "./abuse/documented.ts";
 import { type Hostile, hostileRequest } from "./abuse/requests.ts";
 import { figuresOf } from "./load/growth.ts";
 import { type Memory, memoryNow } from "./load/memory.ts";
-import { choices, count, seed, tell } from "./run.ts";
+import { choices, seed, tell } from "./run.ts";
 
-const REQUESTS = count({ short: 2_000, full: 100_000 });
+const REQUESTS = 100_000;
 const TENTH = REQUESTS / 10;
 
 test(`of ${REQUESTS} hostile requests each gets a documented answer, and nothing of it is kept`, async () => {

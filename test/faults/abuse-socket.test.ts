@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
 import { isDocumented } from "./abuse/documented.ts";
-import { openSocket } from "./abuse/raw-connection.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";
 import { figuresOf } from "./load/growth.ts";
 import type { Memory } from "./load/memory.ts";
-import { count, seed, tell } from "./run.ts";
+import { seed, tell } from "./run.ts";
 
-const CONNECTIONS = count({ short: 1_000, full: 10_000 });
+const CONNECTIONS = 10_000;
 const AT_A_TIME = 64;
 
 let child: Child;

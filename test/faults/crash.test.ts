@@ -7,9 +7,9 @@ import { httpCaller } from "./crash/http-caller.ts";
 import { NOBODY, runRound } from "./crash/round.ts";
 import { openAccount } from "./crash/scenario.ts";
 import { startServer } from "./crash/test-process.ts";
-import { choices, count, tell } from "./run.ts";
+import { choices, tell } from "./run.ts";
 
-const ROUNDS = count({ short: 3, full: 50 });
+const ROUNDS = 50;
 
 const cli = commandLine();
 afterAll(() => cli[Symbol.dispose]());

@@ -5,7 +5,7 @@ import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
 import { proxiedShop } from "./dynamodb/fixture.ts";
 import { PER_MINUTE } from "./mixed-run.ts";
 import { expectUnavailable, LIST, orderAt, untilServed } from "./requester.ts";
-import { count, tell } from "./run.ts";
+import { tell } from "./run.ts";
 
 /** What a call of the store may take, and one request of the service, which makes two of them. */
 const BUDGET = 4_000;
@@ -64,7 +64,7 @@ describe.concurrent("an engine that does not answer as it should", () => {
   });
 
   test("for hundreds of requests at once holds no later one up", async () => {
-    const width = count({ short: 100, full: 300 });
+    const width = 300;
     await using shop = await proxiedShop(emulator, 10);
     shop.proxy.choose = () => "hang";
     const told = await Promise.all(Array.from({ length: width }, () => shop.ask("DELETE", orderAt(1))));

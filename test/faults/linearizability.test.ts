@@ -10,12 +10,12 @@ import { BROKEN } from "./linearizability/broken-stores.ts";
 import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
 import { startProcesses } from "./linearizability/processes.ts";
 import { runAndCheck } from "./linearizability/run-and-check.ts";
-import { choices, count, tell } from "./run.ts";
+import { choices, tell } from "./run.ts";
 
 const HISTORIES = {
-  sqlite: count({ short: 10, full: 200 }),
-  "all-old": count({ short: 4, full: 100 }),
-  "as-is": count({ short: 3, full: 50 }),
+  sqlite: 200,
+  "all-old": 100,
+  "as-is": 50,
 };
 /** A broken store that is not caught within so many histories is not caught at all. */
 const MOST_UNTIL_CAUGHT = 60;

@@ -1,4 +1,4 @@
-/** How long a suite under faults runs, what it chooses, and what it tells of it. */
+/** What a suite under faults chooses by the seed of the run, and the figures that it reports. */
 import { appendFileSync } from "node:fs";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
@@ -6,8 +6,6 @@ import { inject } from "vitest";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** `short` with every test run, `full` by `npm run test:faults`. */
-    readonly scale: "short" | "full";
     readonly seed: number;
     /** The file that collects the figures. */
     readonly figures: string;
@@ -19,11 +17,6 @@ export interface Figure {
   readonly suite: string;
   readonly what: string;
   readonly value: string;
-}
-
-/** The count that belongs to this run: a small one with every test run, the whole with `npm run test:faults`. */
-export function count(sizes: { readonly short: number; readonly full: number }): number {
-  return sizes[inject("scale")];
 }
 
 /** Puts lines into the table at the end of the run. */

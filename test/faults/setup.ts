@@ -18,7 +18,7 @@ export default function setup(project: TestProject): () => void {
   return () => {
     const lines = existsSync(figures) ? readFileSync(figures, "utf8").trimEnd().split("\n") : [];
     rmSync(folder, { recursive: true });
-    if (project.config.provide.scale === "full" && lines.length > 0) {
+    if (lines.length > 0) {
       process.stdout.write(`\n${tableOf(lines.map((line) => JSON.parse(line)))}\nseed ${seed}\n`);
     }
   };

@@ -5,8 +5,8 @@ import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
-import { openSocket, type RawConnection } from "./abuse/raw-connection.ts";
-import { count, tell } from "./run.ts";
+import { openSocket, type RawConnection } from "../support/http/raw-connection.ts";
+import { tell } from "./run.ts";
 
 const store = createMemoryStore();
 const customLimits = { perMinute: 60_000, perDay: 10_000_000 };
@@ -96,7 +96,7 @@ async function isServed(): Promise<void> {
 
 test("a head that drips in is answered with 408 and cut off", async () => {
   await serve(SHORT);
-  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => openSocket(server.url));
+  const lines = Array.from({ length: 200 }, () => openSocket(server.url));
   const dripping = lines.map((line) =>
     drip(line, `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(400)}`),
   );
@@ -110,7 +110,7 @@ test("a head that drips in is answered with 408 and cut off", async () => {
 
 test("a body that drips in is answered with 408 and cut off, and its request is not carried out", async () => {
   await serve(SHORT);
-  const lines = Array.from({ length: count({ short: 20, full: 200 }) }, () => openSocket(server.url));
+  const lines = Array.from({ length: 200 }, () => openSocket(server.url));
   const dripping = lines.map((line) => {
     line.send(`DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 400\r\n\r\n`);
     return drip(line, "a".repeat(400));
@@ -128,8 +128,8 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
   await serve(SHORT);
   shop.events.length = 0;
   const readers = [
-    ...Array.from({ length: count({ short: 5, full: 30 }) }, () => read(1_024, 60_000)),
-    ...Array.from({ length: count({ short: 5, full: 30 }) }, () => read(512, 100)),
+    ...Array.from({ length: 30 }, () => read(1_024, 60_000)),
+    ...Array.from({ length: 30 }, () => read(512, 100)),
   ];
   await expect
     .poll(() => shop.events.filter(({ bodyEnd: ended }) => ended === "cancelled").length, { timeout: 30_000 })
@@ -140,10 +140,10 @@ test("a reader that takes nothing, or a little now and then, is cut off, and the
 });
 
 test("a reader that is slow, but above the least rate, gets the whole list, however long it takes", async () => {
-  const taking = count({ short: 1_000, full: 2_000 });
+  const taking = 2_000;
   await serve({ ...SHORT, writeTimeoutMs: taking });
   const began = performance.now();
-  const reader = read(64 * 1024, count({ short: 4, full: 12 }));
+  const reader = read(64 * 1024, 12);
   await reader.ended;
   expect(reader.heard()).toMatch(/\]\r\n0\r\n\r\n$/);
   expect(performance.now() - began).toBeGreaterThan(taking);

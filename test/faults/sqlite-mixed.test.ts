@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { mixedRun, reconcile, wasAdmitted } from "./mixed-run.ts";
 import { orderAt, untilServed } from "./requester.ts";
-import { choices, count, tell } from "./run.ts";
+import { choices, tell } from "./run.ts";
 import { injectFaults } from "./sqlite/fault-injector.ts";
 import { servedShop } from "./sqlite/fixture.ts";
 
 test("a run on a file to which everything happens adds up: each 204 is one cancelled order, and each count one request", async () => {
-  const sizes = { orders: count({ short: 200, full: 1_000 }), requests: count({ short: 600, full: 8_000 }) };
+  const sizes = { orders: 1_000, requests: 8_000 };
   const chosen = choices("faults of a SQLite file");
   await using shop = await servedShop(sizes.orders);
   let over = false;

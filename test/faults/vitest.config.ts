@@ -1,12 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-/** The suites under faults, load and abuse, at their full length; `npm test` has a short run of each. */
+/** The suites under faults, load and abuse. The tests of their own tools, one level below, run with `npm test`. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["test/faults/**/*.test.ts"],
+    include: ["test/faults/*.test.ts"],
     globalSetup: ["test/faults/setup.ts"],
-    provide: { scale: "full" },
     testTimeout: 300_000,
     hookTimeout: 60_000,
     // Each suite measures: they must not take the processor from one another.

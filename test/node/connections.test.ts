@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { openSocket } from "../faults/abuse/raw-connection.ts";
 import { openShop } from "../http/fixture.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
 import { serve } from "./fixture.ts";
 
 const many = (count: number) =>

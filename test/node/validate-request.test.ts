@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { openSocket } from "../faults/abuse/raw-connection.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
 import { serve } from "./fixture.ts";
 
 test.each(["x:99999", "1.2.3.4.5"])(

@@ -1,6 +1,6 @@
 /** A client that sends bytes as they are. */
 import { connect, type Socket } from "node:net";
-import { type Answers, cutAnswers, type Reply } from "./answers.ts";
+import { type Answers, cutAnswers, type Reply } from "./raw-responses.ts";
 
 /** One connection to a server. */
 export interface RawConnection {

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { tell } from "./run.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = new URL("..", import.meta.url).pathname;
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), "utf8"));
 const manifest = read("package.json");
 
@@ -45,7 +44,6 @@ describe.each(["package-lock.json", "test/bench/peers/package-lock.json"])("%s",
         !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? "") || link === true || resolved !== undefined,
     );
     expect(loose.map(({ name }) => name)).toEqual([]);
-    tell("supply chain", { [`${lock}: packages held to their content`]: packages.length });
   });
 
   test("has licences that go with ours", () => {
@@ -92,5 +90,4 @@ test("npm run sbom names every package with its hash and licence", async () => {
     expect(purls.some((purl) => purl.startsWith(`pkg:npm/${name}@`))).toBe(true);
   }
   expect(listed.filter(({ hashes }) => hashes[0]?.alg !== "SHA-512")).toEqual([]);
-  tell("supply chain", { "bill of materials: components with hash": listed.length });
 });

@@ -1,0 +1,32 @@
+/** With DynamoDB Local: docker run -p 8000:8000 amazon/dynamodb-local, and AWS_ENDPOINT_URL=http://127.0.0.1:8000 */
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { describe, test } from "vitest";
+import { storeContract } from "../../../lib/stores/contract/index.ts";
+import {
+  createDynamodbStore,
+  createDynamodbTables,
+  deleteDynamodbTables,
+} from "../../../lib/stores/dynamodb/index.ts";
+
+const endpoint = process.env["AWS_ENDPOINT_URL"];
+if (endpoint === undefined) {
+  process.stderr.write("store contract on an engine of your own: skipped, AWS_ENDPOINT_URL is not set\n");
+}
+describe.skipIf(endpoint === undefined)(
+  `DynamoDB store on the engine at ${endpoint ?? "AWS_ENDPOINT_URL"}`,
+  () => {
+    storeContract.forEach(({ name, check }, index) => {
+      test(name, { timeout: 300_000 }, async () => {
+        const client = new DynamoDBClient();
+        const prefix = `contract-${process.pid}-${index}`;
+        await createDynamodbTables({ prefix, client });
+        try {
+          await check(createDynamodbStore({ prefix, client }));
+        } finally {
+          await deleteDynamodbTables({ prefix, client });
+          client.destroy();
+        }
+      });
+    });
+  },
+);

@@ -153,6 +153,12 @@ export class InvalidInputError extends StoreOrdersError {
   }
 }
 
+/** The message of anything that was thrown, with its cause's message; never a stack. */
+export function errorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
 /** Says in one line everything that is wrong with an input. */
 export function explainIssues(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");

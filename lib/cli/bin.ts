@@ -1,23 +1,23 @@
 #!/usr/bin/env node
-/** The command line's entry: the one file here that touches the process. It begins on any Node, to say what it needs. */
+/** The entry file of the command line: the only module here that uses `process`. The guard also runs on older Nodes. */
 import "./node-guard.mjs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
-// Run from the sources, Node would strip their types again at every start: twice the time, and 40 MB of memory.
+// Without the cache, Node strips the types of every source file at each start: twice the time, and 40 MB of memory.
 if (import.meta.url.endsWith(".ts")) {
   module.enableCompileCache(
     fileURLToPath(new URL("../../node_modules/.cache/store-orders", import.meta.url)),
   );
 }
 
-const { redactKeys: withoutKeys } = await import("../accounts/api-key.ts");
+const { redactKeys } = await import("../accounts/api-key.ts");
 process.on("uncaughtException", (error) => {
-  process.stderr.write(`error: ${error instanceof Error ? withoutKeys(error.message) : "unknown"}\n`);
+  process.stderr.write(`error: ${error instanceof Error ? redactKeys(error.message) : "unknown"}\n`);
   process.exit(1);
 });
 
-const [{ runProgram }, { stopSignal }] = await Promise.all([
+const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
   import("./program.ts"),
   import("./stop-signal.ts"),
 ]);
@@ -28,5 +28,5 @@ process.exitCode = await runProgram({
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  stopped: () => stopSignal(process),
+  waitForStop: () => waitForStopSignal(process),
 });

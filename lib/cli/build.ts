@@ -1,6 +1,6 @@
 /**
- * Builds the package into `dist`: the library as compiled modules with declarations, the command line as one bundle
- * with its libraries, so that whoever takes the rules installs nothing of it.
+ * Builds the package into `dist`: the library as compiled modules with declarations, and the command line as one bundle
+ * that includes its dependencies, so that users of the library do not install them.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync } from "node:fs";
@@ -15,15 +15,15 @@ await build({
   entryPoints: ["lib/cli/bin.ts"],
   outdir: "dist/cli",
   bundle: true,
-  // One part for each command that is loaded when it is asked for.
+  // Commands load their own chunks on demand.
   splitting: true,
   format: "esm",
   platform: "node",
   target: "node24",
   legalComments: "linked",
-  // What only one store or page needs is found where its user has installed it.
+  // Optional peer dependencies: resolved from the user's installation.
   external: ["@aws-sdk/*", "@smithy/*", "swagger-ui-dist"],
-  // Some of the libraries are CommonJS and ask for Node's modules by `require`.
+  // Some dependencies are CommonJS and `require` Node's modules.
   banner: {
     js: "import { createRequire as _require } from 'node:module'; const require = _require(import.meta.url);",
   },

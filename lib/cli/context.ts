@@ -3,60 +3,63 @@ import type { Clock } from "../clock.ts";
 import { ACCOUNT_ERRORS, type Refusal } from "../errors.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
-import { chooseStore, type StoreFlags, type Variables } from "./settings.ts";
+import { chooseStore, type EnvironmentVariables, type StoreFlags } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command is given. */
+/** What every command receives. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** The environment's variables. */
-  readonly env: Variables;
+  readonly env: EnvironmentVariables;
   readonly clock: Clock;
-  /** Resolves when the process is asked to stop. */
-  stopped(): Promise<void>;
-  /** Says how the command ended, where it is not `EXIT.done`. */
+  /** Resolves when the process receives a signal to stop. */
+  waitForStop(): Promise<void>;
+  /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
 }
 
 /** Adds a group of commands to a parent. */
 export type CommandGroup = (parent: Command, context: CommandContext) => void;
 
-/** The options of the program itself, which every command takes. */
+/** The global options, which every command accepts. */
 export interface GlobalFlags extends StoreFlags {
   readonly json?: boolean;
 }
 
-/** The global options, wherever on the line they stood. */
+/** Reads the global options, which may be given before or after the command's name. */
 export function globalFlags(command: Command): GlobalFlags {
   return command.optsWithGlobals<GlobalFlags>();
 }
 
-/** Does a command's work over a store, closes the store, and keeps the status. */
+/** Opens a store, runs a command on it, closes the store, and sets the exit status that the command returns. */
 export type WithStore = (
   context: CommandContext,
   command: Command,
-  work: (opened: OpenedStore) => Promise<ExitStatus>,
+  run: (opened: OpenedStore) => Promise<ExitStatus>,
 ) => Promise<void>;
 
-/** Over the store that its options name, which has to be there. */
-export const withStore: WithStore = overStore({ makes: false });
+/** Uses the store that the options name. A missing database is an error. */
+export const withStore: WithStore = createWithStore({ create: false });
 
-/** Over the store that its options name; a database is made where there is none. */
-export const withNewStore: WithStore = overStore({ makes: true });
+/** Uses the store that the options name. A missing database is created. */
+export const withStoreOrCreate: WithStore = createWithStore({ create: true });
 
-function overStore(options: { readonly makes: boolean }): WithStore {
-  return async (context, command, work) => {
+function createWithStore(options: { readonly create: boolean }): WithStore {
+  return async (context, command, run) => {
     const opened = await openStore(chooseStore(globalFlags(command), context.env), options);
     try {
-      context.exit(await work(opened));
+      context.exit(await run(opened));
     } finally {
       await opened.store.close();
     }
   };
 }
 
-/** Tells why a change was not made. */
-export function refuse({ terminal }: CommandContext, subject: string, { refused }: Refusal): ExitStatus {
-  terminal.tell(`error: ${subject}: ${ACCOUNT_ERRORS[refused]}`);
+/** Prints why an account or key was not changed, and returns the exit status for it. */
+export function reportAccountError(
+  { terminal }: CommandContext,
+  subject: string,
+  { refused }: Refusal,
+): ExitStatus {
+  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[refused]}`);
   return EXIT.failed;
 }

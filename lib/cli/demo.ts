@@ -5,12 +5,12 @@ import type { StoredOrder } from "../orders/order.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
 
-/** The account that a demonstration is made with. */
+/** The account of the demo data. */
 export const DEMO_ACCOUNT = "demo";
 
 /**
- * Fills an empty store with an account on the free plan, a key, and orders in every state. Returns the key, or
- * `undefined` where there was something already and nothing has been changed.
+ * Fills an empty store with an account on the Free plan, a key, and orders in every state. Returns the key, or
+ * `undefined` if the store was not empty and nothing was changed.
  */
 export async function seedDemo(
   store: Store,
@@ -19,7 +19,7 @@ export async function seedDemo(
 ): Promise<string | undefined> {
   if (!(await isEmpty(store))) return undefined;
   const accounts = createAccounts({ store: store.accounts, environment, clock });
-  // Of several processes that start at once, the one that makes the account does the rest.
+  // If several processes start at once, the one that creates the account adds the rest.
   const account = await accounts.create(DEMO_ACCOUNT, { plan: "free" });
   if ("refused" in account) return undefined;
   await store.orders.place(demoOrders(clock()));

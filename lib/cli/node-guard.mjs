@@ -1,9 +1,9 @@
-// Plain JavaScript on purpose: an older Node cannot even parse the rest of the project.
-const wanted = 24;
-if (Number.parseInt(process.versions.node, 10) < wanted) {
+// Plain JavaScript, because an older Node cannot parse the rest of the project.
+const required = 24;
+if (Number.parseInt(process.versions.node, 10) < required) {
   process.stderr.write(
-    `store-orders needs Node ${wanted} or newer; this is ${process.version}. ` +
-      "Run it through npm after `npm ci` (which brings Node 24 with it, unless scripts were disabled).\n",
+    `store-orders needs Node ${required} or newer; this is ${process.version}. ` +
+      "Run it through npm after `npm ci`, which installs Node 24 (unless install scripts are disabled).\n",
   );
   process.exit(1);
 }

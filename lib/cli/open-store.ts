@@ -3,24 +3,26 @@ import { InvalidInputError } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 import type { StoreChoice } from "./settings.ts";
 
-/** A store that is open, and what people call it. */
+/** An open store with its display name. */
 export interface OpenedStore {
   readonly store: Store;
   readonly name: string;
 }
 
 /**
- * Opens the store that was chosen. Each kind is loaded only when it is asked for. Unless the command `makes` a
- * database, there has to be one: a mistyped path is not an empty shop.
+ * Opens a store, and loads only the code for its kind. Unless `create` is true, a missing database is an error, so that
+ * a typo in the path does not create an empty one.
  */
 export async function openStore(
   choice: StoreChoice,
-  { makes }: { readonly makes: boolean },
+  { create }: { readonly create: boolean },
 ): Promise<OpenedStore> {
   switch (choice.kind) {
     case "sqlite": {
-      if (!makes && !existsSync(choice.path)) {
-        const message = `There is no database at ${choice.path}. 'accounts create', 'orders place', 'orders import' and 'serve' make one.`;
+      if (!create && !existsSync(choice.path)) {
+        const message =
+          `There is no database at ${choice.path}. Check the path, or create a database with ` +
+          "'accounts create', 'orders place', 'orders import' or 'serve'.";
         throw new InvalidInputError([{ path: "--database", message }]);
       }
       const { createSqliteStore } = await import("../stores/sqlite/index.ts");

@@ -1,6 +1,6 @@
 /**
- * The command line as a table of contents. A group of commands is one function that takes its parent and the shared
- * context; another one is a line in `GROUPS`.
+ * The table of contents of the command line. Each group of commands is a function that takes its parent command and the
+ * shared context; to add a group, add it to `GROUPS`.
  */
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
@@ -14,8 +14,8 @@ import { addOrderCommands } from "./commands/orders.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTableCommands } from "./commands/tables.ts";
 import type { CommandContext, CommandGroup } from "./context.ts";
-import { EXIT, type ExitStatus, messageOf, statusOf } from "./exit-status.ts";
-import { DEFAULT_DATABASE, type Variables } from "./settings.ts";
+import { EXIT, type ExitStatus, formatError, toExitStatus } from "./exit-status.ts";
+import { DEFAULT_DATABASE, type EnvironmentVariables } from "./settings.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 const GROUPS: readonly CommandGroup[] = [
@@ -28,49 +28,54 @@ const GROUPS: readonly CommandGroup[] = [
   addOpenApiCommand,
 ];
 
-/** What the program takes from the process that it runs in. */
+/** What the program needs from its process. */
 export interface ProcessIo extends Streams {
-  /** What stood on the command line after the program's name. */
+  /** The arguments after the program's name. */
   readonly argv: readonly string[];
-  readonly env: Variables;
-  /** Resolves when the process is asked to stop. */
-  stopped(): Promise<void>;
+  readonly env: EnvironmentVariables;
+  /** Resolves when the process receives a signal to stop. */
+  waitForStop(): Promise<void>;
 }
 
-/** Runs one command. Never rejects: whatever happens is told in a line and a status. */
-export async function runProgram(surroundings: ProcessIo): Promise<ExitStatus> {
-  const { argv: words, env: variables, stopped } = surroundings;
-  const terminal = createTerminal(surroundings);
-  let status: ExitStatus = EXIT.done;
-  const exit = (ended: ExitStatus) => {
-    status = ended;
+/** Runs one command and returns its exit status. Never rejects: every error is printed. */
+export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
+  const { argv, env, waitForStop } = io;
+  const terminal = createTerminal(io);
+  let status: ExitStatus = EXIT.success;
+  const exit = (newStatus: ExitStatus) => {
+    status = newStatus;
   };
   try {
     const program = createProgram(terminal);
-    const context: CommandContext = { terminal, env: variables, stopped, exit, clock: systemClock };
-    for (const add of GROUPS) add(program, context);
-    await program.parseAsync(words, { from: "user" });
+    const context: CommandContext = { terminal, env, waitForStop, exit, clock: systemClock };
+    for (const addGroup of GROUPS) addGroup(program, context);
+    await program.parseAsync(argv, { from: "user" });
     return status;
   } catch (error) {
-    if (!(error instanceof CommanderError)) terminal.tell(`error: ${messageOf(error)}`);
-    return statusOf(error);
+    // Commander has already printed its own errors.
+    if (!(error instanceof CommanderError)) terminal.log(`error: ${formatError(error)}`);
+    return toExitStatus(error);
   }
 }
 
-function createProgram({ print, tell }: Terminal): Command {
+function createProgram({ print, log }: Terminal): Command {
   return new Command("store-orders")
-    .description("A store's orders API: serve it, and run it from a shell.")
-    .version(version(), "--version")
-    .option("--database <path>", `the embedded database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`)
-    .option("--dynamodb <prefix>", "the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
-    .option("--json", "the result as JSON")
+    .description("Serves a store's orders API, and manages its accounts, keys, orders and domains.")
+    .version(readVersion(), "--version", "print the version")
+    .helpOption("-h, --help", "print help for a command")
+    .option(
+      "--database <path>",
+      `use this SQLite database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`,
+    )
+    .option("--dynamodb <prefix>", "use the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
+    .option("--json", "print the result as JSON")
     .addHelpText("after", HELP)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void print(text),
-      writeErr: (text) => tell(text.replace(/\n$/, "")),
+      writeErr: (text) => log(text.replace(/\n$/, "")),
     })
-    .showHelpAfterError("(--help tells more)")
+    .showHelpAfterError("(add --help for usage)")
     .exitOverride();
 }
 
@@ -81,11 +86,12 @@ Examples:
   $ store-orders keys issue --account acme
   $ store-orders orders import orders.ndjson --rejects rejects.ndjson
 
-Exit status: 0 done, 1 refused or rejected, 2 wrong usage or configuration, 3 the store cannot be reached.
-Flags win over the environment; STORE_ORDERS_ENVIRONMENT (test or live) is the middle of the keys that are issued.`;
+Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached.
+Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default test) sets the
+environment segment of new keys.`;
 
-/** Read from the package, however deep in it the program lies: in the source or in the build. */
-function version(): string {
+/** Finds the package's manifest from the source tree and from the build, which lie at different depths. */
+function readVersion(): string {
   const manifest = findPackageJSON(import.meta.url);
   if (manifest === undefined) return "unknown";
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;

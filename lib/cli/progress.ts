@@ -3,22 +3,23 @@ import cliProgress from "cli-progress";
 import type { ImportCounts } from "../orders/import.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How far an import is, for a person who watches; and lines that are told meanwhile. */
+/** Import progress for interactive terminals. */
 export interface Progress {
-  show(counts: ImportCounts, bytes: number): void;
-  tell(line: string): void;
+  update(counts: ImportCounts, bytes: number): void;
+  /** Writes a line above the progress bar. */
+  log(line: string): void;
   stop(): void;
 }
 
-/** A bar where the size is known, counts where it is not, and nothing at all where nobody watches. */
-export function createProgress({ screen, tell }: Terminal, size: number | undefined): Progress {
-  if (screen === undefined) return { show: () => {}, tell, stop: () => {} };
+/** Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. */
+export function createProgress({ screen, log }: Terminal, size: number | undefined): Progress {
+  if (screen === undefined) return { update: () => {}, log, stop: () => {} };
   const counts = "{placed} placed, {unchanged} unchanged, {rejected} rejected";
   const format = size === undefined ? counts : `{bar} {percentage}% | ${counts} | {eta_formatted} left`;
   const bar = new cliProgress.SingleBar({
     format,
     stream: screen,
-    // Cut off at the terminal's width. The terminal itself is left as it is: Ctrl-C could not put it back.
+    // `false` would change the terminal's wrap mode, which Ctrl-C could not restore. Long lines are truncated instead.
     linewrap: true,
     forceRedraw: true,
     etaBuffer: 100,
@@ -28,12 +29,12 @@ export function createProgress({ screen, tell }: Terminal, size: number | undefi
   });
   bar.start(size ?? 0, 0, { placed: 0, unchanged: 0, rejected: 0 });
   return {
-    show: ({ placed, unchanged, rejected }, bytes) => bar.update(bytes, { placed, unchanged, rejected }),
-    tell(line) {
-      // Over the bar, which is drawn again below.
+    update: ({ placed, unchanged, rejected }, bytes) => bar.update(bytes, { placed, unchanged, rejected }),
+    log(line) {
+      // Replaces the bar, which is redrawn below the line.
       cursorTo(screen, 0);
       clearLine(screen, 0);
-      tell(line);
+      log(line);
     },
     stop: () => bar.stop(),
   };

@@ -3,49 +3,49 @@ import type { Command } from "commander";
 import { toInt64Json } from "../orders/int64.ts";
 import { type CommandContext, globalFlags } from "./context.ts";
 
-/** A result: its names are the keys in JSON and, as words, the headings for people. */
+/** A result to print. Its property names are the JSON keys and, split into words, the headings of the table. */
 export type Result = Readonly<
   Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>
 >;
 
-/** Prints one result: a line for each of its values, or one JSON object. */
+/** Prints one result: one line per property, or one JSON object. */
 export async function printResult(context: CommandContext, command: Command, result: Result): Promise<void> {
   const rows = Object.entries(result).flatMap(([name, value]) =>
-    value === undefined ? [] : [[heading(name), cell(value)]],
+    value === undefined ? [] : [[toHeading(name), toCell(value)]],
   );
-  await context.terminal.print(globalFlags(command).json ? json(result) : table(rows));
+  await context.terminal.print(globalFlags(command).json ? toJsonText(result) : formatTable(rows));
 }
 
-/** Prints results: a table under headings, or one JSON array. */
+/** Prints a list of results: a table with headings, or one JSON array. */
 export async function printResults(
   context: CommandContext,
   command: Command,
   names: readonly string[],
   results: readonly Result[],
 ): Promise<void> {
-  const rows = results.map((result) => names.map((name) => cell(result[name])));
-  const text = globalFlags(command).json ? json(results) : table([names.map(heading), ...rows]);
+  const rows = results.map((result) => names.map((name) => toCell(result[name])));
+  const text = globalFlags(command).json ? toJsonText(results) : formatTable([names.map(toHeading), ...rows]);
   await context.terminal.print(text);
 }
 
-function json(value: object): string {
+function toJsonText(value: object): string {
   return `${toInt64Json(value)}\n`;
 }
 
-function heading(name: string): string {
+function toHeading(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function cell(value: Result[string]): string {
+function toCell(value: Result[string]): string {
   if (Array.isArray(value)) return value.join("; ") || "-";
   return value === null || value === undefined ? "-" : `${value}`;
 }
 
-/** Columns without borders, so that other tools can take them apart. */
-function table(rows: readonly string[][]): string {
-  const drawn = new Table({ chars: NO_BORDERS, style: { head: [], border: [], "padding-left": 0 } });
-  drawn.push(...rows);
-  return `${drawn.toString().replace(/ +$/gm, "")}\n`;
+/** Columns without borders, so that tools such as awk can split them. */
+function formatTable(rows: readonly string[][]): string {
+  const table = new Table({ chars: NO_BORDERS, style: { head: [], border: [], "padding-left": 0 } });
+  table.push(...rows);
+  return `${table.toString().replace(/ +$/gm, "")}\n`;
 }
 
 const NO_BORDERS = {

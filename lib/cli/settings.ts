@@ -1,84 +1,78 @@
 import type { Environment } from "../accounts/api-key.ts";
 import { InvalidInputError } from "../errors.ts";
 
-/** The environment's variables, as a process has them. */
-export type Variables = Readonly<Record<string, string | undefined>>;
+/** Environment variables, as in `process.env`. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** The options that name a store. */
+/** The options that select a store. */
 export interface StoreFlags {
   readonly database?: string;
   readonly dynamodb?: string;
 }
 
-/** Which store a command works on. */
+/** The store that a command uses. */
 export type StoreChoice =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "dynamodb"; readonly prefix: string };
 
-/** Where the embedded database is kept unless somebody says otherwise. */
+/** The path of the embedded database if none is configured. */
 export const DEFAULT_DATABASE = ".data/store-orders.db";
 
-/** The store that flags name, or else the environment. */
-export function chooseStore(flags: StoreFlags, variables: Variables): StoreChoice {
-  const named = {
-    database: readVariable(variables, "STORE_ORDERS_DATABASE"),
-    dynamodb: readVariable(variables, "STORE_ORDERS_DYNAMODB"),
-  };
+/** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
+export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
+  const database = readVariable(env, "STORE_ORDERS_DATABASE");
+  const dynamodb = readVariable(env, "STORE_ORDERS_DYNAMODB");
   return (
-    oneStore(flags.database, flags.dynamodb, "--database or --dynamodb") ??
-    oneStore(named.database, named.dynamodb, "STORE_ORDERS_DATABASE or STORE_ORDERS_DYNAMODB") ?? {
+    toStoreChoice(flags.database, flags.dynamodb, "--database or --dynamodb") ??
+    toStoreChoice(database, dynamodb, "STORE_ORDERS_DATABASE or STORE_ORDERS_DYNAMODB") ?? {
       kind: "sqlite",
       path: DEFAULT_DATABASE,
     }
   );
 }
 
-function oneStore(
+function toStoreChoice(
   path: string | undefined,
   prefix: string | undefined,
   names: string,
 ): StoreChoice | undefined {
-  if (path !== undefined && prefix !== undefined) throw wrong(names, "Give one of them, not both.");
-  if (path === "" || prefix === "") throw wrong(names, "Give a value that is not empty.");
+  if (path !== undefined && prefix !== undefined) throw invalid(names, "Set only one of them.");
+  if (path === "" || prefix === "") throw invalid(names, "The value must not be empty.");
   if (prefix !== undefined) return { kind: "dynamodb", prefix };
   return path === undefined ? undefined : { kind: "sqlite", path };
 }
 
-/** The middle of the keys that are issued: `test` unless `STORE_ORDERS_ENVIRONMENT` says `live`. */
-export function environmentOf(variables: Variables): Environment {
-  const name = readVariable(variables, "STORE_ORDERS_ENVIRONMENT") ?? "test";
-  if (name !== "test" && name !== "live") throw wrong("STORE_ORDERS_ENVIRONMENT", "Write test or live.");
+/** Reads the environment segment of new keys from `STORE_ORDERS_ENVIRONMENT`; the default is `test`. */
+export function readEnvironment(env: EnvironmentVariables): Environment {
+  const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT") ?? "test";
+  if (name !== "test" && name !== "live") throw invalid("STORE_ORDERS_ENVIRONMENT", "Use test or live.");
   return name;
 }
 
-/** Where a server listens: the flags, or else `HOST` and `PORT`. */
-export function listenOn(
+/** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. */
+export function readListenAddress(
   flags: { readonly host?: string; readonly port?: number },
-  variables: Variables,
+  env: EnvironmentVariables,
 ): { readonly host: string; readonly port: number } {
-  const host = flags.host ?? readVariable(variables, "HOST") ?? "127.0.0.1";
-  return { host, port: flags.port ?? readPort(readVariable(variables, "PORT") ?? "8787") };
+  const host = flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1";
+  const port = flags.port ?? parsePort(readVariable(env, "PORT") ?? "8787");
+  if (port === undefined) throw invalid("PORT", PORT_HINT);
+  return { host, port };
 }
 
-function readPort(text: string): number {
-  const port = parsePort(text);
-  if (port === undefined) throw wrong("PORT", PORT_RANGE);
-  return port;
-}
+/** The error text for an invalid port. */
+export const PORT_HINT = "Use a port number from 0 to 65535; 0 selects a free port.";
 
-/** Says which ports there are. */
-export const PORT_RANGE = "Write a whole number from 0 to 65535; 0 takes any free port.";
-
-/** Reads a port; `undefined` where it is none. */
+/** Parses a port; returns `undefined` if it is invalid. */
 export function parsePort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
 
-/** An empty variable counts as none. */
-function readVariable(variables: Variables, name: string): string | undefined {
-  return variables[name] || undefined;
+/** An empty variable counts as unset. */
+function readVariable(env: EnvironmentVariables, name: string): string | undefined {
+  return env[name] || undefined;
 }
 
-function wrong(path: string, message: string): InvalidInputError {
+function invalid(path: string, message: string): InvalidInputError {
   return new InvalidInputError([{ path, message }]);
 }

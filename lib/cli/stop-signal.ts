@@ -1,27 +1,27 @@
-/** What of a process tells that it is to stop. */
-export interface StoppableProcess {
+/** The part of `process` that reports a request to stop. */
+export interface SignalSource {
   readonly ppid: number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  once(signal: "SIGTERM" | "SIGINT", heard: () => void): unknown;
+  once(signal: "SIGTERM" | "SIGINT", listener: () => void): unknown;
 }
 
-const PARENT_CHECK = 250;
+const PARENT_CHECK_INTERVAL_MS = 250;
 
 /**
- * Resolves when the process is asked to stop: once, so that a second signal ends it at once. Between this package's
- * npm scripts and the process stands a shell, which dies of the signal and does not pass it on: what is seen of that
- * is another parent.
+ * Resolves at the first signal to stop; a second one ends the process immediately. npm scripts run in a shell, which
+ * a signal ends without being forwarded to this process. Under this package's npm scripts, a new parent process
+ * therefore counts as a signal, too.
  */
-export function stopSignal(running: StoppableProcess): Promise<void> {
+export function waitForStopSignal(source: SignalSource): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) running.once(signal, resolve);
-    if (running.env["npm_package_name"] !== "store-orders") return;
-    const parent = running.ppid;
-    const watch = setInterval(() => {
-      if (running.ppid === parent) return;
-      clearInterval(watch);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) source.once(signal, resolve);
+    if (source.env["npm_package_name"] !== "store-orders") return;
+    const parent = source.ppid;
+    const timer = setInterval(() => {
+      if (source.ppid === parent) return;
+      clearInterval(timer);
       resolve();
-    }, PARENT_CHECK);
-    watch.unref();
+    }, PARENT_CHECK_INTERVAL_MS);
+    timer.unref();
   });
 }

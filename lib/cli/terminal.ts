@@ -2,19 +2,19 @@ import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
 
-/** Where a command reads and writes. Results and everything else go separate ways. */
+/** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
-  /** Standard input, as it comes. */
+  /** Standard input, as bytes. */
   readonly input: AsyncIterable<Uint8Array>;
-  /** Standard error where a person looks at it: the place for a progress bar. */
+  /** Standard error if it is an interactive terminal, for a progress bar. */
   readonly screen: WriteStream | undefined;
   /**
-   * Writes a piece of the result to standard output; resolves when more may follow. `false`: the reader has left
-   * (as `head` does), which is no error, and nothing more needs to be made.
+   * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader
+   * has closed the pipe (as `head` does): this is not an error, and the command can stop.
    */
   print(text: string): Promise<boolean>;
-  /** Writes a line to standard error, which ends up in logs: without the keys that somebody gave by mistake. */
-  tell(line: string): void;
+  /** Writes a line to standard error. API keys are redacted, because these lines end up in logs. */
+  log(line: string): void;
 }
 
 /** The streams of a process. */
@@ -24,31 +24,31 @@ export interface Streams {
   readonly stderr: Writable;
 }
 
-/** Binds a terminal to the streams of a process. */
+/** Creates a terminal from the streams of a process. */
 export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
-  // What goes wrong on standard output is told by the write; nobody is left to hear of standard error.
+  // `print` reports errors of standard output. An error of standard error cannot be reported anywhere.
   stdout.on("error", () => {});
   stderr.on("error", () => {});
 
   return {
     input: stdin,
-    screen: isScreen(stderr) ? stderr : undefined,
+    screen: isInteractive(stderr) ? stderr : undefined,
     print: (text) =>
       new Promise((resolve, reject) => {
         stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
           if (error == null) resolve(true);
-          else if (READER_LEFT.has(error.code ?? "")) resolve(false);
+          else if (READER_CLOSED.has(error.code ?? "")) resolve(false);
           else reject(new Error(`Standard output cannot be written: ${error.code ?? error.message}.`));
         });
       }),
-    tell: (line) => {
+    log: (line) => {
       stderr.write(`${redactKeys(line)}\n`);
     },
   };
 }
 
-const READER_LEFT = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EOF"]);
+const READER_CLOSED = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EOF"]);
 
-function isScreen(stream: Writable): stream is WriteStream {
+function isInteractive(stream: Writable): stream is WriteStream {
   return "isTTY" in stream && stream.isTTY === true;
 }

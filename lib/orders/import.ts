@@ -3,41 +3,41 @@ import { type Line, MAX_LINE_BYTES } from "./lines.ts";
 import { parseLine, type StoredOrder } from "./order.ts";
 import type { OrderStore } from "./order-store.ts";
 
-/** What an import has done up to some line. */
+/** The totals of an import so far. */
 export interface ImportCounts {
   readonly placed: number;
-  /** Orders that were there already, with this very content. */
+  /** Orders that already existed with the same content. */
   readonly unchanged: number;
   readonly rejected: number;
 }
 
-/** A line that was not imported, or a piece of one that is too long to hold. */
+/** A line that was not imported, or a piece of one that is too long for memory. */
 export interface RejectedLine {
   readonly number: number;
-  /** Absent on every piece of a line but the first. */
+  /** Missing on every piece of a line except the first. */
   readonly reason?: string;
-  /** The line as it came, without its line feed. */
+  /** The unchanged line, without its line feed. */
   readonly content: string | Uint8Array;
-  /** False where more of the line follows. */
+  /** False if more pieces of the line follow. */
   readonly complete: boolean;
 }
 
-/** One step of an import: the counts so far, and what has been rejected since the step before, in order of lines. */
+/** One step of an import: the totals so far, and the lines that this step rejected, in order. */
 export interface ImportStep extends ImportCounts {
-  /** The last line that is done with. */
+  /** The last line that was processed. */
   readonly line: number;
   readonly rejects: readonly RejectedLine[];
 }
 
-/** Lines that are placed together, in one transaction where the store has them. */
+/** Lines per call of the store, which is one transaction if the store supports transactions. */
 const MAX_BATCH_LINES = 1_000;
-/** Fewer are placed together where they are long, so that a batch stays small in memory. */
+/** Limits the memory of a batch of long lines. */
 const MAX_BATCH_CHARS = 2 * MAX_LINE_BYTES;
 
 /**
- * Places the orders of newline-delimited JSON, in bounded memory. A line that is no order, or one whose order
- * exists with other content, is rejected and does not stop the others. Blank lines mean nothing. Orders are in the
- * store when their step comes out; after a store that fails, the same import can be run again.
+ * Imports orders from lines of JSON in bounded memory. A line that is not a valid order, or whose order exists with
+ * different content, is rejected and does not stop the others. Blank lines are skipped. The orders of a step are stored
+ * when the step is yielded. If the store fails, the same import can be repeated.
  */
 export async function* importOrders(
   lines: AsyncIterable<readonly Line[]>,
@@ -45,81 +45,81 @@ export async function* importOrders(
 ): AsyncGenerator<ImportStep> {
   let counts: ImportCounts = { placed: 0, unchanged: 0, rejected: 0 };
   let batch: Entry[] = [];
-  let length = 0;
+  let chars = 0;
   let line = 0;
 
   async function flush(): Promise<ImportStep> {
     const entries = batch;
     batch = [];
-    length = 0;
+    chars = 0;
     const orders = entries.flatMap((entry) => ("order" in entry ? [entry.order] : []));
     const outcomes = (orders.length > 0 ? await store.place(orders) : []).values();
-    const tally = { ...counts };
+    const newCounts = { ...counts };
     const rejects: RejectedLine[] = [];
     for (const entry of entries) {
       if ("order" in entry) {
         const outcome = outcomes.next().value ?? "conflict";
         if (outcome !== "conflict") {
-          tally[outcome] += 1;
+          newCounts[outcome] += 1;
           continue;
         }
       }
-      const reject = "order" in entry ? conflict(entry) : entry;
-      if (reject.reason !== undefined) tally.rejected += 1;
+      const reject = "order" in entry ? rejectConflict(entry) : entry;
+      if (reject.reason !== undefined) newCounts.rejected += 1;
       rejects.push(reject);
     }
-    counts = tally;
+    counts = newCounts;
     return { ...counts, line, rejects };
   }
 
   for await (const group of lines) {
     for (const next of group) {
-      const entry = read(next);
+      const entry = parseEntry(next);
       line = next.number;
       if (entry === undefined) continue;
       batch.push(entry);
-      length += entry.content.length;
-      if (batch.length >= MAX_BATCH_LINES || length >= MAX_BATCH_CHARS) yield await flush();
+      chars += entry.content.length;
+      if (batch.length >= MAX_BATCH_LINES || chars >= MAX_BATCH_CHARS) yield await flush();
     }
   }
   yield await flush();
 }
 
-type Entry = RejectedLine | Accepted;
+type Entry = RejectedLine | ValidLine;
 
-interface Accepted {
+interface ValidLine {
   readonly number: number;
   readonly content: string;
   readonly order: StoredOrder;
 }
 
-function read(line: Line): Entry | undefined {
-  if ("fault" in line) {
-    const { number, bytes, first, last, fault } = line;
-    return { number, content: bytes, complete: last, ...(first ? { reason: FAULTS[fault] } : {}) };
+function parseEntry(line: Line): Entry | undefined {
+  if ("error" in line) {
+    const { number, bytes, first, last, error } = line;
+    return { number, content: bytes, complete: last, ...(first ? { reason: LINE_ERRORS[error] } : {}) };
   }
   const { number, text } = line;
   if (BLANK.test(text)) return undefined;
   const parsed = parseLine(text);
   if ("order" in parsed) return { number, content: text, order: parsed.order };
-  return { number, content: text, complete: true, reason: printable(explainIssues(parsed.issues)) };
+  return { number, content: text, complete: true, reason: toPrintable(explainIssues(parsed.issues)) };
 }
 
-function conflict({ number, content, order }: Accepted): RejectedLine {
-  const reason = `Order ${order.record.id} exists with other content; it has not been changed.`;
+function rejectConflict({ number, content, order }: ValidLine): RejectedLine {
+  const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
   return { number, content, complete: true, reason };
 }
 
-const FAULTS = {
-  not_utf8: "This is not UTF-8.",
+const LINE_ERRORS = {
+  not_utf8: "The line is not UTF-8.",
   too_long: `The line is longer than ${MAX_LINE_BYTES} bytes.`,
 } as const;
 
 const BLANK = /^\s*$/;
 const MAX_REASON_CHARS = 500;
 
-/** A reason repeats names from the line: those must not steer a terminal, nor fill it. */
-function printable(reason: string): string {
+/** Escapes control characters and limits the length: a reason contains field names from the input. */
+function toPrintable(reason: string): string {
   const text = reason.replace(/\p{Cc}/gu, (control) => JSON.stringify(control).slice(1, -1));
   return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…` : text;
 }

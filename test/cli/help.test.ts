@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 const LEVELS = [
@@ -16,7 +16,7 @@ const LEVELS = [
   "keys list",
   "keys rotate",
   "keys revoke",
-  "keys pardon",
+  "keys unban",
   "orders",
   "orders import",
   "orders export",
@@ -33,13 +33,13 @@ const LEVELS = [
   "openapi",
 ];
 
-test("every level has help with examples and the options of the store", async () => {
+test("help at every level shows usage, examples and the store options", async () => {
   await Promise.all(
     LEVELS.map(async (level) => {
-      const words = level.split(" ").filter(Boolean);
-      const { status, stdout, stderr } = await cli.run([...words, "--help"]);
+      const args = level.split(" ").filter(Boolean);
+      const { status, stdout, stderr } = await cli.run([...args, "--help"]);
       expect({ level, status, stderr }).toEqual({ level, status: 0, stderr: "" });
-      expect(stdout).toContain(`Usage: ${["store-orders", ...words].join(" ")}`);
+      expect(stdout).toContain(`Usage: ${["store-orders", ...args].join(" ")}`);
       expect(stdout).toMatch(/Examples:\n {2}\$ .*\bstore-orders /);
       for (const option of ["--database <path>", "--dynamodb <prefix>", "--json"])
         expect(stdout).toContain(option);
@@ -47,7 +47,7 @@ test("every level has help with examples and the options of the store", async ()
   );
 });
 
-test("the first page names every group, the exit statuses and the environment", async () => {
+test("the top-level help lists every group, the exit statuses and the environment variables", async () => {
   const { stdout } = await cli.run(["--help"]);
   for (const group of ["serve", "accounts", "keys", "orders", "domains", "tables", "openapi"]) {
     expect(stdout).toMatch(new RegExp(`^ {2}${group}\\b`, "m"));
@@ -58,7 +58,7 @@ test("the first page names every group, the exit statuses and the environment", 
   }
 });
 
-test("--version tells the version of the package", async () => {
+test("--version prints the version of the package", async () => {
   const { version } = (await import("../../package.json", { with: { type: "json" } })).default;
   expect(await cli.run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
 });

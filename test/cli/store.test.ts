@@ -3,35 +3,35 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { commandLine } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
-const inFolder = (name: string) => join(cli.folder, name);
+const pathOf = (name: string) => join(cli.directory, name);
 
-test("the database is where the flag says, or else the variable, or else the default", async () => {
-  const create = (id: string, words: readonly string[], env: Record<string, string> = {}) =>
-    cli.run([...words, "accounts", "create", id, "--plan", "free"], { env });
+test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {
+  const create = (id: string, args: readonly string[], env: Record<string, string> = {}) =>
+    cli.run([...args, "accounts", "create", id, "--plan", "free"], { env });
   await create("plain", []);
   await create("variable", [], { STORE_ORDERS_DATABASE: "variable.db" });
   await create("flag", ["--database", "flag.db"], { STORE_ORDERS_DATABASE: "variable.db" });
   await create("over", ["--database", "flag.db"], { STORE_ORDERS_DYNAMODB: "orders" });
   await create("empty", [], { STORE_ORDERS_DATABASE: "" });
 
-  const names = async (...words: string[]) =>
-    (await cli.json<{ account: string }[]>("accounts", "list", ...words)).map(({ account }) => account);
+  const names = async (...args: string[]) =>
+    (await cli.json<{ account: string }[]>("accounts", "list", ...args)).map(({ account }) => account);
   expect(await names()).toEqual(["empty", "plain"]);
   expect(await names("--database", "variable.db")).toEqual(["variable"]);
   expect(await names("--database", "flag.db")).toEqual(["flag", "over"]);
-  expect(existsSync(inFolder(".data/store-orders.db"))).toBe(true);
+  expect(existsSync(pathOf(".data/store-orders.db"))).toBe(true);
 });
 
-test("a database that is not there is no empty shop: only commands that put something there make one", async () => {
+test("only commands that add data create a missing database; the others exit with 2", async () => {
   const commands = [
     "accounts list",
-    "accounts set-plan shop --plan pro",
-    "keys list --account shop",
-    "keys issue --account shop",
+    "accounts set-plan acme --plan pro",
+    "keys list --account acme",
+    "keys issue --account acme",
     "orders export",
     "orders ship 1",
   ];
@@ -39,17 +39,19 @@ test("a database that is not there is no empty shop: only commands that put some
     commands.map(async (command) => {
       const { status, stderr } = await cli.run([...command.split(" "), "--database", "mistyped.db"]);
       expect({ command, status }).toEqual({ command, status: 2 });
-      expect(stderr).toMatch(/^error: --database: There is no database at mistyped\.db\. 'accounts create'/);
+      expect(stderr).toMatch(
+        /^error: --database: There is no database at mistyped\.db\. Check the path, or create a database with 'accounts create'/,
+      );
     }),
   );
-  expect(existsSync(inFolder("mistyped.db"))).toBe(false);
-  expect((await cli.run(["orders", "place", "--id", "1", "--database", "made.db"])).status).toBe(0);
+  expect(existsSync(pathOf("mistyped.db"))).toBe(false);
+  expect((await cli.run(["orders", "place", "--id", "1", "--database", "created.db"])).status).toBe(0);
 });
 
-test("a store that cannot be reached ends with 3, whatever was asked of it", async () => {
-  writeFileSync(inFolder("corrupt.db"), "This is a letter to a friend and no database. ".repeat(50));
-  new DatabaseSync(inFolder("foreign.db")).exec("CREATE TABLE theirs (x)");
-  writeFileSync(inFolder("file"), "");
+test("every command exits with 3 if the store cannot be reached", async () => {
+  writeFileSync(pathOf("corrupt.db"), "This text is not a database. ".repeat(50));
+  new DatabaseSync(pathOf("foreign.db")).exec("CREATE TABLE foreign_table (x)");
+  writeFileSync(pathOf("file"), "");
   const cases = [
     [".", /The database \. cannot be opened/],
     ["file/below.db", /cannot be opened/],
@@ -58,20 +60,20 @@ test("a store that cannot be reached ends with 3, whatever was asked of it", asy
   ] as const;
   const commands = ["accounts list", "orders import -", "orders export", "serve --port 0"];
   await Promise.all(
-    cases.map(async ([database, told], index) => {
+    cases.map(async ([database, message], index) => {
       const command = commands[index] ?? "";
       const { status, stdout, stderr } = await cli.run([...command.split(" "), "--database", database]);
       expect({ database, status, stdout }).toEqual({ database, status: 3, stdout: "" });
-      expect(stderr).toMatch(told);
+      expect(stderr).toMatch(message);
       expect(stderr).not.toMatch(/^\s+at /m);
     }),
   );
-  expect(readFileSync(inFolder("corrupt.db"), "utf8")).toMatch(/^This is a letter/);
+  expect(readFileSync(pathOf("corrupt.db"), "utf8")).toMatch(/^This text is not a database/);
 });
 
-test("a database of a newer version is a matter of configuration: 2, and untouched", async () => {
-  await createSqliteStore({ path: inFolder("newer.db") }).close();
-  const db = new DatabaseSync(inFolder("newer.db"));
+test("a database with a newer schema version exits with 2", async () => {
+  await createSqliteStore({ path: pathOf("newer.db") }).close();
+  const db = new DatabaseSync(pathOf("newer.db"));
   db.exec("PRAGMA user_version = 99");
   db.close();
   const { status, stderr } = await cli.run(["orders", "export", "--database", "newer.db"]);
@@ -79,10 +81,10 @@ test("a database of a newer version is a matter of configuration: 2, and untouch
   expect(stderr).toMatch(/schema version 99; .* Upgrade store-orders/);
 });
 
-test("an import that the store breaks off says how far it came, and goes on where it is run again", async () => {
+test("an import that the store interrupts reports its last line, and continues when it is repeated", async () => {
   const lines = Array.from({ length: 20_000 }, (_, id) => `{"id":${id},"petId":${id}}\n`).join("");
-  await createSqliteStore({ path: inFolder("limited.db") }).close();
-  const db = new DatabaseSync(inFolder("limited.db"));
+  await createSqliteStore({ path: pathOf("limited.db") }).close();
+  const db = new DatabaseSync(pathOf("limited.db"));
   db.exec(
     "CREATE TRIGGER full BEFORE INSERT ON orders WHEN NEW.id = 15000 BEGIN SELECT RAISE(FAIL, 'x'); END",
   );
@@ -91,11 +93,13 @@ test("an import that the store breaks off says how far it came, and goes on wher
     input: lines,
   });
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  expect(stderr).toMatch(/^Stopped after line 15000\. Mend the cause and import again/m);
+  expect(stderr).toMatch(
+    /^The import stopped after line 15000\. Fix the cause, then import the same file again/m,
+  );
   expect(stderr).not.toMatch(/^\s+at /m);
-  const mended = new DatabaseSync(inFolder("limited.db"));
-  mended.exec("DROP TRIGGER full");
-  mended.close();
+  const repaired = new DatabaseSync(pathOf("limited.db"));
+  repaired.exec("DROP TRIGGER full");
+  repaired.close();
   const again = await cli.run(["orders", "import", "-", "--json", "--database", "limited.db"], {
     input: lines,
   });

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 const SECRET = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";
 
-/** Words, and what they are answered with. */
-const WRONG: readonly (readonly [words: string, told: RegExp])[] = [
+/** Arguments, and the expected error message. */
+const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["", /Usage: store-orders/],
   ["orders", /Usage: store-orders orders/],
   ["order", /unknown command 'order'\n\(Did you mean orders\?\)/],
@@ -20,63 +20,62 @@ const WRONG: readonly (readonly [words: string, told: RegExp])[] = [
   ["accounts create demo --plan gold", /Allowed choices are free, pro, business, enterprise/],
   ["accounts create Demo --plan free", /lower-case letters, digits and hyphens/],
   ["accounts create demo --plan enterprise", /needs its limits per minute and per day/],
-  ["accounts create demo --plan enterprise --per-minute 5", /--per-minute, --per-day: Give both or none/],
+  [
+    "accounts create demo --plan enterprise --per-minute 5",
+    /--per-minute, --per-day: Set both options or neither/,
+  ],
   ["accounts create demo --plan enterprise --per-minute 60001 --per-day 1", /perMinute: At most 60000/],
   ["accounts create demo --plan pro --per-minute 5 --per-day 5", /only enterprise takes its own/],
   ["keys issue", /required option '--account <id>' not specified/],
   ["keys issue --account demo --expires tomorrow", /RFC 3339/],
   ["keys issue --account demo --expires 2026-02-30T00:00:00Z", /RFC 3339/],
   ["keys issue --account demo --expires 2001-01-01T00:00:00Z", /expires: Give an instant in the future/],
-  ["keys rotate demo.abc --overlap 24", /with its unit, such as 90m, 24h or 7d, or 0/],
-  ["keys rotate demo.abc --overlap soon", /with its unit/],
-  [`keys revoke ${SECRET}`, /KEY_ID: Give a key's identifier/],
+  ["keys rotate demo.abc --overlap 24", /with a unit, such as 90m, 24h or 7d, or 0/],
+  ["keys rotate demo.abc --overlap soon", /with a unit/],
+  [`keys revoke ${SECRET}`, /KEY_ID: Use a key ID such as/],
   ["orders ship 9223372036854775808", /from -9223372036854775808 to 9223372036854775807/],
   ["orders place --quantity 1.5", /whole number/],
   ["orders place --ship-date 2026-11-20", /shipDate: Write an RFC 3339/],
   ["orders import missing.ndjson", /missing\.ndjson: The file cannot be read \(ENOENT\)/],
-  ["orders import .", /This is a folder/],
+  ["orders import .", /This is a directory/],
   ["orders import - --rejects no/such/folder", /cannot be written \(ENOENT\)/],
-  ["openapi --server orders.example.com", /Write an address with its scheme/],
-  ["serve --port 65536", /whole number from 0 to 65535/],
+  ["openapi --server orders.example.com", /Use a URL with its scheme/],
+  ["serve --port 65536", /port number from 0 to 65535/],
   ["serve --host 203.0.113.7 --port 0", /203\.0\.113\.7:0 is not an address of this machine/],
-  ["accounts list --database a.db --dynamodb b", /--database or --dynamodb: Give one of them, not both/],
-  ["accounts list --database=", /Give a value that is not empty/],
+  ["accounts list --database a.db --dynamodb b", /--database or --dynamodb: Set only one of them/],
+  ["accounts list --database=", /The value must not be empty/],
 ];
 
-test("wrong usage ends with 2, says on standard error what to write instead, and shows no stack", async () => {
+test("a usage error exits with 2 and prints how to fix it, without a stack or a key", async () => {
   await Promise.all(
-    WRONG.map(async ([words, told]) => {
-      const { status, stdout, stderr } = await cli.run(words.split(" ").filter(Boolean));
-      expect({ words, status, stdout }).toEqual({ words, status: 2, stdout: "" });
-      expect(stderr).toMatch(told);
+    USAGE_ERRORS.map(async ([args, message]) => {
+      const { status, stdout, stderr } = await cli.run(args.split(" ").filter(Boolean));
+      expect({ args, status, stdout }).toEqual({ args, status: 2, stdout: "" });
+      expect(stderr).toMatch(message);
       expect(stderr).not.toMatch(/^\s+at /m);
       expect(stderr).not.toContain(SECRET);
     }),
   );
 });
 
-test("wrong variables end with 2 and are named", async () => {
-  const wrong = [
-    [
-      { STORE_ORDERS_ENVIRONMENT: "prod" },
-      "keys issue --account demo",
-      /STORE_ORDERS_ENVIRONMENT: Write test/,
-    ],
-    [{ PORT: "http" }, "serve", /PORT: Write a whole number from 0 to 65535/],
+test("an invalid environment variable exits with 2 and is named in the error", async () => {
+  const cases = [
+    [{ STORE_ORDERS_ENVIRONMENT: "prod" }, "keys issue --account demo", /STORE_ORDERS_ENVIRONMENT: Use test/],
+    [{ PORT: "http" }, "serve", /PORT: Use a port number from 0 to 65535/],
     [
       { STORE_ORDERS_DATABASE: "a.db", STORE_ORDERS_DYNAMODB: "b" },
       "accounts list",
-      /STORE_ORDERS_DATABASE or STORE_ORDERS_DYNAMODB: Give one/,
+      /STORE_ORDERS_DATABASE or STORE_ORDERS_DYNAMODB: Set only one/,
     ],
   ] as const;
-  for (const [env, words, told] of wrong) {
-    const { status, stderr } = await cli.run(words.split(" "), { env });
+  for (const [env, args, message] of cases) {
+    const { status, stderr } = await cli.run(args.split(" "), { env });
     expect(status).toBe(2);
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(message);
   }
 });
 
-test("a port that is wrong is found before a database is made", async () => {
+test("an invalid port is reported before a database is created", async () => {
   await cli.run(["serve", "--port", "x", "--database", "never.db"]);
-  expect(existsSync(join(cli.folder, "never.db"))).toBe(false);
+  expect(existsSync(join(cli.directory, "never.db"))).toBe(false);
 });

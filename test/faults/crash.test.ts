@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { commandLine } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 import { openEvidence } from "./crash/acknowledged-state.ts";
 import { checkAfterCrash } from "./crash/check-after-crash.ts";
 import { httpCaller } from "./crash/http-caller.ts";
@@ -11,11 +11,11 @@ import { choices, tell } from "./run.ts";
 
 const ROUNDS = 50;
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 test("kill -9 under cancels, shipments, imports and new keys: the acknowledged is there, the rest wholly or not", async () => {
-  const path = join(cli.folder, "crash.db");
+  const path = join(cli.directory, "crash.db");
   const evidence = openEvidence();
   const key = await openAccount(path, "shop", 60_000);
   const scene = { cli, path, key, evidence, random: choices("crash") };

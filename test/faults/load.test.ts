@@ -7,11 +7,11 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { ENTERPRISE, openAccount } from "../bench/fixture.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { memory } from "../bench/servers/process-cost.ts";
-import { commandLine, written } from "../support/command-line.ts";
+import { createCommandLine, waitForOutput } from "../support/command-line.ts";
 import type { LoadPlan, LoadResult } from "./load/load-plan.ts";
 import { tell } from "./run.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 const generators: Child[] = [];
 afterAll(async () => {
   await Promise.all(generators.map((generator) => generator.kill()));
@@ -38,7 +38,7 @@ interface Served {
 
 /** The command line's own server, over a database with orders from 1 up, all pending, and many accounts. */
 async function serve(name: string, orders: number): Promise<Served> {
-  const path = join(cli.folder, name);
+  const path = join(cli.directory, name);
   const store = createSqliteStore({ path });
   const ids = Array.from({ length: orders }, (_, id) => BigInt(id) + 1n);
   await store.orders.place(
@@ -57,7 +57,7 @@ async function serve(name: string, orders: number): Promise<Served> {
   child.once("close", resolve);
   // Every request is a line there, which somebody has to take.
   child.stderr.resume();
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await written(child, /^database.*\n/m)) ?? [];
+  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(child, /^database.*\n/m)) ?? [];
   return { child, ended, path, plan: { url, keys, freeKeys, orders } };
 }
 

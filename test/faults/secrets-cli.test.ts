@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
-import { commandLine, ended, written } from "../support/command-line.ts";
+import { createCommandLine, waitForExit, waitForOutput } from "../support/command-line.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
 import { listenThroughout } from "./secrets/listen-throughout.ts";
 import { strangersKey } from "./secrets/listener.ts";
@@ -12,7 +12,7 @@ const listener = listenThroughout("the command line and the server");
 const { hear, keep } = listener;
 
 describe("the command line and the server", () => {
-  const cli = commandLine();
+  const cli = createCommandLine();
   afterAll(() => cli[Symbol.dispose]());
   const store = ["--database", "shop.db"];
 
@@ -54,8 +54,8 @@ describe("the command line and the server", () => {
     }
 
     const server = cli.spawn(["serve", "--port", "0", ...store]);
-    const over = ended(server);
-    const start = await written(server, /^database.*\n/m);
+    const over = waitForExit(server);
+    const start = await waitForOutput(server, /^database.*\n/m);
     const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
     const keys = [first.key, second.key, third.key, mistaken];
     await askEverything(listener, keys, (method, path, headers) => fetch(url + path, { method, headers }));
@@ -72,7 +72,7 @@ describe("the command line and the server", () => {
       status = (await fetch(`${url}/v1/store/orders`, { headers: bearer })).status;
     }
     expect(status).toBe(429);
-    writeFileSync(join(cli.folder, "shop.db"), "no database any more", { flag: "r+" });
+    writeFileSync(join(cli.directory, "shop.db"), "no database any more", { flag: "r+" });
     await askEverything(listener, [first.key], (method, path, headers) =>
       fetch(url + path, { method, headers }),
     );
@@ -120,11 +120,11 @@ describe("the command line and the server", () => {
   });
 
   test("keep no key on disk, and let nobody else read the files, whatever the umask", async () => {
-    const folder = join(cli.folder, "private");
+    const folder = join(cli.directory, "private");
     const umask = process.umask(0);
     const server = cli.spawn(["serve", "--demo", "--port", "0", "--database", "private/demo.db"]);
     process.umask(umask);
-    const start = await written(server, /^try .*\n/m);
+    const start = await waitForOutput(server, /^try .*\n/m);
     const key = keep(/so_test_demo_\w+/.exec(start)?.[0] ?? "");
     const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
     await fetch(`${url}/v1/store/orders`, { headers: { authorization: `Bearer ${key}` } });

@@ -4,18 +4,18 @@ import type { Line } from "../../lib/orders/lines.ts";
 import type { StoredOrder } from "../../lib/orders/order.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
-async function* lines(texts: Iterable<string>): AsyncGenerator<readonly Line[]> {
+async function* toLines(texts: Iterable<string>): AsyncGenerator<readonly Line[]> {
   let number = 0;
   for (const text of texts) yield [{ number: ++number, text }];
 }
 
-async function collected(steps: AsyncIterable<ImportStep>): Promise<ImportStep[]> {
+async function collectSteps(steps: AsyncIterable<ImportStep>): Promise<ImportStep[]> {
   const all: ImportStep[] = [];
   for await (const step of steps) all.push(step);
   return all;
 }
 
-test("orders go to the store a thousand at a time, and each step tells what is in place", async () => {
+test("orders are placed in batches of 1,000, and each step reports the totals so far", async () => {
   const { orders } = createMemoryStore();
   const batches: number[] = [];
   const place = async (batch: readonly StoredOrder[]) => {
@@ -23,7 +23,7 @@ test("orders go to the store a thousand at a time, and each step tells what is i
     return orders.place(batch);
   };
   const texts = Array.from({ length: 2_500 }, (_, id) => `{"id":${id}}`);
-  const steps = await collected(importOrders(lines(texts), { place }));
+  const steps = await collectSteps(importOrders(toLines(texts), { place }));
   expect(batches).toEqual([1_000, 1_000, 500]);
   expect(steps.map(({ line, placed }) => [line, placed])).toEqual([
     [1_000, 1_000],
@@ -32,7 +32,7 @@ test("orders go to the store a thousand at a time, and each step tells what is i
   ]);
 });
 
-test("long lines make smaller batches, so that memory stays bounded", async () => {
+test("batches of long lines are smaller, so that memory stays bounded", async () => {
   const { orders } = createMemoryStore();
   const batches: number[] = [];
   const place = async (batch: readonly StoredOrder[]) => {
@@ -40,38 +40,38 @@ test("long lines make smaller batches, so that memory stays bounded", async () =
     return orders.place(batch);
   };
   const padding = " ".repeat(512 * 1024);
-  await collected(
-    importOrders(lines(Array.from({ length: 9 }, (_, id) => `{"id":${id}}${padding}`)), { place }),
+  await collectSteps(
+    importOrders(toLines(Array.from({ length: 9 }, (_, id) => `{"id":${id}}${padding}`)), { place }),
   );
   expect(Math.max(...batches)).toBeLessThanOrEqual(4);
 });
 
-test("a flood of bad lines comes out step by step, in order, and asks nothing of the store", async () => {
+test("many invalid lines are reported in several steps, in order, without a call of the store", async () => {
   const place = async () => {
-    throw new Error("nothing was to be placed");
+    throw new Error("place() must not be called");
   };
-  const steps = await collected(importOrders(lines(new Array(3_500).fill("x")), { place }));
+  const steps = await collectSteps(importOrders(toLines(new Array(3_500).fill("x")), { place }));
   expect(steps.map(({ rejects }) => rejects.length)).toEqual([1_000, 1_000, 1_000, 500]);
   const numbers = steps.flatMap(({ rejects }) => rejects.map(({ number }) => number));
   expect(numbers).toEqual(Array.from({ length: 3_500 }, (_, index) => index + 1));
 });
 
-test("of two lines with one identifier the first wins; the same line twice is unchanged", async () => {
+test("the first of two lines with the same ID is placed; an identical line is unchanged", async () => {
   const { orders } = createMemoryStore();
   const texts = ['{"id":1,"quantity":1}', '{"id":1,"quantity":2}', ' {"quantity":1,"id":1} '];
-  const [step] = await collected(importOrders(lines(texts), orders));
+  const [step] = await collectSteps(importOrders(toLines(texts), orders));
   expect(step).toMatchObject({ placed: 1, unchanged: 1, rejected: 1 });
   expect(step?.rejects).toEqual([
     {
       number: 2,
       content: texts[1],
       complete: true,
-      reason: "Order 1 exists with other content; it has not been changed.",
+      reason: "Order 1 already exists with different content; it was not changed.",
     },
   ]);
 });
 
-test("nothing in, one step out that says so", async () => {
-  const [step] = await collected(importOrders(lines([]), createMemoryStore().orders));
+test("an empty import yields one step with zero counts", async () => {
+  const [step] = await collectSteps(importOrders(toLines([]), createMemoryStore().orders));
   expect(step).toEqual({ line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] });
 });

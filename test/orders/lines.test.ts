@@ -19,7 +19,7 @@ async function linesOf(bytes: Uint8Array, cuts: readonly number[] = []): Promise
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-test("wherever a stream is cut into chunks, its lines are the same", async () => {
+test("the lines of a stream do not depend on how it is split into chunks", async () => {
   const line = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constant(""),
@@ -39,9 +39,9 @@ test("wherever a stream is cut into chunks, its lines are the same", async () =>
 });
 
 test.each([
-  ["a line of exactly the longest length is text", MAX_LINE_BYTES, false],
-  ["one byte more is too long", MAX_LINE_BYTES + 1, true],
-])("%s, wherever it is cut", async (_title, length, long) => {
+  ["a line of MAX_LINE_BYTES is decoded", MAX_LINE_BYTES, false],
+  ["a line of MAX_LINE_BYTES + 1 is too long", MAX_LINE_BYTES + 1, true],
+])("%s, however it is split into chunks", async (_title, length, isTooLong) => {
   const bytes = new Uint8Array(length + 1).fill(97);
   bytes[length] = 10;
   for (const cuts of [
@@ -52,16 +52,16 @@ test.each([
     Array.from({ length: 20 }, (_, cut) => cut * 65_536),
   ]) {
     const lines = await linesOf(bytes, cuts);
-    expect(lines.every((line) => "fault" in line === long && line.number === 1)).toBe(true);
-    const pieces = lines.flatMap((line) => ("fault" in line ? [line] : []));
-    if (!long) continue;
+    expect(lines.every((line) => "error" in line === isTooLong && line.number === 1)).toBe(true);
+    const pieces = lines.flatMap((line) => ("error" in line ? [line] : []));
+    if (!isTooLong) continue;
     expect(pieces.map(({ first }) => first)).toEqual(pieces.map((_, index) => index === 0));
     expect(pieces.map(({ last }) => last)).toEqual(pieces.map((_, index) => index === pieces.length - 1));
     expect(pieces.reduce((sum, { bytes: piece }) => sum + piece.length, 0)).toBe(length);
   }
 });
 
-test("a line that is too long is passed on in pieces and not held: 1 GiB of it in a few MiB", async () => {
+test("a line of 1 GiB is returned in pieces of at most MAX_LINE_BYTES and one chunk", async () => {
   const chunk = new Uint8Array(64 * 1024).fill(120);
   async function* endless() {
     for (let index = 0; index < 16_384; index++) yield chunk;
@@ -69,8 +69,8 @@ test("a line that is too long is passed on in pieces and not held: 1 GiB of it i
   let longest = 0;
   let length = 0;
   for await (const lines of splitLines(endless())) {
-    for (const line of lines) if ("fault" in line) longest = Math.max(longest, line.bytes.length);
-    for (const line of lines) if ("fault" in line) length += line.bytes.length;
+    for (const line of lines) if ("error" in line) longest = Math.max(longest, line.bytes.length);
+    for (const line of lines) if ("error" in line) length += line.bytes.length;
   }
   expect(length).toBe(1024 ** 3);
   expect(longest).toBeLessThanOrEqual(MAX_LINE_BYTES + chunk.length);

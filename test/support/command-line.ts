@@ -7,93 +7,95 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "lib/cli/bin.ts");
 
-/** What a command has said and how it ended. */
-export interface Ended {
+/** The output and exit status of a command. */
+export interface CommandResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 export interface Options {
-  /** Variables beside the few that any process needs: nothing leaks in from outside. */
+  /** Environment variables in addition to `baseEnvironment`; nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What comes over standard input. */
+  /** Standard input. */
   readonly input?: string | Uint8Array;
 }
 
-/** The real command line, each command a process of its own, in a folder of its own; nothing outlives `dispose`. */
+/** Runs the real command line, one process per command, in a temporary directory; `dispose` removes all of it. */
 export interface CommandLine {
-  readonly folder: string;
-  run(words: readonly string[], options?: Options): Promise<Ended>;
-  /** The result of a command that must succeed, from its JSON. */
-  json<T>(...words: readonly string[]): Promise<T>;
-  spawn(words: readonly string[], options?: Options): ChildProcessWithoutNullStreams;
+  readonly directory: string;
+  run(args: readonly string[], options?: Options): Promise<CommandResult>;
+  /** Runs a command with `--json` and returns its result; throws if it fails. */
+  json<T>(...args: readonly string[]): Promise<T>;
+  spawn(args: readonly string[], options?: Options): ChildProcessWithoutNullStreams;
   [Symbol.dispose](): void;
 }
 
-export function commandLine(): CommandLine {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
-  const started: ChildProcessWithoutNullStreams[] = [];
-  const start: CommandLine["spawn"] = (words, { env = {} } = {}) => {
-    const child = spawn(process.execPath, [bin, ...words], {
-      cwd: folder,
-      env: { ...surroundings(), ...env },
+export function createCommandLine(): CommandLine {
+  const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
+  const children: ChildProcessWithoutNullStreams[] = [];
+  const start: CommandLine["spawn"] = (args, { env = {} } = {}) => {
+    const child = spawn(process.execPath, [bin, ...args], {
+      cwd: directory,
+      env: { ...baseEnvironment(), ...env },
     });
-    started.push(child);
+    children.push(child);
     return child;
   };
 
-  async function run(words: readonly string[], options: Options = {}): Promise<Ended> {
-    const child = start(words, options);
+  async function run(args: readonly string[], options: Options = {}): Promise<CommandResult> {
+    const child = start(args, options);
     child.stdin.on("error", () => {});
     child.stdin.end(options.input);
-    return ended(child);
+    return waitForExit(child);
   }
 
   return {
-    folder,
+    directory,
     run,
     spawn: start,
-    async json(...words) {
-      const { status, stdout, stderr } = await run([...words, "--json"]);
-      if (status !== 0) throw new Error(`${words.join(" ")} ended with ${status}: ${stderr}`);
+    async json(...args) {
+      const { status, stdout, stderr } = await run([...args, "--json"]);
+      if (status !== 0) throw new Error(`${args.join(" ")} exited with ${status}: ${stderr}`);
       return JSON.parse(stdout);
     },
     [Symbol.dispose]() {
-      for (const child of started) child.kill("SIGKILL");
-      rmSync(folder, { recursive: true });
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(directory, { recursive: true });
     },
   };
 }
 
-/** What a process needs to run at all, and a cache that makes its start cheaper. */
-export function surroundings(): Record<string, string> {
+/** The environment that any process needs, and a compile cache that makes starts faster. */
+export function baseEnvironment(): Record<string, string> {
   const { PATH = "", HOME = "" } = process.env;
   return { PATH, HOME, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/store-orders") };
 }
 
-/** Waits for a process to end. */
-export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
-  const said = { stdout: "", stderr: "" };
+/** Collects the output of a process until it exits. */
+export async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
+  const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   }
   const { promise, resolve } = Promise.withResolvers<number | null>();
   child.on("close", resolve);
   const status = await promise;
-  return { status, ...said };
+  return { status, ...output };
 }
 
-/** Waits until a process has written what is looked for to standard output, and returns all of that. */
-export async function written(child: ChildProcessWithoutNullStreams, wanted: RegExp): Promise<string> {
-  let text = "";
+/** Returns the standard output of a process as soon as it matches the pattern. */
+export async function waitForOutput(child: ChildProcessWithoutNullStreams, pattern: RegExp): Promise<string> {
+  let output = "";
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  child.stdout.setEncoding("utf8").on("data", (more: string) => {
-    text += more;
-    if (wanted.test(text)) resolve(text);
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    if (pattern.test(output)) resolve(output);
   });
-  child.on("close", (status) => reject(new Error(`ended with ${status} before it wrote ${wanted}: ${text}`)));
+  child.on("close", (status) => {
+    reject(new Error(`The process exited with ${status} before its output matched ${pattern}: ${output}`));
+  });
   return promise;
 }

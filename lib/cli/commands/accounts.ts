@@ -3,66 +3,74 @@ import { type AccountSettings, isActive } from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
 import { InvalidInputError, type Refusal } from "../../errors.ts";
 import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
-import { accountId, wholeNumber } from "../arguments.ts";
-import { type CommandContext, refuse, type WithStore, withNewStore, withStore } from "../context.ts";
+import { readAccountId, readWholeNumber } from "../arguments.ts";
+import {
+  type CommandContext,
+  reportAccountError,
+  type WithStore,
+  withStore,
+  withStoreOrCreate,
+} from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult, printResults, type Result } from "../results.ts";
-import { environmentOf } from "../settings.ts";
+import { readEnvironment } from "../settings.ts";
 
-/** `accounts`: who may call the API, and how often. */
+/** `accounts`: the accounts that may call the API, and their plans. */
 export function addAccountCommands(parent: Command, context: CommandContext): void {
   const group = parent
     .command("accounts")
-    .description("Accounts and their plans.")
+    .description("Manages accounts and their plans.")
     .addHelpText("after", HELP);
 
-  /** A command that gives an account its terms. */
-  function settle(
+  /** Adds a command that sets the plan of an account. */
+  function addPlanCommand(
     name: string,
     description: string,
-    over: WithStore,
-    work: (accounts: Accounts, id: string, terms: PlanAssignment) => Promise<AccountSettings | Refusal>,
+    useStore: WithStore,
+    run: (accounts: Accounts, id: string, terms: PlanAssignment) => Promise<AccountSettings | Refusal>,
   ): void {
     group
       .command(name)
       .description(description)
-      .argument("<id>", "lower-case letters, digits and hyphens", accountId)
+      .argument("<id>", "the account's ID: lower-case letters, digits and hyphens", readAccountId)
       .addOption(new Option("--plan <plan>", "the plan").choices(PLANS).makeOptionMandatory())
-      .option("--per-minute <n>", "requests a minute, agreed for enterprise", wholeNumber)
-      .option("--per-day <n>", "requests a day, agreed for enterprise", wholeNumber)
+      .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
+      .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
       .addHelpText("after", HELP)
-      .action((id: string, flags: TermFlags, command: Command) =>
-        over(context, command, async ({ store }) => {
-          const environment = environmentOf(context.env);
+      .action((id: string, flags: PlanFlags, command: Command) =>
+        useStore(context, command, async ({ store }) => {
+          const environment = readEnvironment(context.env);
           const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
-          const account = await work(accounts, id, termsOf(flags));
-          if ("refused" in account) return refuse(context, id, account);
-          await printResult(context, command, summary(account));
-          return EXIT.done;
+          const account = await run(accounts, id, toPlanAssignment(flags));
+          if ("refused" in account) return reportAccountError(context, id, account);
+          await printResult(context, command, summarize(account));
+          return EXIT.success;
         }),
       );
   }
-  settle("create", "Add an account.", withNewStore, (accounts, id, terms) => accounts.create(id, terms));
-  settle(
+  addPlanCommand("create", "Creates an account.", withStoreOrCreate, (accounts, id, terms) =>
+    accounts.create(id, terms),
+  );
+  addPlanCommand(
     "set-plan",
-    "Put an account on another plan, at once. A running window keeps its count.",
+    "Changes the plan of an account immediately. Requests that were already counted stay counted.",
     withStore,
     (accounts, id, terms) => accounts.setPlan(id, terms),
   );
 
   group
     .command("list")
-    .description("Every account with its plan, its limits and how many living keys it has.")
+    .description("Lists all accounts with their plan, limits and number of active keys.")
     .addHelpText("after", HELP)
     .action((_flags: object, command: Command) =>
       withStore(context, command, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
-          const livingKeys = account.keys.filter((key) => isActive(key, context.clock())).length;
-          rows.push({ ...summary(account), livingKeys });
+          const activeKeys = account.keys.filter((key) => isActive(key, context.clock())).length;
+          rows.push({ ...summarize(account), activeKeys });
         }
         await printResults(context, command, COLUMNS, rows);
-        return EXIT.done;
+        return EXIT.success;
       }),
     );
 }
@@ -74,23 +82,25 @@ Examples:
   $ store-orders accounts set-plan acme --plan business
   $ store-orders accounts list --json`;
 
-const COLUMNS = ["account", "plan", "perMinute", "perDay", "livingKeys"];
+const COLUMNS = ["account", "plan", "perMinute", "perDay", "activeKeys"];
 
-interface TermFlags {
+interface PlanFlags {
   readonly plan: Plan;
   readonly perMinute?: number;
   readonly perDay?: number;
 }
 
-function termsOf({ plan, perMinute, perDay }: TermFlags): PlanAssignment {
+function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags): PlanAssignment {
   if (perMinute === undefined && perDay === undefined) return { plan };
   if (perMinute === undefined || perDay === undefined) {
-    throw new InvalidInputError([{ path: "--per-minute, --per-day", message: "Give both or none." }]);
+    throw new InvalidInputError([
+      { path: "--per-minute, --per-day", message: "Set both options or neither." },
+    ]);
   }
   return { plan, customLimits: { perMinute, perDay } };
 }
 
-function summary({ id, terms }: AccountSettings): Result {
+function summarize({ id, terms }: AccountSettings): Result {
   const limits = limitsOf(terms);
   return {
     account: id,

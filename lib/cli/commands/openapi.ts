@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { webAddress } from "../arguments.ts";
+import { readUrl } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 
-/** `openapi`: the interface description, for tools. */
+/** `openapi`: the OpenAPI document. */
 export function addOpenApiCommand(parent: Command, { terminal }: CommandContext): void {
   parent
     .command("openapi")
-    .description("Print the OpenAPI 3.1 document.")
-    .option("--server <url>", "an address of the service; can be given several times", webAddress)
+    .description("Prints the OpenAPI 3.1 document.")
+    .option("--server <url>", "a base URL of the service (repeatable)", readUrl)
     .addHelpText("after", HELP)
     .action(async ({ server }: { server?: readonly string[] }) => {
       const { openApiDocument } = await import("../../http/openapi/document.ts");

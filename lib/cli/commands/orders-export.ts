@@ -3,18 +3,18 @@ import { toLine } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 
-/** `orders export`: every order with its status, ascending, one JSON object a line. */
+/** `orders export`: all orders as newline-delimited JSON. */
 export function addExportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("export")
-    .description("Write every order with its status, ascending, as newline-delimited JSON.")
+    .description("Writes all orders with their status as newline-delimited JSON, ascending by ID.")
     .addHelpText("after", HELP)
     .action((_flags: object, command: Command) =>
       withStore(context, command, async ({ store }) => {
         for await (const page of store.orders.scan()) {
           if (!(await context.terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
         }
-        return EXIT.done;
+        return EXIT.success;
       }),
     );
 }

@@ -4,24 +4,26 @@ import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
 import { type ImportStep, importOrders, type RejectedLine } from "../../orders/import.ts";
 import { splitLines } from "../../orders/lines.ts";
-import { type CommandContext, withNewStore } from "../context.ts";
+import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { createProgress } from "../progress.ts";
 import { printResult } from "../results.ts";
 
-/** `orders import`: any number of orders, in bounded memory. */
+/** `orders import`: any number of orders in bounded memory. */
 export function addImportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("import")
-    .description("Place the orders of newline-delimited JSON: the five fields and `status`, default pending.")
+    .description(
+      "Imports orders from newline-delimited JSON: the five fields and `status` (default `pending`).",
+    )
     .argument("<file>", "the file, or - for standard input")
-    .option("--rejects <file>", "write the rejected lines to this file, as they came")
+    .option("--rejects <file>", "write rejected lines to this file, unchanged")
     .addHelpText("after", HELP)
     .action(async (file: string, flags: { rejects?: string }, command: Command) => {
       await using source = await openSource(file, context);
-      await withNewStore(context, command, async ({ store }) => {
+      await withStoreOrCreate(context, command, async ({ store }) => {
         await using rejects = await openRejects(flags.rejects, source.identity);
-        // Of a stream of short-lived lines V8 keeps ever more young memory, up to 100 MB, and gains nothing by it.
+        // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
 
         const progress = createProgress(context.terminal, source.size);
@@ -30,29 +32,30 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           for await (const step of importOrders(splitLines(source.chunks), store.orders)) {
             last = step;
             for (const { number, reason } of step.rejects) {
-              if (reason !== undefined) progress.tell(`line ${number}: ${reason}`);
+              if (reason !== undefined) progress.log(`line ${number}: ${reason}`);
             }
             await rejects.write(step.rejects);
-            progress.show(step, source.read());
+            progress.update(step, source.bytesRead());
           }
         } catch (error) {
           progress.stop();
-          context.terminal.tell(
-            `Stopped after line ${last.line}. Mend the cause and import again: what is in place stays as it is.`,
+          context.terminal.log(
+            `The import stopped after line ${last.line}. Fix the cause, then import the same file again; orders that were imported are skipped.`,
           );
           throw error;
         }
         progress.stop();
         const { placed, unchanged, rejected } = last;
         await printResult(context, command, { placed, unchanged, rejected });
-        return rejected > 0 ? EXIT.failed : EXIT.done;
+        return rejected > 0 ? EXIT.failed : EXIT.success;
       });
     });
 }
 
 const HELP = `
-A line that is no order, or whose order exists with other content, is named by its number and does not stop the
-others; the exit status is then 1. Importing the same file again changes nothing.
+A line that is not a valid order, or whose order already exists with different content, is rejected: its number and the
+reason are printed, the other lines are imported, and the exit status is 1. Importing the same file again changes
+nothing.
 
 Examples:
   $ store-orders orders import orders.ndjson --rejects rejects.ndjson
@@ -60,36 +63,36 @@ Examples:
 
 interface Source extends AsyncDisposable {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes read so far. */
-  read(): number;
-  /** Bytes in all, where that can be known. */
+  bytesRead(): number;
+  /** Total bytes, if known. */
   readonly size?: number;
-  /** Tells one file from another. */
+  /** Identifies the file, whatever its path. */
   readonly identity?: string;
 }
 
 async function openSource(file: string, { terminal }: CommandContext): Promise<Source> {
   let bytes = 0;
-  async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* countBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       bytes += chunk.length;
       yield chunk;
     }
   }
-  const read = () => bytes;
-  if (file === "-") return { chunks: counted(terminal.input), read, [Symbol.asyncDispose]: async () => {} };
-
-  const handle = await opened(file, "r");
-  const facts = await handle.stat();
-  if (facts.isDirectory()) {
+  const bytesRead = () => bytes;
+  if (file === "-") {
+    return { chunks: countBytes(terminal.input), bytesRead, [Symbol.asyncDispose]: async () => {} };
+  }
+  const handle = await openFile(file, "r");
+  const stats = await handle.stat();
+  if (stats.isDirectory()) {
     await handle.close();
-    throw new InvalidInputError([{ path: file, message: "This is a folder; give a file." }]);
+    throw new InvalidInputError([{ path: file, message: "This is a directory; name a file." }]);
   }
   return {
-    chunks: counted(handle.createReadStream({ autoClose: false })),
-    read,
-    ...(facts.isFile() ? { size: facts.size } : {}),
-    identity: `${facts.dev}:${facts.ino}`,
+    chunks: countBytes(handle.createReadStream({ autoClose: false })),
+    bytesRead,
+    ...(stats.isFile() ? { size: stats.size } : {}),
+    identity: `${stats.dev}:${stats.ino}`,
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
@@ -98,15 +101,15 @@ interface Rejects extends AsyncDisposable {
   write(lines: readonly RejectedLine[]): Promise<void>;
 }
 
-async function openRejects(file: string | undefined, source: string | undefined): Promise<Rejects> {
+async function openRejects(file: string | undefined, sourceIdentity: string | undefined): Promise<Rejects> {
   if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
-  const there = await stat(file).catch(() => undefined);
-  if (there !== undefined && `${there.dev}:${there.ino}` === source) {
+  const existing = await stat(file).catch(() => undefined);
+  if (existing !== undefined && `${existing.dev}:${existing.ino}` === sourceIdentity) {
     throw new InvalidInputError([
-      { path: "--rejects", message: "This is the file to import; give another." },
+      { path: "--rejects", message: "This is the file to import; name a different one." },
     ]);
   }
-  const handle = await opened(file, "w");
+  const handle = await openFile(file, "w");
   return {
     async write(lines) {
       if (lines.length === 0) return;
@@ -120,7 +123,7 @@ async function openRejects(file: string | undefined, source: string | undefined)
   };
 }
 
-async function opened(file: string, flags: "r" | "w"): Promise<FileHandle> {
+async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
   try {
     return await open(file, flags);
   } catch (error) {

@@ -4,12 +4,12 @@ import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
-import { port } from "../arguments.ts";
-import { type CommandContext, globalFlags, withNewStore } from "../context.ts";
+import { readPort } from "../arguments.ts";
+import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
-import { environmentOf, listenOn } from "../settings.ts";
+import { readEnvironment, readListenAddress } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface ServeFlags {
@@ -20,56 +20,53 @@ interface ServeFlags {
   readonly demo?: boolean;
 }
 
-/** `serve`: the API over HTTP, until the process is asked to stop. */
+/** `serve`: the API over HTTP, until a signal stops it. */
 export function addServeCommand(parent: Command, context: CommandContext): void {
   parent
     .command("serve")
-    .description("Serve the API. SIGTERM lets requests finish (10 s), then ends with 0.")
+    .description("Serves the API. SIGTERM and SIGINT drain in-flight requests (10 s), then exit with 0.")
     .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
-    .option("--port <port>", "the port to listen on, 0 for any (PORT; default 8787)", port)
-    .option("--domains <file>", "custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
-    .option("--trust-proxy", "take callers' addresses from the last entry of X-Forwarded-For")
-    .option("--demo", `fill an empty database with the account ${DEMO_ACCOUNT}, a key and some orders`)
+    .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
+    .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
+    .option("--trust-proxy", "read client addresses from the last entry of X-Forwarded-For")
+    .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags, command: Command) => {
-      const { env: variables, terminal, clock } = context;
+      const { env, terminal, clock } = context;
       const { trustProxy = false, demo = false } = flags;
-      const address = listenOn(flags, variables);
-      const environment = environmentOf(variables);
-      // Loaded here, so that no other command waits for a server that it does not need.
+      const address = readListenAddress(flags, env);
+      const environment = readEnvironment(env);
+      // Loaded here, so that other commands start without the server's modules.
       const { createHandler } = await import("../../http/handler.ts");
       const { docsPage, NodeResponse, startNodeServer } = await import("../../node/index.ts");
-      await withNewStore(context, command, async ({ store, name }) => {
-        const stopped = context.stopped();
-        const hosts = await hostsOf(
-          flags.domains ?? variables["STORE_ORDERS_DOMAINS"],
-          address.host,
-          terminal,
-        );
+      await withStoreOrCreate(context, command, async ({ store, name }) => {
+        const stop = context.waitForStop();
+        const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
+        const hosts = await loadHosts(domainsFile, address.host, terminal);
         const { orders, accounts } = store;
         const handler = createHandler({
-          // A flood of refused requests costs the store one call a second for each key.
+          // Limits the store calls for the rejected requests of a key to one per second.
           store: { orders, accounts: withRejectionCache(accounts) },
           clock,
           Response: NodeResponse,
           pages: docsPage(),
           ...(hosts === undefined ? {} : { hosts }),
-          onRequest: (event) => terminal.tell(accessLine(event, new Date(clock()))),
+          onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
         });
-        // A key is shown once, so nothing is made before it is certain that it will be.
-        const server = await listening(startNodeServer, { handler, ...address, trustProxy });
+        const server = await startServer(startNodeServer, { handler, ...address, trustProxy });
         try {
+          // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
-          const api = `${server.url}${BASE_PATH}`;
-          const shown = { url: api, docs: `${server.url}/docs`, database: name, key: key ?? null };
-          if (globalFlags(command).json) await printResult(context, command, shown);
-          else await terminal.print(block(shown));
-          if (demo && key === undefined) terminal.tell(NOT_EMPTY);
-          await stopped;
+          const url = `${server.url}${BASE_PATH}`;
+          const result = { url, docs: `${server.url}/docs`, database: name, key: key ?? null };
+          if (globalFlags(command).json) await printResult(context, command, result);
+          else await terminal.print(formatStartMessage(result));
+          if (demo && key === undefined) terminal.log(NOT_SEEDED);
+          await stop;
         } finally {
           await server.close();
         }
-        return EXIT.done;
+        return EXIT.success;
       });
     });
 }
@@ -81,28 +78,27 @@ Examples:
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
   $ store-orders serve --domains domains.yaml
 
-Every request is a line of JSON on standard error.`;
+Each request is logged as a line of JSON on standard error.`;
 
-const NOT_EMPTY =
-  "The database is in use already, so nothing was added to it. A key is shown only when it is issued; " +
-  `'keys issue --account ${DEMO_ACCOUNT}' makes another.`;
+const NOT_SEEDED =
+  "The database is not empty, so no demo data was added. A key is shown only when it is issued; " +
+  `'keys issue --account ${DEMO_ACCOUNT}' issues another one.`;
 
-/**
- * The hosts of a domains file, if there is one. Beside them serve the names that a server has without any
- * configuration (decision 22).
- */
-async function hostsOf(file: string | undefined, host: string, { tell }: Terminal) {
+/** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
+async function loadHosts(file: string | undefined, host: string, { log }: Terminal) {
   if (file === undefined || file === "") return undefined;
   const { watchedHosts } = await import("../domains-file.ts");
-  return watchedHosts(
-    file,
-    ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host],
-    tell,
-  );
+  const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
+  return watchedHosts(file, ownHosts, log);
 }
 
-function block(shown: { url: string; docs: string; database: string; key: string | null }): string {
-  const { url, docs, database, key } = shown;
+function formatStartMessage(result: {
+  url: string;
+  docs: string;
+  database: string;
+  key: string | null;
+}): string {
+  const { url, docs, database, key } = result;
   const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
   if (key !== null) {
     lines.push(`key            ${key}            shown once`);
@@ -111,15 +107,15 @@ function block(shown: { url: string; docs: string; database: string; key: string
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person can mend about an address, by the system's code for it. */
-const ADDRESS_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is in use. Stop what listens there, or give another with --port.",
-  EACCES: "needs more rights. Give a port above 1023 with --port.",
-  EADDRNOTAVAIL: "is not an address of this machine. Give another with --host.",
-  ENOTFOUND: "is not a known host. Give another with --host.",
+/** Listen errors with their fixes, by error code. */
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is already in use. Stop the process that uses it, or choose another port with --port.",
+  EACCES: "requires elevated privileges. Choose a port above 1023 with --port.",
+  EADDRNOTAVAIL: "is not an address of this machine. Choose another one with --host.",
+  ENOTFOUND: "is not a known host. Choose another one with --host.",
 };
 
-async function listening(
+async function startServer(
   start: (options: NodeServerOptions) => Promise<NodeServer>,
   options: NodeServerOptions,
 ): Promise<NodeServer> {
@@ -127,8 +123,8 @@ async function listening(
     return await start(options);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? `${error.code}` : "";
-    const mend =
-      ADDRESS_ERRORS[code] ?? `cannot be listened on (${code}). Give another with --host or --port.`;
-    throw new InvalidInputError([{ path: "", message: `${options.host}:${options.port} ${mend}` }]);
+    const reason =
+      LISTEN_ERRORS[code] ?? `cannot be listened on (${code}). Choose another one with --host or --port.`;
+    throw new InvalidInputError([{ path: "", message: `${options.host}:${options.port} ${reason}` }]);
   }
 }

@@ -4,11 +4,11 @@ import { afterAll, expect, test } from "vitest";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { commandLine } from "../../support/command-line.ts";
+import { createCommandLine } from "../../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
-const database = join(cli.folder, ".data/store-orders.db");
+const database = join(cli.directory, ".data/store-orders.db");
 
 interface Issued {
   readonly account: string;
@@ -25,29 +25,29 @@ interface ListedKey {
   readonly revoked: string | null;
 }
 
-/** What a request with a key is answered with, by the same database. */
-async function statusFor(key: string, times = 1): Promise<number> {
+/** Sends requests with a key to a handler on the same database; returns the status of the last response. */
+async function statusFor(key: string, requests = 1): Promise<number> {
   const store = createSqliteStore({ path: database });
   try {
     const handler = createHandler({ store });
-    const request = () =>
+    const createRequest = () =>
       new Request("http://localhost/v1/store/orders", { headers: { authorization: `Bearer ${key}` } });
-    for (let time = 1; time < times; time++) await handler(request());
-    return (await handler(request())).status;
+    for (let sent = 1; sent < requests; sent++) await handler(createRequest());
+    return (await handler(createRequest())).status;
   } finally {
     await store.close();
   }
 }
 
-test("accounts: create, set-plan, list; refusals end with 1", async () => {
+test("accounts are created, changed and listed; a conflict or an unknown account exits with 1", async () => {
   expect(await cli.json("accounts", "create", "acme", "--plan", "pro")).toEqual({
     account: "acme",
     plan: "pro",
     perMinute: 300,
     perDay: 10_000,
   });
-  const terms = ["--plan", "enterprise", "--per-minute", "6000", "--per-day", "2000000"];
-  const globex = await cli.run(["accounts", "create", "globex", ...terms]);
+  const plan = ["--plan", "enterprise", "--per-minute", "6000", "--per-day", "2000000"];
+  const globex = await cli.run(["accounts", "create", "globex", ...plan]);
   expect(globex).toEqual({
     status: 0,
     stdout: "account      globex\nplan         enterprise\nper minute   6000\nper day      2000000\n",
@@ -65,51 +65,51 @@ test("accounts: create, set-plan, list; refusals end with 1", async () => {
 
   await cli.json("accounts", "set-plan", "acme", "--plan", "free");
   expect(await cli.json("accounts", "list")).toEqual([
-    { account: "acme", plan: "free", perMinute: 60, perDay: 1000, livingKeys: 0 },
-    { account: "globex", plan: "enterprise", perMinute: 6000, perDay: 2_000_000, livingKeys: 0 },
+    { account: "acme", plan: "free", perMinute: 60, perDay: 1000, activeKeys: 0 },
+    { account: "globex", plan: "enterprise", perMinute: 6000, perDay: 2_000_000, activeKeys: 0 },
   ]);
   const { stdout } = await cli.run(["accounts", "list"]);
   expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-    ["account", "plan", "per minute", "per day", "living keys"],
+    ["account", "plan", "per minute", "per day", "active keys"],
     ["acme", "free", "60", "1000", "0"],
     ["globex", "enterprise", "6000", "2000000", "0"],
     [""],
   ]);
 });
 
-test("the life of a key: issued, used, rotated, banned, pardoned, revoked; shown once and never again", async () => {
-  await cli.json("accounts", "create", "shop", "--plan", "free");
-  const issued = await cli.json<Issued>("keys", "issue", "--account", "shop");
+test("a key is issued, banned, unbanned, rotated and revoked, and its secret is shown only once", async () => {
+  await cli.json("accounts", "create", "initech", "--plan", "free");
+  const issued = await cli.json<Issued>("keys", "issue", "--account", "initech");
   expect(issued).toEqual({
-    account: "shop",
-    keyId: expect.stringMatching(/^shop\.[0-9A-Za-z]{10}$/),
-    key: expect.stringMatching(/^so_test_shop_[0-9A-Za-z]{38}$/),
+    account: "initech",
+    keyId: expect.stringMatching(/^initech\.[0-9A-Za-z]{10}$/),
+    key: expect.stringMatching(/^so_test_initech_[0-9A-Za-z]{38}$/),
     expires: null,
   });
   const expires = "2999-01-01T00:00:00+02:00";
-  const dated = await cli.run(["keys", "issue", "--account", "shop", "--expires", expires]);
-  expect(dated.stderr).toBe("Keep the key now: it is not shown again.\n");
+  const dated = await cli.run(["keys", "issue", "--account", "initech", "--expires", expires]);
+  expect(dated.stderr).toBe("Store the key now: it cannot be shown again.\n");
   expect(dated.stdout).toMatch(/^expires {3}2998-12-31T22:00:00\.000Z$/m);
 
   expect(await statusFor(issued.key)).toBe(200);
   expect(await statusFor(issued.key, 100)).toBe(429);
-  const list = () => cli.json<ListedKey[]>("keys", "list", "--account", "shop");
+  const list = () => cli.json<ListedKey[]>("keys", "list", "--account", "initech");
   const stateOf = async (keyId: string) => (await list()).find((key) => key.keyId === keyId);
   expect(await stateOf(issued.keyId)).toMatchObject({
     state: "banned",
     bannedUntil: expect.stringMatching(/^\d{4}-.*Z$/),
   });
-  const pardoned = await cli.json<ListedKey>("keys", "pardon", issued.keyId);
-  expect(pardoned).toMatchObject({ keyId: issued.keyId, state: "living", bannedUntil: null });
-  expect(await stateOf(issued.keyId)).toMatchObject({ state: "living", bannedUntil: null });
+  const unbanned = await cli.json<ListedKey>("keys", "unban", issued.keyId);
+  expect(unbanned).toMatchObject({ keyId: issued.keyId, state: "active", bannedUntil: null });
+  expect(await stateOf(issued.keyId)).toMatchObject({ state: "active", bannedUntil: null });
 
-  await cli.json("accounts", "set-plan", "shop", "--plan", "business");
+  await cli.json("accounts", "set-plan", "initech", "--plan", "business");
   const rotated = await cli.json<Issued>("keys", "rotate", issued.keyId, "--overlap", "1h");
   expect(Object.keys(rotated)).toEqual(["account", "keyId", "key", "expires"]);
   expect(await statusFor(issued.key)).toBe(200);
   expect(await statusFor(rotated.key)).toBe(200);
-  const shortened = Date.parse((await stateOf(issued.keyId))?.expires ?? "");
-  expect(Math.abs(shortened - Date.now() - 3_600_000)).toBeLessThan(60_000);
+  const expiresAt = Date.parse((await stateOf(issued.keyId))?.expires ?? "");
+  expect(Math.abs(expiresAt - Date.now() - 3_600_000)).toBeLessThan(60_000);
   const successor = await cli.json<Issued>("keys", "rotate", rotated.keyId, "--overlap", "0");
   expect(await stateOf(rotated.keyId)).toMatchObject({ state: "expired" });
   expect(await statusFor(rotated.key)).toBe(401);
@@ -117,36 +117,36 @@ test("the life of a key: issued, used, rotated, banned, pardoned, revoked; shown
   expect(await cli.json("keys", "revoke", issued.keyId)).toMatchObject({ state: "revoked" });
   expect(await statusFor(issued.key)).toBe(401);
   expect(await statusFor(successor.key)).toBe(200);
-  for (const words of [`rotate ${issued.keyId}`, "revoke shop.nothing", "pardon shop.nothing"]) {
-    expect(await cli.run(["keys", ...words.split(" ")])).toMatchObject({ status: 1, stdout: "" });
+  for (const args of [`rotate ${issued.keyId}`, "revoke initech.nothing", "unban initech.nothing"]) {
+    expect(await cli.run(["keys", ...args.split(" ")])).toMatchObject({ status: 1, stdout: "" });
   }
 
-  const later = [
-    await cli.run(["keys", "list", "--account", "shop"]),
-    await cli.run(["keys", "list", "--account", "shop", "--json"]),
+  const outputs = [
+    await cli.run(["keys", "list", "--account", "initech"]),
+    await cli.run(["keys", "list", "--account", "initech", "--json"]),
     await cli.run(["accounts", "list", "--json"]),
   ];
   const files = globSync(`${database}*`).map((file) => readFileSync(file, "latin1"));
   expect(files.length).toBeGreaterThan(0);
   for (const { key } of [issued, rotated, successor]) {
-    const secret = key.slice("so_test_shop_".length);
-    for (const { stdout, stderr } of later) expect(stdout + stderr).not.toContain(secret);
+    const secret = key.slice("so_test_initech_".length);
+    for (const { stdout, stderr } of outputs) expect(stdout + stderr).not.toContain(secret);
     for (const bytes of files) expect(bytes).not.toContain(secret);
   }
-  expect(later.map(({ stdout }) => stdout).join()).not.toMatch(/[0-9a-f]{64}/);
+  expect(outputs.map(({ stdout }) => stdout).join()).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the 21st living key is refused, and STORE_ORDERS_ENVIRONMENT is the middle of a key", async () => {
+test("a 21st active key is an error, and STORE_ORDERS_ENVIRONMENT sets the environment segment of a key", async () => {
   await cli.json("accounts", "create", "many", "--plan", "free");
   const store = createSqliteStore({ path: database });
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  for (let key = 1; key <= 19; key++) await accounts.issueKey("many");
+  for (let count = 1; count <= 19; count++) await accounts.issueKey("many");
   await store.close();
   const env = { STORE_ORDERS_ENVIRONMENT: "live" };
   const issue = () => cli.run(["keys", "issue", "--account", "many", "--json"], { env });
   const twentieth = await issue();
   expect(JSON.parse(twentieth.stdout).key).toMatch(/^so_live_many_/);
-  const refused = await issue();
-  expect(refused).toMatchObject({ status: 1, stdout: "" });
-  expect(refused.stderr).toContain("20 living keys already; revoke one first");
+  const rejected = await issue();
+  expect(rejected).toMatchObject({ status: 1, stdout: "" });
+  expect(rejected.stderr).toContain("20 living keys already; revoke one first");
 });

@@ -2,10 +2,10 @@ import { renameSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { commandLine, ended, written } from "../../support/command-line.ts";
+import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 const TARGET = "abc.platform.example";
@@ -15,11 +15,11 @@ domains:
   redirects:
     - { from: www.orders.example.com, to: orders.example.com }
 `;
-writeFileSync(join(cli.folder, "domains.yaml"), FILE);
+writeFileSync(join(cli.directory, "domains.yaml"), FILE);
 
 test("domains records tells what to set, from YAML and from JSON, for people and as JSON", async () => {
   const asJson = { domains: { primary: "orders.example.com", aliases: ["example.com"] } };
-  writeFileSync(join(cli.folder, "domains.json"), JSON.stringify(asJson));
+  writeFileSync(join(cli.directory, "domains.json"), JSON.stringify(asJson));
   const { status, stdout } = await cli.run(["domains", "records", "domains.yaml", "--target", TARGET]);
   expect(status).toBe(0);
   expect(stdout).toMatch(
@@ -86,26 +86,26 @@ test.each([
 
 test("everything that is wrong with a file is told at once, by its place", async () => {
   writeFileSync(
-    join(cli.folder, "wrong.yaml"),
+    join(cli.directory, "wrong.yaml"),
     "domains:\n  primary: https://a.com/x\n  redirects: [{ from: b.com, to: c.com, status: 302 }]\n  colour: red\n",
   );
   const { status, stderr } = await cli.run(["domains", "records", "wrong.yaml", "--target", TARGET]);
   expect(status).toBe(2);
   expect(stderr).toMatch(
-    /3 things are wrong\.\n {2}domains\.primary: .*\n {2}domains\.redirects\[0\]\.status: .*\n {2}domains\.colour: /,
+    /The input has 3 errors:\n {2}domains\.primary: .*\n {2}domains\.redirects\[0\]\.status: .*\n {2}domains\.colour: /,
   );
-  writeFileSync(join(cli.folder, "torn.yaml"), "domains: [");
+  writeFileSync(join(cli.directory, "torn.yaml"), "domains: [");
   expect((await cli.run(["domains", "records", "torn.yaml", "--target", TARGET])).stderr).toContain(
     "neither YAML nor JSON",
   );
 });
 
 test("serve --domains serves, redirects and refuses by Host, and a change of the file holds from the next request", async () => {
-  const file = join(cli.folder, "served.yaml");
+  const file = join(cli.directory, "served.yaml");
   writeFileSync(file, FILE);
   const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml"]);
-  const log = ended(server);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await written(server, /^database.*\n/m)) ?? [];
+  const log = waitForExit(server);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
   /** Bytes on the socket as curl would send them: fetch would not let the Host through. */
   const get = (host: string, path = "/v1/store/orders?a=1&b=%2F") =>
     new Promise<[number | undefined, string | undefined]>((resolve, reject) => {

@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { commandLine, ended } from "../../support/command-line.ts";
+import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const MAX = "9223372036854775807";
 
-test("an order goes through its states from the shell, its identifier exact", async () => {
+test("an order is placed, shipped and fulfilled, with its int64 IDs exact", async () => {
   const fields = ["--pet-id", MAX, "--quantity", "2", "--ship-date", "2026-11-20T09:30:00+01:00"];
   const placed = await cli.run(["orders", "place", "--id", MAX, ...fields, "--json"]);
   expect(placed).toEqual({
@@ -17,12 +17,12 @@ test("an order goes through its states from the shell, its identifier exact", as
     stderr: "",
   });
   const again = await cli.run(["orders", "place", "--id", MAX, ...fields]);
-  expect(again).toMatchObject({ status: 0, stderr: "The order was there already.\n" });
+  expect(again).toMatchObject({ status: 0, stderr: "The order already exists with the same content.\n" });
   const other = await cli.run(["orders", "place", "--id", MAX]);
   expect(other).toEqual({
     status: 1,
     stdout: "",
-    stderr: `error: Order ${MAX} exists with other content; it has not been changed.\n`,
+    stderr: `error: Order ${MAX} already exists with different content; it was not changed.\n`,
   });
 
   const early = await cli.run(["orders", "fulfil", MAX]);
@@ -42,7 +42,7 @@ test("an order goes through its states from the shell, its identifier exact", as
   expect(late.status).toBe(1);
 });
 
-test("cancel, an order that is not there, negative and made identifiers", async () => {
+test("orders with generated and negative IDs are cancelled; a missing order exits with 1", async () => {
   const { id } = await cli.json<{ id: number }>("orders", "place");
   expect(id).toBeGreaterThan(0);
   expect(await cli.json("orders", "cancel", `${id}`)).toEqual({ id, status: "cancelled" });
@@ -52,11 +52,11 @@ test("cancel, an order that is not there, negative and made identifiers", async 
   expect(await cli.run(["orders", "ship", "77"])).toEqual({
     status: 1,
     stdout: "",
-    stderr: "error: 77: There is no such order.\n",
+    stderr: "error: 77: There is no order with this ID.\n",
   });
 });
 
-test("an export is every order, ascending, and imports as it stands", async () => {
+test("an export contains all orders, ascending, in the form that import reads", async () => {
   const lines = `{"id":-5,"status":"shipped"}\n{"id":1,"petId":${MAX},"complete":true,"status":"cancelled"}\n`;
   const store = ["--database", "exported.db"];
   await cli.run(["orders", "import", "-", ...store], { input: lines });
@@ -67,31 +67,31 @@ test("an export is every order, ascending, and imports as it stands", async () =
   expect(empty).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 
-test("a reader that leaves an export early is no error, and one that is slow holds it up", async () => {
-  const path = join(cli.folder, "long.db");
+test("a reader may close an export early, and a slow reader gets all of it", async () => {
+  const path = join(cli.directory, "long.db");
   const store = createSqliteStore({ path });
-  const long = Array.from({ length: 40_000 }, (_, index) => ({
+  const orders = Array.from({ length: 40_000 }, (_, index) => ({
     record: { id: BigInt(index), petId: 1n, quantity: 1 },
     status: "pending" as const,
   }));
-  await store.orders.place(long);
+  await store.orders.place(orders);
   await store.close();
 
-  const left = cli.spawn(["orders", "export", "--database", path]);
-  const [first] = (await once(left.stdout, "data")) as [Buffer];
+  const closed = cli.spawn(["orders", "export", "--database", path]);
+  const [first] = (await once(closed.stdout, "data")) as [Buffer];
   expect(first.toString()).toMatch(/^{"id":0,/);
-  left.stdout.destroy();
-  const { status, stderr } = await ended(left);
+  closed.stdout.destroy();
+  const { status, stderr } = await waitForExit(closed);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 
   const slow = cli.spawn(["orders", "export", "--database", path]);
   await once(slow.stdout, "readable");
-  const whole = await ended(slow);
+  const whole = await waitForExit(slow);
   expect(whole.status).toBe(0);
   expect(whole.stdout.match(/\n/g)?.length).toBe(40_000);
 });
 
-test("openapi prints the document, with the addresses that are given", async () => {
+test("openapi prints the document with the servers of --server", async () => {
   const document = JSON.parse((await cli.run(["openapi"])).stdout);
   expect(document.openapi).toMatch(/^3\.1/);
   expect(document.servers).toHaveLength(2);

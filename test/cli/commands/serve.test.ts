@@ -7,13 +7,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { commandLine, ended, surroundings, written } from "../../support/command-line.ts";
+import {
+  baseEnvironment,
+  createCommandLine,
+  waitForExit,
+  waitForOutput,
+} from "../../support/command-line.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-const BLOCK = new RegExp(
+const START_MESSAGE = new RegExp(
   [
     "^Store Orders   (http://127\\.0\\.0\\.1:\\d+)/v1",
     "docs           \\1/docs",
@@ -23,13 +28,13 @@ const BLOCK = new RegExp(
   ].join("\n"),
 );
 
-test("serve --demo prints how to call it; a second start prints no secret and changes nothing", async () => {
+test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
   const serve = ["serve", "--demo", "--port", "0", "--database", "demo.db"];
   const first = cli.spawn(serve);
-  const block = await written(first, /^try.*\n/m);
-  const [, url, key = ""] = BLOCK.exec(block) ?? [];
-  expect(block).toMatch(BLOCK);
-  const log = ended(first);
+  const message = await waitForOutput(first, /^try.*\n/m);
+  const [, url, key = ""] = START_MESSAGE.exec(message) ?? [];
+  expect(message).toMatch(START_MESSAGE);
+  const log = waitForExit(first);
   const headers = { authorization: `Bearer ${key}` };
   const list = await fetch(`${url}/v1/store/orders`, { headers });
   const orders = (await list.json()) as { id: number }[];
@@ -51,76 +56,76 @@ test("serve --demo prints how to call it; a second start prints no secret and ch
 
   const before = await cli.run(["orders", "export", "--database", "demo.db"]);
   const second = cli.spawn(serve);
-  const again = await written(second, /^database.*\n/m);
+  const again = await waitForOutput(second, /^database.*\n/m);
   expect(again).toMatch(/^Store Orders {3}\S+\ndocs {11}\S+\ndatabase {7}demo\.db\n$/);
   second.kill("SIGINT");
-  const rest = await ended(second);
+  const rest = await waitForExit(second);
   expect(rest).toMatchObject({ status: 0, stdout: "" });
-  expect(rest.stderr).toMatch(/in use already.*keys issue --account demo/);
+  expect(rest.stderr).toMatch(/is not empty.*keys issue --account demo/);
   expect(rest.stderr).not.toContain("so_test_");
   expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);
   expect(await cli.json("keys", "list", "--account", "demo", "--database", "demo.db")).toHaveLength(1);
 });
 
-test("plain serve never seeds; the environment says where it listens, and flags win over it", async () => {
-  const taken = createServer();
-  await once(taken.listen(0, "127.0.0.1"), "listening");
-  const { port } = taken.address() as AddressInfo;
+test("serve without --demo adds no data, and its flags take precedence over HOST and PORT", async () => {
+  const occupied = createServer();
+  await once(occupied.listen(0, "127.0.0.1"), "listening");
+  const { port } = occupied.address() as AddressInfo;
   const env = { HOST: "127.0.0.1", PORT: `${port}`, STORE_ORDERS_DATABASE: "plain.db" };
 
-  const refused = await cli.run(["serve", "--demo"], { env });
-  expect(refused).toMatchObject({ status: 2, stdout: "" });
-  expect(refused.stderr).toBe(
-    `error: 127.0.0.1:${port} is in use. Stop what listens there, or give another with --port.\n`,
+  const failed = await cli.run(["serve", "--demo"], { env });
+  expect(failed).toMatchObject({ status: 2, stdout: "" });
+  expect(failed.stderr).toBe(
+    `error: 127.0.0.1:${port} is already in use. Stop the process that uses it, or choose another port with --port.\n`,
   );
-  taken.close();
+  occupied.close();
 
   const server = cli.spawn(["serve", "--port", "0", "--host", "localhost", "--json"], { env });
-  const shown = JSON.parse(await written(server, /\n/));
-  expect(shown).toEqual({
+  const result = JSON.parse(await waitForOutput(server, /\n/));
+  expect(result).toEqual({
     url: expect.stringMatching(/^http:\/\/localhost:\d+\/v1$/),
     docs: expect.stringMatching(/^http:\/\/localhost:\d+\/docs$/),
     database: "plain.db",
     key: null,
   });
-  expect(shown.url).not.toContain(`:${port}/`);
+  expect(result.url).not.toContain(`:${port}/`);
   server.kill("SIGTERM");
-  expect((await ended(server)).status).toBe(0);
+  expect((await waitForExit(server)).status).toBe(0);
   expect(await cli.json("accounts", "list", "--database", "plain.db")).toEqual([]);
 });
 
-test("serve --demo leaves a database alone that has orders and no account", async () => {
+test("serve --demo does not change a database that has orders but no account", async () => {
   const store = ["--database", "orders.db"];
   await cli.json("orders", "place", "--id", "1", ...store);
   const server = cli.spawn(["serve", "--demo", "--port", "0", ...store]);
-  expect(await written(server, /^database.*\n/m)).not.toContain("key");
+  expect(await waitForOutput(server, /^database.*\n/m)).not.toContain("key");
   server.kill("SIGTERM");
-  expect((await ended(server)).status).toBe(0);
+  expect((await waitForExit(server)).status).toBe(0);
   expect(await cli.json("accounts", "list", ...store)).toEqual([]);
   expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
 });
 
-test("SIGTERM lets a request in flight finish, takes no other, and ends with 0", async () => {
-  const store = createSqliteStore({ path: join(cli.folder, "long.db") });
+test("SIGTERM completes the request in flight, accepts no new one, and exits with 0", async () => {
+  const store = createSqliteStore({ path: join(cli.directory, "long.db") });
   const orders = Array.from({ length: 60_000 }, (_, id) => ({
     record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
     status: "pending" as const,
   }));
   await store.orders.place(orders);
   await store.close();
-  await cli.json("accounts", "create", "shop", "--plan", "pro", "--database", "long.db");
+  await cli.json("accounts", "create", "acme", "--plan", "pro", "--database", "long.db");
   const { key } = await cli.json<{ key: string }>(
     "keys",
     "issue",
     "--account",
-    "shop",
+    "acme",
     "--database",
     "long.db",
   );
 
   const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await written(server, /^database.*\n/m)) ?? [];
-  const log = ended(server);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+  const log = waitForExit(server);
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
@@ -129,9 +134,9 @@ test("SIGTERM lets a request in flight finish, takes no other, and ends with 0",
   await sleep(200);
   await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
 
-  let answer = "";
-  for await (const chunk of socket) answer += chunk;
-  const body = answer.slice(answer.indexOf("\r\n\r\n"));
+  let response = "";
+  for await (const chunk of socket) response += chunk;
+  const body = response.slice(response.indexOf("\r\n\r\n"));
   expect(body.match(/"id":/g)?.length).toBe(60_000);
   expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
   const { status, stderr } = await log;
@@ -140,37 +145,38 @@ test("SIGTERM lets a request in flight finish, takes no other, and ends with 0",
 });
 
 const hasSignals = process.platform !== "win32";
-if (!hasSignals) process.stderr.write("a signal to npm: skipped, this system has no signals\n");
-test.skipIf(!hasSignals)(
-  "npm start takes arguments, and a signal that npm is sent does not leave the server behind",
-  async () => {
-    const words = ["start", "--", "--port", "0", "--database", join(cli.folder, "npm.db")];
-    const npm = spawn("npm", words, { cwd: root, env: surroundings() });
-    const block = await written(npm, /^try.*\n/m);
-    const [, url = ""] = /(http:\S+)\/v1/.exec(block) ?? [];
-    expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
-    npm.kill("SIGTERM");
-    await expect
-      .poll(
-        () =>
-          fetch(`${url}/v1/store/orders`).then(
-            () => "serving",
-            () => "gone",
-          ),
-        { timeout: 5_000 },
-      )
-      .toBe("gone");
-  },
-);
+if (!hasSignals)
+  process.stderr.write("skipped: a signal to npm stops the server (this system has no signals)\n");
+test.skipIf(!hasSignals)("npm start accepts arguments, and a signal to npm stops the server", async () => {
+  const args = ["start", "--", "--port", "0", "--database", join(cli.directory, "npm.db")];
+  const npm = spawn("npm", args, { cwd: root, env: baseEnvironment() });
+  const message = await waitForOutput(npm, /^try.*\n/m);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
+  expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
+  npm.kill("SIGTERM");
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}/v1/store/orders`).then(
+          () => "serving",
+          () => "stopped",
+        ),
+      { timeout: 5_000 },
+    )
+    .toBe("stopped");
+});
 
-test("every script that needs Node 24 asks for it first, and an older one ends with 1 and a line", async () => {
+test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
   for (const name of ["start", "cli"] as const) {
     expect(scripts[name]).toMatch(/^node lib\/cli\/node-guard\.mjs && node lib\/cli\/bin\.ts/);
   }
-  const pretend = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
+  const fakeVersion =
+    "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
   const guard = join(root, "lib/cli/node-guard.mjs");
-  const old = await ended(spawn(process.execPath, ["--import", pretend, guard], { env: surroundings() }));
-  expect(old).toMatchObject({ status: 1, stdout: "" });
-  expect(old.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
+  const outdated = await waitForExit(
+    spawn(process.execPath, ["--import", fakeVersion, guard], { env: baseEnvironment() }),
+  );
+  expect(outdated).toMatchObject({ status: 1, stdout: "" });
+  expect(outdated.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { commandLine, ended, written } from "../../support/command-line.ts";
+import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
-const cli = commandLine();
+const cli = createCommandLine();
 let emulator: Emulator;
 beforeAll(async () => {
   emulator = await startEmulator("as-is");
@@ -12,18 +12,18 @@ afterAll(async () => {
   cli[Symbol.dispose]();
 });
 
-const aws = () => ({
+const awsEnvironment = () => ({
   AWS_ENDPOINT_URL: emulator.endpoint,
   AWS_REGION: "eu-central-1",
   AWS_ACCESS_KEY_ID: "test",
   AWS_SECRET_ACCESS_KEY: "test",
-  STORE_ORDERS_DYNAMODB: "shop",
+  STORE_ORDERS_DYNAMODB: "dev",
 });
-const run = (...words: string[]) => cli.run(words, { env: aws() });
+const run = (...args: string[]) => cli.run(args, { env: awsEnvironment() });
 
-test("the whole life of a shop on DynamoDB, from its tables to their end", async () => {
+test("accounts, keys, orders and serve work on DynamoDB tables that the command line creates and deletes", async () => {
   expect((await run("tables", "create", "--buckets", "4")).status).toBe(0);
-  expect((await run("tables", "create")).status, "again changes nothing").toBe(0);
+  expect((await run("tables", "create")).status, "creating them again changes nothing").toBe(0);
   expect((await run("accounts", "create", "acme", "--plan", "pro")).status).toBe(0);
   expect((await run("accounts", "create", "acme", "--plan", "pro")).status).toBe(1);
   const { key, keyId } = JSON.parse((await run("keys", "issue", "--account", "acme", "--json")).stdout);
@@ -31,11 +31,11 @@ test("the whole life of a shop on DynamoDB, from its tables to their end", async
     expect((await run("orders", "place", "--id", id)).status).toBe(0);
   expect((await run("orders", "ship", "3")).status).toBe(0);
 
-  const server = cli.spawn(["serve", "--port", "0"], { env: aws() });
-  const log = ended(server);
-  const block = await written(server, /^database.*\n/m);
-  expect(block).toMatch(/^database {7}DynamoDB, shop-orders and shop-accounts$/m);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(block) ?? [];
+  const server = cli.spawn(["serve", "--port", "0"], { env: awsEnvironment() });
+  const log = waitForExit(server);
+  const message = await waitForOutput(server, /^database.*\n/m);
+  expect(message).toMatch(/^database {7}DynamoDB, dev-orders and dev-accounts$/m);
+  const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
   const headers = { authorization: `Bearer ${key}` };
   expect(await (await fetch(`${url}/v1/store/orders`, { headers })).text()).toMatch(
     /^\[\{"id":-5\},\{"id":3,"shipDate":"[^"]+"\},\{"id":9223372036854775807\}\]$/,
@@ -50,20 +50,20 @@ test("the whole life of a shop on DynamoDB, from its tables to their end", async
   expect((await log).status).toBe(0);
 
   expect((await run("orders", "export")).stdout.split("\n")).toHaveLength(4);
-  expect((await run("tables", "delete")).status, "wants a yes").toBe(2);
+  expect((await run("tables", "delete")).status, "--yes is required").toBe(2);
   expect((await run("tables", "delete", "--yes")).status).toBe(0);
-  const gone = await run("accounts", "list");
-  expect([gone.status, gone.stdout]).toEqual([3, ""]);
+  const deleted = await run("accounts", "list");
+  expect([deleted.status, deleted.stdout]).toEqual([3, ""]);
 });
 
-test("tables need a prefix, and an engine that is not there ends with 3", async () => {
-  const bare = await cli.run(["tables", "create"]);
-  expect([bare.status, bare.stderr]).toEqual([
+test("a missing prefix exits with 2, and an unreachable endpoint with 3", async () => {
+  const noPrefix = await cli.run(["tables", "create"]);
+  expect([noPrefix.status, noPrefix.stderr]).toEqual([
     2,
-    expect.stringContaining("--dynamodb: Give the prefix of the tables."),
+    expect.stringContaining("--dynamodb: Set the prefix of the tables."),
   ]);
-  const env = { ...aws(), AWS_ENDPOINT_URL: "http://127.0.0.1:9" };
-  const away = await cli.run(["accounts", "list"], { env });
-  expect([away.status, away.stdout]).toEqual([3, ""]);
-  expect(away.stderr).toMatch(/^error: DynamoDB could not be asked/);
+  const env = { ...awsEnvironment(), AWS_ENDPOINT_URL: "http://127.0.0.1:9" };
+  const unreachable = await cli.run(["accounts", "list"], { env });
+  expect([unreachable.status, unreachable.stdout]).toEqual([3, ""]);
+  expect(unreachable.stderr).toMatch(/^error: DynamoDB could not be asked/);
 });

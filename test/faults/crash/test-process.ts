@@ -1,6 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { type CommandLine, type Ended, ended, written } from "../../support/command-line.ts";
+import {
+  type CommandLine,
+  type CommandResult,
+  waitForExit,
+  waitForOutput,
+} from "../../support/command-line.ts";
 import type { Acknowledgement, Job } from "./worker-process.ts";
 
 /** A process that may be killed at any moment. */
@@ -42,7 +47,7 @@ export function startCommand(
   const child = cli.spawn([...words, "--json"]);
   child.stdin.on("error", () => {});
   child.stdin.end(input);
-  const over = ended(child).then(({ status, stdout, stderr }: Ended) => {
+  const over = waitForExit(child).then(({ status, stdout, stderr }: CommandResult) => {
     if (status === 0) told(JSON.parse(stdout));
     return end(`${words.join(" ")}: ${stderr}`, child);
   });
@@ -56,8 +61,8 @@ export async function startServer(
   path: string,
 ): Promise<TestProcess & { readonly url: string }> {
   const child = cli.spawn(["serve", "--port", "0", "--database", path]);
-  const [, url = ""] = /(http:\S+\/v1)/.exec(await written(child, /^database.*\n/m)) ?? [];
-  const over = ended(child).then(({ stderr }) => end(`serve: ${stderr.slice(-1_000)}`, child));
+  const [, url = ""] = /(http:\S+\/v1)/.exec(await waitForOutput(child, /^database.*\n/m)) ?? [];
+  const over = waitForExit(child).then(({ stderr }) => end(`serve: ${stderr.slice(-1_000)}`, child));
   over.catch(() => {});
   return { url, over, kill: () => child.kill("SIGKILL") };
 }

@@ -62,7 +62,6 @@ function createProgram({ print, log }: Terminal): Command {
   return new Command("store-orders")
     .description("Serves a store's orders API, and manages its accounts, keys, orders and domains.")
     .version(readVersion(), "--version", "print the version")
-    .helpOption("-h, --help", "print help for a command")
     .option(
       "--database <path>",
       `use this SQLite database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`,

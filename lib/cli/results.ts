@@ -11,7 +11,7 @@ export type Result = Readonly<
 /** Prints one result: one line per property, or one JSON object. */
 export async function printResult(context: CommandContext, command: Command, result: Result): Promise<void> {
   const rows = Object.entries(result).flatMap(([name, value]) =>
-    value === undefined ? [] : [[toHeading(name), toCell(value)]],
+    value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
   );
   await context.terminal.print(globalFlags(command).json ? toJsonText(result) : formatTable(rows));
 }
@@ -23,7 +23,7 @@ export async function printResults(
   names: readonly string[],
   results: readonly Result[],
 ): Promise<void> {
-  const rows = results.map((result) => names.map((name) => toCell(result[name])));
+  const rows = results.map((result) => names.map((name) => toCell(name, result[name])));
   const text = globalFlags(command).json ? toJsonText(results) : formatTable([names.map(toHeading), ...rows]);
   await context.terminal.print(text);
 }
@@ -36,9 +36,10 @@ function toHeading(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function toCell(value: Result[string]): string {
-  if (Array.isArray(value)) return value.join("; ") || "-";
-  return value === null || value === undefined ? "-" : `${value}`;
+function toCell(name: string, value: Result[string]): string {
+  const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+  if (isMissing) return name === "expires" ? "never" : "-";
+  return Array.isArray(value) ? value.join("; ") : `${value}`;
 }
 
 /** Columns without borders, so that tools such as awk can split them. */

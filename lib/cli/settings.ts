@@ -1,7 +1,7 @@
 import type { Environment } from "../accounts/api-key.ts";
 import { InvalidInputError } from "../errors.ts";
 
-/** Environment variables, as in `process.env`. */
+/** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** The options that select a store. */

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type AccountSettings, type ApiKey, isActive, type RejectionCount } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
@@ -54,11 +54,10 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
   addCommand("rotate")
     .description("Issues a replacement and shows it once. The old key expires after the overlap.")
     .argument("<key-id>", "the key's ID", readKeyId)
-    .option(
-      "--overlap <duration>",
-      "how long both keys work, such as 90m, 24h, 7d or 0",
-      readDuration,
-      readDuration("24h"),
+    .addOption(
+      new Option("--overlap <duration>", "how long both keys work, such as 90m, 24h, 7d or 0")
+        .argParser(readDuration)
+        .default(readDuration("24h"), "24h"),
     )
     .action((id: string, flags: { overlap: number }, command: Command) =>
       withStore(context, command, async ({ store }) => {

@@ -1,0 +1,139 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { runProgram } from "../../lib/cli/program.ts";
+import { code, codeBlocks, DOCUMENTS, document, ROOT, table } from "./markdown.ts";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "store-orders-documents-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+writeFileSync(
+  join(folder, "store-orders"),
+  `#!/bin/sh\nexec ${process.execPath} ${ROOT}lib/cli/bin.ts "$@"\n`,
+  { mode: 0o755 },
+);
+const env = {
+  ...process.env,
+  PATH: `${folder}:${process.env["PATH"]}`,
+  NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/store-orders"),
+  PORT: "0",
+};
+
+/** Blocks that call a running server; all others run on a database of their own. */
+const callsServer = (code: string) => code.includes("$API");
+
+describe.concurrent("shell blocks", () => {
+  for (const from of DOCUMENTS) {
+    const home = join(folder, from.path.replaceAll(/\W/g, "-"));
+    const blocks = codeBlocks(from, "sh").filter((code) => !callsServer(code));
+    if (blocks.length === 0) continue;
+    test(`the commands in ${from.path} succeed one after another`, async () => {
+      mkdirSync(home);
+      const [yaml = ""] = codeBlocks(from, "yaml").filter((code) => code.startsWith("domains:"));
+      writeFileSync(join(home, "domains.yaml"), yaml);
+      const { stdout } = await run("bash", ["-c", `set -e\n${blocks.join("\n")}`], { cwd: home, env });
+      if (from.path !== "README.md") return;
+      expect(stdout).toContain("so_test_acme_");
+      expect(stdout).toContain("CNAME");
+      expect(readFileSync(join(home, "orders.ndjson"), "utf8")).toContain('"id":7');
+      expect(JSON.parse(readFileSync(join(home, "openapi.json"), "utf8")).openapi).toBe("3.1.0");
+    });
+  }
+
+  test("each curl line gets the status in its comment from what npm start serves", async () => {
+    const [calls = ""] = codeBlocks(document("README.md"), "sh").filter(callsServer);
+    const args = ["lib/cli/bin.ts", "serve", "--demo", "--database", join(folder, "demo.db")];
+    const server = spawn(process.execPath, args, { cwd: ROOT, env });
+    const exited = once(server, "exit");
+    try {
+      const printed: Record<string, string> = {};
+      for await (const line of createInterface(server.stdout)) {
+        const [name = "", value = ""] = line.replace("Store Orders", "url").split(/\s{2,}/);
+        printed[name] = value;
+        if (name === "try") break;
+      }
+      for (const line of calls.trim().split("\n")) {
+        const [command = "", promised = ""] = line.split(" # ");
+        const { stdout } = await run("bash", ["-c", command.trim()], {
+          env: { ...process.env, API: printed["url"], KEY: printed["key"] },
+        });
+        expect(stdout.split(" ")[1], line).toBe(promised.slice(0, 3));
+      }
+    } finally {
+      server.kill();
+      await exited;
+    }
+  });
+});
+
+/** What `store-orders … --help` prints. */
+async function help(...words: readonly string[]): Promise<string> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const stopped = () => new Promise<void>(() => {});
+  await runProgram({ argv: [...words, "--help"], env: {}, stdin, stdout, stderr, stopped });
+  stdout.end();
+  return textOf(stdout);
+}
+
+/** The names of the commands below one. */
+async function commandsIn(...words: readonly string[]): Promise<readonly string[]> {
+  const [, list = ""] = /^Commands:\n((?: {2,}.*\n)+)/m.exec(await help(...words)) ?? [];
+  return [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
+}
+
+describe("names", () => {
+  const scripts = Object.keys(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).scripts);
+
+  test("every command of store-orders that a document names exists", async () => {
+    const groups = await commandsIn();
+    const known = await Promise.all(
+      groups.map(async (group) => [group, ...(await commandsIn(group)).map((name) => `${group} ${name}`)]),
+    );
+    const commands = new Set(known.flat());
+    const wrong = DOCUMENTS.flatMap(({ path, text }) =>
+      [...code({ path, text }).matchAll(/(?:\bstore-orders|\bcli --) ([a-z]+)(?: ([a-z][a-z-]*))?/g)]
+        .map(([, group = "", name]) => {
+          const hasCommands = [...commands].some((each) => each.startsWith(`${group} `));
+          return name !== undefined && hasCommands ? `${group} ${name}` : group;
+        })
+        .filter((name) => !commands.has(name))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("every npm script that a document names exists", () => {
+    const wrong = DOCUMENTS.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bnpm run (?:--silent )?([a-z:]+)/g)]
+        .filter(([, name = ""]) => !scripts.includes(name))
+        .map(([, name]) => `${path}: ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("the flags of serve are those of its help, with their variables and defaults", async () => {
+    const [options = ""] = (await help("serve")).split("Examples:");
+    const flags = [...options.matchAll(/^ {2}(--[a-z-]+)(?: <[^>]+>)? +((?:.+\n)(?: {6,}.+\n)*)/gm)]
+      .map(([, flag = "", description = ""]) => ({ flag, description: description.replaceAll(/\s+/g, " ") }))
+      .filter(({ flag }) => flag !== "--version");
+    const { rows } = table("lib/node/README.md", "flag", "variable", "meaning", "default");
+    expect(rows.map(([flag]) => flag)).toEqual(flags.map(({ flag }) => flag));
+    for (const [index, { flag, description }] of flags.entries()) {
+      const [, variable, , fallback] = rows[index] ?? [];
+      expect({ flag, variable }).toEqual({
+        flag,
+        variable: /\(([A-Z_]{4,})[;)]/.exec(description)?.[1] ?? "",
+      });
+      const stated = /default:? ([^;,)\s]+)/.exec(description)?.[1];
+      if (stated !== undefined) expect({ flag, fallback }).toEqual({ flag, fallback: stated });
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { parseDomainsFile } from "../../lib/domains/mapping.ts";
+import { cloud } from "../infra/harness/cloud.ts";
+import { run as runProgram } from "../infra/harness/program.ts";
+import { codeBlocks, DOCUMENTS, ROOT } from "./markdown.ts";
+
+const { exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const folder = mkdtempSync(join(tmpdir(), "store-orders-documents-"));
+writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = promisify(execFile);
+
+/** The example with the sources in place of the package. */
+function onSources(code: string): string {
+  return code.replace(/from "store-orders(\/[\w/]+)?"/g, (_, entry = "") => {
+    const built: string = exports[`.${entry}`].default;
+    return `from "${join(ROOT, built.replace("./dist/", "").replace(/\.js$/, ".ts"))}"`;
+  });
+}
+
+const examples = DOCUMENTS.flatMap(({ path, text }) =>
+  codeBlocks({ path, text }, "ts").map((code, index) => {
+    const file = join(folder, `${path.replaceAll(/\W/g, "-")}-${index + 1}.ts`);
+    writeFileSync(file, onSources(code));
+    return { title: `example ${index + 1} of ${path}`, code, file };
+  }),
+);
+
+describe.concurrent("programs", () => {
+  for (const { title, code, file } of examples.filter((each) => !each.code.includes("store-orders/infra"))) {
+    test(`${title} runs and prints what its comments promise`, async () => {
+      const { stdout } = await run(process.execPath, [file], { cwd: folder });
+      const promised = [...code.matchAll(/console\.log\(.*\/\/ (.+)$/gm)].map(([, printed]) => printed);
+      expect(stdout.trim().split("\n").filter(Boolean)).toEqual(promised);
+    });
+  }
+
+  for (const { title, file } of examples.filter((each) => each.code.includes("store-orders/infra"))) {
+    test(`${title} is a Pulumi program that deploys`, async () => {
+      const { code, errors } = await runProgram({ program: file, stack: "staging", cloud: cloud() });
+      expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    });
+  }
+
+  test("every example compiles under the settings of the project", async () => {
+    const compilerOptions = {
+      ...{ allowImportingTsExtensions: true, rewriteRelativeImportExtensions: false },
+      ...{ declaration: false, isolatedDeclarations: false },
+      typeRoots: [join(ROOT, "node_modules/@types")],
+    };
+    const settings = { extends: join(ROOT, "tsconfig.json"), compilerOptions, include: ["*.ts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+    const { stdout } = await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", folder]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(stdout).toBe("");
+  });
+});
+
+describe("domains files", () => {
+  for (const { path, text } of DOCUMENTS) {
+    for (const yaml of codeBlocks({ path, text }, "yaml").filter((code) => code.startsWith("domains:"))) {
+      test(`the mapping in ${path} is valid`, () => {
+        expect(parseDomainsFile(parse(yaml), { plan: "pro" })).toHaveProperty("config");
+      });
+    }
+  }
+});

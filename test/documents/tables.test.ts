@@ -1,0 +1,163 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { settingsSchema } from "../../infra/config/schema.ts";
+import { PERMISSIONS } from "../../infra/functions/permissions.ts";
+import { ERRORS } from "../../lib/errors.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
+import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
+import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
+import { document, ROOT, table } from "./markdown.ts";
+
+const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+
+describe("rules", () => {
+  test("every error is listed once, with its status, in the order of the statuses", () => {
+    const { rows } = table("lib/README.md", "code", "status");
+    const byStatus = Object.entries(ERRORS).toSorted(([, a], [, b]) => a.status - b.status);
+    expect(rows.map(([code, status]) => [code, Number(status)])).toEqual(
+      byStatus.map(([code, { status }]) => [code, status]),
+    );
+    expect(rows.filter(([, , advice = ""]) => advice === "")).toEqual([]);
+  });
+
+  test("every operation is listed with its method, its path and its status", () => {
+    const { rows } = table("lib/README.md", "operation", "request");
+    expect(rows.map(([id, request]) => [id, request])).toEqual(
+      OPERATIONS.map(({ id, method, path }) => [id, `${method} /v1${path}`]),
+    );
+    for (const [index, { success }] of OPERATIONS.entries()) {
+      expect(rows[index]?.[2]).toMatch(new RegExp(`^${success.status}\\b`));
+    }
+  });
+
+  for (const path of ["README.md", "lib/README.md"]) {
+    test(`the limits of the plans in ${path} are those of the code`, () => {
+      const expected = Object.entries(PLAN_LIMITS).map(([plan, limits]) =>
+        limits === "custom" ? [plan, "custom", "custom"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
+      );
+      expect(table(path, "plan", "requests per minute", "requests per day").rows).toEqual(expected);
+    });
+
+    test(`the state machine in ${path} is that of the code`, () => {
+      const events = Object.keys(LIFECYCLE.pending);
+      const expected = Object.entries(LIFECYCLE).map(([status, rules]) => [
+        status,
+        ...Object.values(rules).map((rule: object) =>
+          "to" in rule ? rule.to : Object.values(rule).find((value) => value in ERRORS),
+        ),
+      ]);
+      expect(table(path, "status", ...events).rows).toEqual(expected);
+    });
+  }
+});
+
+describe("settings", () => {
+  test("every stack setting is listed with its default", () => {
+    const documented = new Map(
+      table("infra/README.md", "key", "meaning", "default").rows.map(([key = "", , fallback]) => [
+        key,
+        fallback,
+      ]),
+    );
+    const defaults = settingsSchema.parse({});
+    const expected = Object.keys(settingsSchema.shape).flatMap((key): readonly (readonly string[])[] => {
+      const fallback: unknown = defaults[key as keyof typeof defaults];
+      return documented.has(key) ? [[key, shown(fallback)]] : fieldsOf(key, fallback);
+    });
+    expect([...documented]).toEqual(expected);
+  });
+
+  test("every connection limit is listed with its default", () => {
+    const { rows } = table("lib/node/README.md", "limit", "meaning", "default");
+    expect(rows.map(([limit, , fallback]) => [limit, Number(fallback)])).toEqual(
+      Object.entries(DEFAULT_CONNECTION_LIMITS),
+    );
+  });
+
+  test("the DynamoDB calls of each function are those of its role", () => {
+    const calls = (names: readonly string[]) => names.map((name) => name.replace("dynamodb:", "")).join(", ");
+    expect(table("infra/README.md", "function", "orders table", "accounts table").rows).toEqual(
+      Object.entries(PERMISSIONS).map(([role, { orders, accounts }]) => [
+        role,
+        calls(orders),
+        calls(accounts),
+      ]),
+    );
+  });
+});
+
+/** A default as the table shows it. */
+function shown(value: unknown): string {
+  const empty = value === undefined || (typeof value === "object" && Object.keys(value ?? {}).length === 0);
+  return empty ? "none" : String(value);
+}
+
+/** The rows of a setting that has fields: one for each, as it is written in a stack file. */
+function fieldsOf(key: string, fallback: unknown): readonly (readonly string[])[] {
+  const written = z.toJSONSchema(settingsSchema, { io: "input", unrepresentable: "any" }).properties?.[key];
+  const fields = (written as { properties?: Record<string, { default?: unknown }> }).properties ?? {};
+  if (Object.keys(fields).length === 0) return [[key, shown(fallback)]];
+  return Object.entries(fields).map(([field, { default: value }]) => [`${key}.${field}`, shown(value)]);
+}
+
+describe("entry points", () => {
+  const { rows } = table("README.md", "entry point", "contains", "install as well");
+  const peers = Object.keys(manifest.peerDependencies);
+
+  test("every entry point of the package is listed", () => {
+    const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
+    expect(rows.map(([entry = ""]) => entry.replace("store-orders", ".")).toSorted()).toEqual(
+      entries.toSorted(),
+    );
+  });
+
+  for (const [entry = "", , install = ""] of rows) {
+    test(`what to install for ${entry} is what its modules import`, () => {
+      const [required = ""] = install.split(";");
+      const named = required.replace("npm install", "").trim().split(/\s+/).filter(Boolean);
+      const built: string = manifest.exports[entry.replace("store-orders", ".")].default;
+      const source = built.replace("./dist/", "").replace(/\.js$/, ".ts");
+      expect(named.toSorted()).toEqual(
+        packagesOf(source)
+          .filter((name) => peers.includes(name))
+          .toSorted(),
+      );
+    });
+  }
+
+  test("every optional peer of the package is listed", () => {
+    const installs = rows.map(([, , install = ""]) => install).join(" ");
+    expect(peers.filter((peer) => !installs.includes(peer))).toEqual([]);
+  });
+});
+
+/** The packages that a module and everything behind it import, types aside. */
+function packagesOf(source: string): readonly string[] {
+  const files = new Set([source]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    for (const [, from = ""] of text.matchAll(
+      /(?:^(?:import|export)\s+(?!type\b)[^;]*?\sfrom\s+|^import\s+|\bimport\()"([^"]+)"/gms,
+    )) {
+      if (from.startsWith(".")) files.add(normalize(join(dirname(file), from)));
+      else if (!from.startsWith("node:"))
+        packages.add(
+          from
+            .split("/")
+            .slice(0, from.startsWith("@") ? 2 : 1)
+            .join("/"),
+        );
+    }
+  }
+  return [...packages];
+}
+
+test("every directory of lib is in the layout of the contribution guide", () => {
+  const { text } = document(".github/CONTRIBUTING.md");
+  const folders = globSync("lib/*/", { cwd: ROOT }).map((folder) => folder.replace(/^lib\/|\/$/g, ""));
+  expect(folders.filter((folder) => !text.includes(`\n  ${folder}/ `))).toEqual([]);
+});

@@ -77,8 +77,8 @@ describe.concurrent("shell blocks", () => {
 /** What `store-orders … --help` prints. */
 async function help(...words: readonly string[]): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const stopped = () => new Promise<void>(() => {});
-  await runProgram({ argv: [...words, "--help"], env: {}, stdin, stdout, stderr, stopped });
+  const waitForStop = () => new Promise<void>(() => {});
+  await runProgram({ argv: [...words, "--help"], env: {}, stdin, stdout, stderr, waitForStop });
   stdout.end();
   return textOf(stdout);
 }

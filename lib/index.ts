@@ -37,20 +37,7 @@ export { type AnonymousCallers, createAnonymousCallers } from "./accounts/anonym
 export { type Environment, generateKey, hashKey, type ParsedKey, parseKey } from "./accounts/api-key.ts";
 export { withRejectionCache } from "./accounts/rejection-cache.ts";
 export { type Clock, type Instant, systemClock } from "./clock.ts";
-export * from "./domains/lifecycle.ts";
-export {
-  type ConfiguredHost,
-  type DomainConfig,
-  type DomainContext,
-  type DomainRedirect,
-  domainMapping,
-  type HostRole,
-  hostsOf,
-  type ParsedDomainConfig,
-  parseDomainConfig,
-  parseDomainsFile,
-} from "./domains/mapping.ts";
-export { type HostRoute, type HostTable, hostTable, routeHost } from "./domains/routing.ts";
+export * from "./domains/index.ts";
 export {
   ACCOUNT_ERRORS,
   type AccountErrorCode,

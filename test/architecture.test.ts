@@ -6,10 +6,11 @@ import { describe, expect, test } from "vitest";
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "lib/errors.ts": [],
   "lib/clock.ts": [],
+  "lib/issues.ts": ["lib/errors.ts"],
   "lib/orders": ["lib/errors.ts", "lib/clock.ts"],
   "lib/plans": ["lib/errors.ts", "lib/clock.ts"],
   "lib/accounts": ["lib/errors.ts", "lib/clock.ts", "lib/plans"],
-  "lib/domains": ["lib/errors.ts", "lib/clock.ts", "lib/plans"],
+  "lib/domains": ["lib/errors.ts", "lib/clock.ts", "lib/issues.ts", "lib/plans"],
   "lib/http": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   "lib/stores": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],

@@ -1,13 +1,14 @@
 import type { z } from "zod";
 import { normalizeName } from "../../lib/domains/hostname.ts";
-import { type DomainConfig, hostsOf, parseDomainConfig } from "../../lib/domains/mapping.ts";
+import { type DomainMapping, hostsOf, parseDomains } from "../../lib/domains/mapping.ts";
 import type { Issue } from "../../lib/errors.ts";
+import { toIssues } from "../../lib/issues.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";
 import { SECRET_KEYS, settingsSchema } from "./schema.ts";
 
 /** What a stack is configured to be. Every value has passed its rules. */
 export interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
-  readonly domains?: DomainConfig;
+  readonly domains?: DomainMapping;
 }
 
 /** The configuration of a stack as it is handed to a program. */
@@ -32,17 +33,17 @@ export function parseSettings({ values, secretKeys }: StackConfig): SettingsOutc
       .map(([key, text]) => [key.slice(NAMESPACE.length + 1), decoded(text)]),
   );
   const parsed = settingsSchema.safeParse(written);
-  const domains = parseDomains(written["domains"], written["plan"]);
+  const domains = parseStackDomains(written["domains"], written["plan"]);
   const issues = [
-    ...(parsed.success ? [] : parsed.error.issues.flatMap(toIssues)),
-    ...("issues" in domains ? domains.issues : hostIssues(written, domains.config)),
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
+    ...("issues" in domains ? domains.issues : hostIssues(written, domains.domains)),
     ...secretKeys.filter((key) => key.startsWith(`${NAMESPACE}:`)).flatMap(secretIssues),
   ];
   if (!parsed.success || "issues" in domains || issues.length > 0) {
     return { issues: issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message })) };
   }
   const { domains: _raw, ...rest } = parsed.data;
-  return { settings: domains.config === undefined ? rest : { ...rest, domains: domains.config } };
+  return { settings: domains.domains === undefined ? rest : { ...rest, domains: domains.domains } };
 }
 
 /** Says in one text what is wrong with a stack's configuration, and where to mend it. */
@@ -65,13 +66,13 @@ function decoded(text: string): unknown {
 /** The certificate authority puts the host into a field of 64 characters. */
 const LONGEST_HOST = 64;
 
-function parseDomains(value: unknown, plan: unknown) {
-  if (value === undefined) return { config: undefined };
+function parseStackDomains(value: unknown, plan: unknown) {
+  if (value === undefined) return { domains: undefined };
   // A plan that is none has an issue of its own, which must not bring a second one about domains.
   const known = typeof plan === "string" && isPlan(plan) ? plan : plan === undefined ? "free" : "pro";
-  const parsed = parseDomainConfig(value, { plan: known });
-  if ("issues" in parsed) return parsed;
-  const issues = hostsOf(parsed.config)
+  const parsed = parseDomains(value, { plan: known });
+  if (!parsed.ok) return parsed;
+  const issues = hostsOf(parsed.domains)
     .filter(({ host }) => host.length > LONGEST_HOST)
     .map(({ host }) => ({
       path: "domains",
@@ -81,7 +82,7 @@ function parseDomains(value: unknown, plan: unknown) {
 }
 
 /** Every host that another key names has to be configured, since a mistyped one would do nothing. */
-function hostIssues(written: Readonly<Record<string, unknown>>, config?: DomainConfig): readonly Issue[] {
+function hostIssues(written: Readonly<Record<string, unknown>>, config?: DomainMapping): readonly Issue[] {
   const known = new Set(config === undefined ? [] : hostsOf(config).map(({ host }) => host));
   const { hold, adopt, dns } = written;
   const named = [...HOST_KEYS].flatMap((key) => namesIn(written[key]).map((host) => ({ key, host })));
@@ -121,12 +122,7 @@ function secretIssues(key: string): readonly Issue[] {
   return [{ path, message }];
 }
 
-function toIssues(issue: z.core.$ZodIssue): readonly Issue[] {
-  const path = issue.path.join(".");
-  if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
-  const known = issue.path.length === 0 ? ` Known: ${Object.keys(settingsSchema.shape).join(", ")}.` : "";
-  return issue.keys.map((key) => ({
-    path: path === "" ? key : `${path}.${key}`,
-    message: `There is no such key. Remove it.${known}`,
-  }));
+/** The keys that an error names. Those of the settings are listed; those of single values are in their messages. */
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  return path.length === 0 ? Object.keys(settingsSchema.shape) : [];
 }

@@ -1,7 +1,9 @@
+import { CERTIFICATE_TIMEOUT_MS } from "../../lib/domains/lifecycle.ts";
 import { CERTIFICATE_CHECKS } from "../../lib/domains/verification/advice.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
-/** How long a certificate is waited for (specification, "Custom domains"). */
-export const PATIENCE = "30m";
+/** How long a run waits for a certificate, in the provider's notation. */
+export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
 
 /** What to look at where no certificate has come. The third of the checks is a number in the configuration. */
 export function certificateChecks(host: string, reverify: number, errors: readonly string[]): string {

@@ -2,9 +2,9 @@ import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
-import { RECORD_TTL } from "../../lib/domains/records.ts";
+import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import { typeToken } from "../names.ts";
-import { certificateChecks, PATIENCE } from "./certificate-checks.ts";
+import { CERTIFICATE_TIMEOUT, certificateChecks } from "./certificate-checks.ts";
 
 /** Where a host's DNS is, and who sets its records. */
 export type HostDns =
@@ -99,7 +99,12 @@ export class CustomDomain extends pulumi.ComponentResource {
     return new aws.acm.CertificateValidation(
       `${this.#name}-validation`,
       { certificateArn: this.certificate.arn },
-      { parent: this, dependsOn, customTimeouts: { create: PATIENCE }, hooks: { onError: [explain] } },
+      {
+        parent: this,
+        dependsOn,
+        customTimeouts: { create: CERTIFICATE_TIMEOUT },
+        hooks: { onError: [explain] },
+      },
     );
   }
 
@@ -144,7 +149,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   ) {
     return new DnsRecord(
       `${this.#name}-${suffix}`,
-      { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL, proxied: false, comment },
+      { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL_SECONDS, proxied: false, comment },
       { parent: this, ...options },
     );
   }

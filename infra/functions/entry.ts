@@ -4,7 +4,7 @@
  */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
-import type { DomainConfig } from "../../lib/domains/mapping.ts";
+import type { DomainMapping } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/lambda/index.ts";
@@ -20,7 +20,8 @@ if (prefix === undefined) throw new Error("STORE_ORDERS_DYNAMODB is not set: it 
 
 // Both were checked when they were deployed; checking again would double the size of the bundle.
 const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
-const config = domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainConfig }).domains;
+const config =
+  domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainMapping }).domains;
 const hosts = hostTable(config, [PLATFORM_HOST]);
 
 const { orders, accounts } = createDynamodbStore({ prefix });

@@ -1,3 +1,5 @@
+import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
+
 /** Stands for a value that is not known yet. It breaks no rule: it is looked at again once it is known. */
 export const UNKNOWN: unique symbol = Symbol("not known yet");
 
@@ -64,7 +66,9 @@ const protectedData: Policy = ({ inputs, protect }, context) => {
 const plainCname: Policy = ({ inputs }) => {
   if (inputs["type"] !== "CNAME") return [];
   return [
-    ...(holds(inputs["ttl"], 3600) ? [] : [`the TTL is ${String(inputs["ttl"])}. Set 'ttl: 3600'.`]),
+    ...(holds(inputs["ttl"], RECORD_TTL_SECONDS)
+      ? []
+      : [`the TTL is ${String(inputs["ttl"])}. Set 'ttl: ${RECORD_TTL_SECONDS}'.`]),
     ...(inputs["proxied"] === true
       ? ["the record is proxied, which hides it and breaks streams. Set 'proxied: false'."]
       : []),

@@ -1,35 +1,36 @@
+import { formatPath } from "../issues.ts";
 import { parseHostname } from "./hostname.ts";
 
-/** A place in the `domains` mapping. */
+/** A path in the `domains` mapping, such as `["redirects", 0, "from"]`. */
 export type MappingPath = readonly (string | number)[];
 
-/** A host that the mapping names, by its place. */
+/** A host in the mapping, with its path. */
 export interface NamedHost {
   readonly path: MappingPath;
   readonly host: string;
 }
 
-/** A rule among hosts that is broken at a place, with its mend. */
+/** Hosts that contradict each other: where, why, and how to fix it. */
 export interface Conflict {
   readonly path: (string | number)[];
   readonly message: string;
 }
 
 /**
- * What does not go together in a `domains` mapping (decision 18): duplicates, redirects to themselves, loops,
- * redirects from the primary or to anything else. Reads whatever it can of a mapping that is wrong elsewhere.
+ * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects
+ * from the primary or to any other host. Works on a mapping with other errors, too. See lib/README.md#domain-mapping.
  */
-export function conflictsOf(mapping: unknown): readonly Conflict[] {
-  const { primary, claims, redirects } = read(mapping);
+export function findConflicts(mapping: unknown): readonly Conflict[] {
+  const { primary, claims, redirects } = readHosts(mapping);
   return [
-    ...duplicates(primary, claims),
+    ...findDuplicates(primary, claims),
     ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, redirects)),
   ];
 }
 
-/** Every host that a mapping names and that is a hostname at all. */
-export function namedHosts(mapping: unknown): readonly NamedHost[] {
-  const { claims, redirects } = read(mapping);
+/** Finds every valid hostname in a mapping, also in one with errors. */
+export function findNamedHosts(mapping: unknown): readonly NamedHost[] {
+  const { claims, redirects } = readHosts(mapping);
   const targets = redirects.map(({ index, to }) => ({ path: ["redirects", index, "to"], host: to }));
   return [...claims, ...targets].filter((named): named is NamedHost => named.host !== undefined);
 }
@@ -40,12 +41,13 @@ interface Redirect {
   readonly to: string | undefined;
 }
 
+/** A host that the mapping assigns a role to. A host can have only one. */
 interface Claim {
   readonly path: MappingPath;
   readonly host: string | undefined;
 }
 
-function duplicates(primary: string | undefined, claims: readonly Claim[]): readonly Conflict[] {
+function findDuplicates(primary: string | undefined, claims: readonly Claim[]): readonly Conflict[] {
   const first = new Map<string, MappingPath>();
   return claims.flatMap(({ path, host }) => {
     if (host === undefined) return [];
@@ -57,7 +59,7 @@ function duplicates(primary: string | undefined, claims: readonly Claim[]): read
     const message =
       host === primary && path[0] === "redirects"
         ? `${host} is the primary, which cannot redirect. Remove this redirect, or choose another primary.`
-        : `${host} is named twice, first at ${placeText(earlier)}. Remove one of the two.`;
+        : `${host} is listed twice, first at ${formatPath(["domains", ...earlier])}. Remove one of the two.`;
     return [{ path: [...path], message }];
   });
 }
@@ -67,61 +69,57 @@ function checkRedirect(
   primary: string | undefined,
   redirects: readonly Redirect[],
 ): readonly Conflict[] {
-  // A redirect to the primary is right, and that one from it is wrong has been told where it begins.
   if (from === undefined || to === undefined || to === primary) return [];
   const path = ["redirects", index, "to"];
-  const mend = primary === undefined ? "the primary" : `the primary, ${primary}`;
-  if (from === to) return [{ path, message: `${from} redirects to itself. Write ${mend}.` }];
-  const loop = loopOf(from, to, redirects);
+  const target = primary === undefined ? "the primary" : `the primary, ${primary}`;
+  if (from === to) return [{ path, message: `${from} redirects to itself. Redirect it to ${target}.` }];
+  const loop = findLoop(from, to, redirects);
   if (loop !== undefined) {
-    return [{ path, message: `This is a loop: ${loop.join(" → ")}. Redirect every host to ${mend}.` }];
+    return [{ path, message: `This is a loop: ${loop.join(" → ")}. Redirect every host to ${target}.` }];
   }
+  // A redirect from the primary has been reported at its 'from'.
   if (primary === undefined || from === primary) return [];
-  return [{ path, message: `A redirect leads to the primary and nowhere else. Write ${primary}.` }];
+  return [{ path, message: `A host can redirect only to the primary. Write ${primary}.` }];
 }
 
-/** The way from a host back to itself, if following the redirects leads there. */
-function loopOf(from: string, to: string, redirects: readonly Redirect[]): readonly string[] | undefined {
-  const way = [from];
+/** The path from a host back to itself, if its redirects form a loop. */
+function findLoop(from: string, to: string, redirects: readonly Redirect[]): readonly string[] | undefined {
+  const visited = [from];
   for (let next: string | undefined = to; next !== undefined; ) {
-    way.push(next);
-    if (next === from) return way;
-    if (way.indexOf(next) < way.length - 1) return undefined;
-    const here: string = next;
-    next = redirects.find((redirect) => redirect.from === here)?.to;
+    visited.push(next);
+    if (next === from) return visited;
+    if (visited.indexOf(next) < visited.length - 1) return undefined;
+    const current: string = next;
+    next = redirects.find((redirect) => redirect.from === current)?.to;
   }
   return undefined;
 }
 
-function read(mapping: unknown) {
-  const { primary, aliases, redirects } = record(mapping);
-  const read: readonly Redirect[] = list(redirects).map((redirect, index) => {
-    const { from, to } = record(redirect);
-    return { index, from: host(from), to: host(to) };
+function readHosts(mapping: unknown) {
+  const { primary, aliases, redirects: list } = asRecord(mapping);
+  const redirects: readonly Redirect[] = asList(list).map((redirect, index) => {
+    const { from, to } = asRecord(redirect);
+    return { index, from: readHost(from), to: readHost(to) };
   });
   const claims: readonly Claim[] = [
-    { path: ["primary"], host: host(primary) },
-    ...list(aliases).map((alias, index) => ({ path: ["aliases", index], host: host(alias) })),
-    ...read.map(({ index, from }) => ({ path: ["redirects", index, "from"], host: from })),
+    { path: ["primary"], host: readHost(primary) },
+    ...asList(aliases).map((alias, index) => ({ path: ["aliases", index], host: readHost(alias) })),
+    ...redirects.map(({ index, from }) => ({ path: ["redirects", index, "from"], host: from })),
   ];
-  return { primary: host(primary), claims, redirects: read };
+  return { primary: readHost(primary), claims, redirects };
 }
 
-function record(
+function asRecord(
   value: unknown,
 ): Readonly<Record<"primary" | "aliases" | "redirects" | "from" | "to", unknown>> {
   return Object(value);
 }
 
-function list(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function host(value: unknown): string | undefined {
-  const parsed = typeof value === "string" ? parseHostname(value) : { problem: "" };
-  return "hostname" in parsed ? parsed.hostname : undefined;
-}
-
-function placeText([field, index, key]: MappingPath): string {
-  return `domains.${field}${index === undefined ? "" : `[${index}]`}${key === undefined ? "" : `.${key}`}`;
+function readHost(value: unknown): string | undefined {
+  const parsed = typeof value === "string" ? parseHostname(value) : undefined;
+  return parsed?.ok ? parsed.hostname : undefined;
 }

@@ -2,89 +2,147 @@ import { isIP } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
 import { getPublicSuffix } from "tldts";
 
-/** A hostname in its one form (lower case, punycode, no trailing dot), or what is wrong with it and its mend. */
-export type ParsedHostname = { readonly hostname: string } | { readonly problem: string };
+/** Why a text is not a public hostname. */
+export type HostnameErrorCode =
+  | "empty"
+  | "url"
+  | "port"
+  | "path"
+  | "wildcard"
+  | "ip_address"
+  | "invalid_character"
+  | "invalid_label"
+  | "invalid_idn"
+  | "too_long"
+  | "single_label"
+  | "public_suffix";
 
-/**
- * Reads a hostname that people wrote (decision 18): in any case, with a trailing dot, internationalised or not.
- * Refuses whatever cannot be a public host of its own: a URL, a port, a wildcard, an address, a name with one
- * label, a public suffix.
- */
-export function parseHostname(text: string): ParsedHostname {
-  const problem = rejectNonName(text.normalize("NFKC"));
-  if (problem !== undefined) return { problem };
-  // UTS 46 maps case, width and look-alike dots. It lets most of what is no hostname pass, so it is no check.
-  const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
-  const flaw = hostname === "" ? NOT_IDNA : validateName(hostname);
-  return flaw === undefined ? { hostname } : { problem: flaw };
+/** A hostname that cannot be used, with the reason and the fix. */
+export interface HostnameError {
+  readonly ok: false;
+  readonly code: HostnameErrorCode;
+  readonly message: string;
 }
 
-/** A DNS name in lower case without its trailing dot. */
+/** A hostname in normal form (lower case, punycode, no trailing dot), or why the text is not one. */
+export type ParsedHostname = { readonly ok: true; readonly hostname: string } | HostnameError;
+
+/**
+ * Parses a public hostname in any spelling: upper or lower case, internationalised or punycode, with or without the
+ * trailing dot. Rejects a URL, a port, a path, a wildcard, an IP address, a name with a single label, and a public
+ * suffix.
+ */
+export function parseHostname(text: string): ParsedHostname {
+  const error = findForeignSyntax(text.normalize("NFKC"));
+  if (error !== undefined) return error;
+  // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
+  const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
+  return (hostname === "" ? INVALID_IDN : validateName(hostname)) ?? { ok: true, hostname };
+}
+
+/** A DNS name in lower case, without the trailing dot. */
 export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
-const NOT_IDNA =
-  "This is not an internationalised name that DNS can carry. Write letters, digits, hyphens and dots.";
-
-/** What stands beside a name, or instead of one. Looked for first, as the mapping would cut some of it off. */
-function rejectNonName(text: string): string | undefined {
+/** Finds what is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
+function findForeignSyntax(text: string): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
-  if (text === "") return "This is empty. Write a hostname such as orders.example.com.";
-  if (url !== null) return `This is a URL. Write its hostname alone${suggested(url[2])}.`;
-  if (/\s/.test(text)) return "A hostname has no spaces. Remove them.";
-  if (isIP(text.replace(/^\[(.*)\](:\d*)?$/, "$1")) === 6) return IS_ADDRESS;
+  if (text === "") return invalid("empty", "The hostname is empty. Write one such as orders.example.com.");
+  if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
+  if (/\s/.test(text)) return invalid("invalid_character", "A hostname cannot contain spaces. Remove them.");
+  if (isIP(text.replace(/^\[(.*)\](:\d*)?$/, "$1")) === 6) return IP_ADDRESS;
   const port = /^([^:/]+):\d*$/.exec(text);
-  if (port !== null) return `The port does not belong here. Write the hostname alone${suggested(port[1])}.`;
+  if (port !== null) {
+    return invalid("port", `This contains a port. Write only the hostname${suggestion(port[1])}.`);
+  }
   if (/[/?#\\]/.test(text)) {
-    return `A path or query does not belong here. Write the hostname alone${suggested(/^[^/?#\\]*/.exec(text)?.[0])}.`;
+    const host = /^[^/?#\\]*/.exec(text)?.[0];
+    return invalid("path", `This contains a path or query. Write only the hostname${suggestion(host)}.`);
   }
-  if (text.includes("*")) return "A wildcard cannot be served. Write each host by its own name.";
-  if (text.includes("_")) return "A hostname has no underscore. Write a hyphen, or choose another name.";
-  const [odd] = /[^a-z0-9.\u0080-\u{10ffff}-]/iu.exec(text) ?? [];
-  if (odd !== undefined) {
-    return `A hostname has no ${JSON.stringify(odd)}. Write letters, digits, hyphens and dots.`;
+  if (text.includes("*")) {
+    return invalid("wildcard", "Wildcards are not supported. List each host by its full name.");
   }
-  return undefined;
+  if (text.includes("_")) {
+    const message = "A hostname cannot contain an underscore. Use a hyphen, or choose another name.";
+    return invalid("invalid_character", message);
+  }
+  const [character] = /[^a-z0-9.\u0080-\u{10ffff}-]/iu.exec(text) ?? [];
+  if (character === undefined) return undefined;
+  const message = `A hostname cannot contain ${JSON.stringify(character)}. Use only letters, digits, hyphens and dots.`;
+  return invalid("invalid_character", message);
 }
 
-const IS_ADDRESS = "This is an address. Write a hostname, since certificates and records are made for names.";
-
-/** What is wrong with a name that has been mapped to lower-case ASCII (RFC 1123, RFC 5891, the PSL). */
-function validateName(name: string): string | undefined {
+/** Validates a lower-case ASCII name (RFC 1123, RFC 5891, the public suffix list). */
+function validateName(name: string): HostnameError | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
-  // A last label that is a number makes the whole an IPv4 address to every browser, as 127.1 and 0x7f.1 are.
-  if (/^(\d+|0x[0-9a-f]*)$/.test(last)) return IS_ADDRESS;
-  if (labels.includes("")) return "There is an empty label. Remove the extra dot.";
-  if (name.length > 253) return `The name has ${name.length} characters. Shorten it to 253.`;
-  for (const label of labels) {
-    if (label.length > 63) return `The label ${label} has ${label.length} characters. Shorten it to 63.`;
-    if (!/^[a-z0-9-]*$/.test(label)) return NOT_IDNA;
-    if (label.startsWith("-") || label.endsWith("-")) {
-      return `The label ${label} begins or ends with a hyphen. Remove it.`;
-    }
-    if (label.startsWith("xn--") && domainToUnicode(label) === label) {
-      return `The label ${label} is no valid punycode. Write the name in its own script instead.`;
-    }
+  // Browsers read a name that ends in a number as an IPv4 address, such as 127.1 and 0x7f.1.
+  if (/^(\d+|0x[0-9a-f]*)$/.test(last)) return IP_ADDRESS;
+  if (labels.includes("")) {
+    return invalid("invalid_label", "The name contains an empty label. Remove the extra dot.");
   }
-  if (labels.length === 1)
-    return "A name with one label is not public. Write the whole name, such as orders.example.com.";
-  if (isPublicSuffix(name)) {
-    return `${name} is a public suffix, below which others register names. Write a name of your own, such as example.${name}.`;
+  if (name.length > MAX_NAME_CHARS) {
+    const message = `The name has ${name.length} characters. Shorten it to ${MAX_NAME_CHARS} or fewer.`;
+    return invalid("too_long", message);
+  }
+  for (const label of labels) {
+    const error = validateLabel(label);
+    if (error !== undefined) return error;
+  }
+  if (labels.length === 1) {
+    const message =
+      "A name with a single label is not public. Write the full name, such as orders.example.com.";
+    return invalid("single_label", message);
+  }
+  if (!isPublicSuffix(name)) return undefined;
+  const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
+  return invalid("public_suffix", message);
+}
+
+/** Limits of RFC 1035, 2.3.4, without the trailing dot. */
+const MAX_NAME_CHARS = 253;
+const MAX_LABEL_CHARS = 63;
+
+function validateLabel(label: string): HostnameError | undefined {
+  if (label.length > MAX_LABEL_CHARS) {
+    const message = `The label ${label} has ${label.length} characters. Shorten it to ${MAX_LABEL_CHARS} or fewer.`;
+    return invalid("too_long", message);
+  }
+  if (!/^[a-z0-9-]*$/.test(label)) return INVALID_IDN;
+  if (label.startsWith("-") || label.endsWith("-")) {
+    return invalid("invalid_label", `The label ${label} starts or ends with a hyphen. Remove it.`);
+  }
+  if (label.startsWith("xn--") && domainToUnicode(label) === label) {
+    const message = `The label ${label} is not valid punycode. Write the name in its own script instead.`;
+    return invalid("invalid_idn", message);
   }
   return undefined;
 }
 
 /**
- * Both sections of the public suffix list count. A suffix of the private section (`github.io`, `uk.com`) is
- * as little the reader's own as `co.uk` is, and a name below one is delegated like a name below `co.uk`.
+ * Both sections of the public suffix list count: nobody can own a suffix of the private section (`github.io`,
+ * `uk.com`) any more than `co.uk`.
  */
 function isPublicSuffix(name: string): boolean {
   return getPublicSuffix(name, { allowPrivateDomains: true, extractHostname: false }) === name;
 }
 
-function suggested(host: string | undefined): string {
-  const parsed = host === undefined ? { problem: "" } : parseHostname(host);
-  return "hostname" in parsed ? `: ${parsed.hostname}` : "";
+function invalid(code: HostnameErrorCode, message: string): HostnameError {
+  return { ok: false, code, message };
+}
+
+const IP_ADDRESS = invalid(
+  "ip_address",
+  "This is an IP address. Write a hostname: certificates and records are issued for names.",
+);
+
+const INVALID_IDN = invalid(
+  "invalid_idn",
+  "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.",
+);
+
+function suggestion(host: string | undefined): string {
+  const parsed = host === undefined ? undefined : parseHostname(host);
+  return parsed?.ok ? `: ${parsed.hostname}` : "";
 }

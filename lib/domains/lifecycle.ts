@@ -1,18 +1,19 @@
 import type { Instant } from "../clock.ts";
+import { MINUTE_MS } from "../plans/windows.ts";
 
 /**
- * The life of a custom domain (decision 21): for every state, what each event does. `to` is the next state,
- * `why` the reason that a domain needs attention, `refused` why the event does not fit.
+ * The life cycle of a custom domain: for every state, what each event does. `to` is the next state, `attention` why
+ * the domain then needs attention, `error` why the event is not allowed. See lib/README.md#domain-verification.
  */
 export const DOMAIN_LIFECYCLE = {
   pending_dns: {
     dns_verified: { to: "verified" },
     dns_failed: { to: "pending_dns" },
     dns_unknown: { to: "pending_dns" },
-    certificate_requested: { refused: "not_verified" },
-    certificate_issued: { refused: "not_verified" },
-    certificate_failed: { refused: "not_verified" },
-    reverify: { refused: "nothing_to_reverify" },
+    certificate_requested: { error: "not_verified" },
+    certificate_issued: { error: "not_verified" },
+    certificate_failed: { error: "not_verified" },
+    reverify: { error: "nothing_to_reverify" },
     remove: { to: "removed" },
   },
   verified: {
@@ -20,9 +21,9 @@ export const DOMAIN_LIFECYCLE = {
     dns_failed: { to: "pending_dns" },
     dns_unknown: { to: "verified" },
     certificate_requested: { to: "certificate_pending" },
-    certificate_issued: { refused: "certificate_not_requested" },
-    certificate_failed: { refused: "certificate_not_requested" },
-    reverify: { refused: "nothing_to_reverify" },
+    certificate_issued: { error: "certificate_not_requested" },
+    certificate_failed: { error: "certificate_not_requested" },
+    reverify: { error: "nothing_to_reverify" },
     remove: { to: "removed" },
   },
   certificate_pending: {
@@ -31,51 +32,51 @@ export const DOMAIN_LIFECYCLE = {
     dns_unknown: { to: "certificate_pending" },
     certificate_requested: { to: "certificate_pending" },
     certificate_issued: { to: "live" },
-    certificate_failed: { to: "needs_attention", why: "certificate_failed" },
-    reverify: { refused: "nothing_to_reverify" },
+    certificate_failed: { to: "needs_attention", attention: "certificate_failed" },
+    reverify: { error: "nothing_to_reverify" },
     remove: { to: "removed" },
   },
   live: {
     dns_verified: { to: "live" },
-    dns_failed: { to: "needs_attention", why: "dns_broken" },
-    // A resolver that did not answer has said nothing about the domain.
+    dns_failed: { to: "needs_attention", attention: "dns_broken" },
+    // A failed lookup says nothing about the domain.
     dns_unknown: { to: "live" },
     certificate_requested: { to: "live" },
     certificate_issued: { to: "live" },
-    certificate_failed: { to: "needs_attention", why: "certificate_failed" },
-    reverify: { refused: "nothing_to_reverify" },
+    certificate_failed: { to: "needs_attention", attention: "certificate_failed" },
+    reverify: { error: "nothing_to_reverify" },
     remove: { to: "removed" },
   },
   needs_attention: {
     dns_verified: { to: "needs_attention" },
     dns_failed: { to: "needs_attention" },
     dns_unknown: { to: "needs_attention" },
-    certificate_requested: { refused: "reverify_first" },
-    // The authority may be late rather than unwilling.
+    certificate_requested: { error: "reverify_first" },
+    // The certificate may have been issued late.
     certificate_issued: { to: "live" },
     certificate_failed: { to: "needs_attention" },
     reverify: { to: "pending_dns" },
     remove: { to: "removed" },
   },
   removed: {
-    dns_verified: { refused: "domain_removed" },
-    dns_failed: { refused: "domain_removed" },
-    dns_unknown: { refused: "domain_removed" },
-    certificate_requested: { refused: "domain_removed" },
-    certificate_issued: { refused: "domain_removed" },
-    certificate_failed: { refused: "domain_removed" },
-    reverify: { refused: "domain_removed" },
+    dns_verified: { error: "domain_removed" },
+    dns_failed: { error: "domain_removed" },
+    dns_unknown: { error: "domain_removed" },
+    certificate_requested: { error: "domain_removed" },
+    certificate_issued: { error: "domain_removed" },
+    certificate_failed: { error: "domain_removed" },
+    reverify: { error: "domain_removed" },
     remove: { to: "removed" },
   },
-} as const satisfies Record<string, Record<string, DomainMove | DomainRefused>>;
+} as const satisfies Record<string, Record<string, DomainMove | DomainConflict>>;
 
 interface DomainMove {
   readonly to: string;
-  readonly why?: AttentionReason;
+  readonly attention?: AttentionReason;
 }
 
-interface DomainRefused {
-  readonly refused: string;
+interface DomainConflict {
+  readonly error: string;
 }
 
 /** A state that a custom domain can be in. */
@@ -87,49 +88,49 @@ export type DomainEvent = keyof (typeof DOMAIN_LIFECYCLE)[DomainState];
 /** Why a domain needs attention. */
 export type AttentionReason = "certificate_overdue" | "certificate_failed" | "dns_broken";
 
-/** Why a domain did not move. */
-export type DomainRefusal = Extract<
+/** Why an event was not allowed. */
+export type DomainTransitionErrorCode = Extract<
   { [S in DomainState]: (typeof DOMAIN_LIFECYCLE)[S][DomainEvent] }[DomainState],
-  DomainRefused
->["refused"];
+  DomainConflict
+>["error"];
 
-/** A custom domain in the course of its life. */
+/** The status of a custom domain. */
 export interface DomainStatus {
   readonly host: string;
   readonly state: DomainState;
-  /** When this state was entered. */
+  /** When the domain entered this state. */
   readonly since: Instant;
-  /** When DNS was last found right for the certificate that is waited for. */
+  /** When DNS was last verified for the pending certificate. */
   readonly verifiedAt?: Instant;
-  /** There exactly while the domain needs attention. */
+  /** Present only in the state `needs_attention`. */
   readonly attention?: AttentionReason;
 }
 
-/** What became of an event: the domain as it is now, or the reason with the state that refused it. */
+/** The result of an event: the domain afterwards, or why the event is not allowed in its state. */
 export type DomainTransition =
-  | { readonly moved: true; readonly domain: DomainStatus }
+  | { readonly ok: true; readonly domain: DomainStatus }
   | {
-      readonly moved: false;
-      readonly refused: DomainRefusal;
+      readonly ok: false;
+      readonly code: DomainTransitionErrorCode;
       readonly state: DomainState;
       readonly event: DomainEvent;
     };
 
-/** Every state, in the order of a life. */
+/** Every state, in lifecycle order. */
 export const DOMAIN_STATES = Object.keys(DOMAIN_LIFECYCLE) as readonly DomainState[];
 
 /** Every event. */
 export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readonly DomainEvent[];
 
-/** A certificate that has not come this long after verification needs attention (specification, "Rules"). */
-export const CERTIFICATE_TIMEOUT_MS = 30 * 60_000;
+/** How long after verification a certificate may take before the domain needs attention. */
+export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 
-/** A domain that has just been added. */
-export function addedDomain(host: string, at: Instant): DomainStatus {
+/** The status of a domain that has just been added. */
+export function addDomain(host: string, at: Instant): DomainStatus {
   return { host, state: "pending_dns", since: at };
 }
 
-/** The domain at an instant: one that has waited too long for its certificate needs attention by itself. */
+/** The status at an instant: a domain whose certificate is overdue needs attention without any event. */
 export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
   const { host, state, verifiedAt } = domain;
   if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return domain;
@@ -138,18 +139,18 @@ export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
   return { host, state: "needs_attention", since: due, verifiedAt, attention: "certificate_overdue" };
 }
 
-/** Tells what an event does to a domain at an instant. Pure: nothing is stored. */
+/** Applies an event to a domain at an instant. Pure: nothing is stored. */
 export function transitionDomain(earlier: DomainStatus, event: DomainEvent, at: Instant): DomainTransition {
   const domain = domainAt(earlier, at);
   const { state } = domain;
-  const rule: { to: DomainState; why?: AttentionReason } | { refused: DomainRefusal } =
+  const rule: { to: DomainState; attention?: AttentionReason } | { error: DomainTransitionErrorCode } =
     DOMAIN_LIFECYCLE[state][event];
-  if ("refused" in rule) return { moved: false, refused: rule.refused, state, event };
-  if (rule.to === state) return { moved: true, domain };
-  return { moved: true, domain: entered(domain, rule.to, rule.why, at) };
+  if ("error" in rule) return { ok: false, code: rule.error, state, event };
+  if (rule.to === state) return { ok: true, domain };
+  return { ok: true, domain: enterState(domain, rule.to, rule.attention, at) };
 }
 
-function entered(
+function enterState(
   { host, verifiedAt }: DomainStatus,
   state: DomainState,
   attention: AttentionReason | undefined,

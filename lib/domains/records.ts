@@ -1,27 +1,28 @@
-import { type ConfiguredHost, type DomainConfig, hostsOf } from "./mapping.ts";
+import { type ConfiguredHost, type DomainMapping, hostsOf } from "./mapping.ts";
 import { locateInZone } from "./zone.ts";
 
-/** How long a resolver may keep the record, in seconds (specification, "Custom domains"). */
-export const RECORD_TTL = 3600;
+/** The TTL of the records, in seconds: how long a resolver may cache them. */
+export const RECORD_TTL_SECONDS = 3600;
 
-/** One record to set at the DNS provider (decision 20). */
+/** A record to create at the DNS provider. See lib/README.md#dns-records. */
 export interface DnsRecord extends ConfiguredHost {
   /** The zone that the record belongs to. */
   readonly zone: string;
   readonly type: "CNAME" | "ALIAS";
-  /** What stands in the provider's name field: the label or labels below the zone, `@` at the apex. */
+  /** The value of the provider's name field: the label or labels below the zone, `@` at the apex. */
   readonly name: string;
   /** The platform host, exactly. */
   readonly value: string;
-  readonly ttl: typeof RECORD_TTL;
-  /** What else does the same, since not every provider has ALIAS. Empty for a CNAME. */
+  /** In seconds. */
+  readonly ttl: typeof RECORD_TTL_SECONDS;
+  /** Record types to use instead, since not every provider supports ALIAS. Empty for a CNAME. */
   readonly alternatives: readonly string[];
 }
 
-/** What else an apex can have: another name of ALIAS, or a CNAME that the provider answers as addresses. */
-export const APEX_ALTERNATIVES = ["ANAME", "CNAME, where the provider flattens it"] as const;
+/** What to use at an apex if the provider has no ALIAS: another name for it, or a CNAME that it flattens. */
+export const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
 
-/** The record to set for one host, pointing at the platform host. */
+/** Returns the record that points a host at the platform host. */
 export function recordOf(
   { host, role }: ConfiguredHost,
   target: string,
@@ -35,16 +36,16 @@ export function recordOf(
     type: apex ? "ALIAS" : "CNAME",
     name: label,
     value: target,
-    ttl: RECORD_TTL,
+    ttl: RECORD_TTL_SECONDS,
     alternatives: apex ? APEX_ALTERNATIVES : [],
   };
 }
 
-/** The records to set for every host of a configuration, the primary first. */
+/** Returns the records of every host, the primary first. */
 export function recordsOf(
-  config: DomainConfig,
+  domains: DomainMapping,
   target: string,
   knownZones?: readonly string[],
 ): readonly DnsRecord[] {
-  return hostsOf(config).map((host) => recordOf(host, target, knownZones));
+  return hostsOf(domains).map((host) => recordOf(host, target, knownZones));
 }

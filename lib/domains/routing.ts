@@ -1,36 +1,38 @@
-import type { DomainConfig } from "./mapping.ts";
+import type { DomainMapping } from "./mapping.ts";
 
-/** What to do with a request to a host (decision 22). */
+/** What to do with a request to a host. See lib/README.md#serving-and-redirects. */
 export type HostRoute =
   | { readonly action: "serve" }
   | { readonly action: "redirect"; readonly status: 301; readonly location: string }
   | { readonly action: "misdirected" };
 
-/** What every host is answered with, made once from a configuration; read on each request. */
+/** The routing of every host, built once from a mapping and read on each request. */
 export interface HostTable {
-  /** By host in lower case: where it redirects to, or `serve`. */
+  /** By host in lower case: `serve`, or the origin that it redirects to. */
   readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
-  /** True where no domains are configured, so that every host is served. */
+  /** True if no domains are configured: every host serves. */
   readonly open: boolean;
 }
 
-/** Makes the table for a configuration, beside which the platform's own hosts serve too. */
+/** Builds the table of a mapping. The platform's own hosts always serve. */
 export function hostTable(
-  config: DomainConfig | undefined,
+  domains: DomainMapping | undefined,
   platformHosts: readonly string[] = [],
 ): HostTable {
   const byHost = new Map<string, "serve" | `https://${string}`>();
-  for (const { from, to } of config?.redirects ?? []) byHost.set(from, `https://${to}`);
+  for (const { from, to } of domains?.redirects ?? []) byHost.set(from, `https://${to}`);
   for (const host of platformHosts) byHost.set(bareHost(host), "serve");
-  if (config !== undefined) for (const host of [config.primary, ...config.aliases]) byHost.set(host, "serve");
-  // What is no host reads as the empty name, which therefore must never be one.
+  if (domains !== undefined) {
+    for (const host of [domains.primary, ...domains.aliases]) byHost.set(host, "serve");
+  }
+  // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");
-  return { byHost, open: config === undefined };
+  return { byHost, open: domains === undefined };
 }
 
 /**
- * Tells what a request gets by the value of its `Host` and its request target (path and query, as they came).
- * Nothing in either can steer `Location`: its host is the configured primary, followed by a path.
+ * Routes a request by the value of its `Host` header and its request target (path and query, as sent). Neither can
+ * influence the host in `Location`: it is the configured primary, followed by a path.
  */
 export function routeHost(table: HostTable, host: string | null | undefined, target: string): HostRoute {
   if (table.open) return SERVE;
@@ -44,10 +46,10 @@ export function routeHost(table: HostTable, host: string | null | undefined, tar
 const SERVE: HostRoute = { action: "serve" };
 const MISDIRECTED: HostRoute = { action: "misdirected" };
 
-/** A name, or an IPv6 address in brackets; then a dot and a port, both of which make no difference. */
+/** A name or an IPv6 address in brackets, optionally with a trailing dot and a port, which are ignored. */
 const HOST = /^([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])\.?(?::\d{0,5})?$/i;
 
-/** A path begins with a slash; what cannot stand in a header, a line break above all, makes it none. */
+/** A path starts with a slash and has only characters that are safe in a header: no line break, above all. */
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
 function bareHost(host: string): string {
@@ -55,16 +57,17 @@ function bareHost(host: string): string {
 }
 
 /**
- * The path and query of a request target. The absolute form (RFC 9112, 3.2.2) names a host as well, which has
- * to be the same one, and the asterisk form names no path at all.
+ * The path and query of a request target. The host of an absolute-form target (RFC 9112, 3.2.2) must match the Host
+ * header; the asterisk form has no path.
  */
 function pathOf(target: string, host: string): string | undefined {
   if (PATH.test(target)) return target;
   if (target === "" || target === "*") return "/";
-  const [whole, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
-  if (whole === undefined || bareHost(authority) === "" || bareHost(authority) !== bareHost(host))
+  const [origin, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
+  if (origin === undefined || bareHost(authority) === "" || bareHost(authority) !== bareHost(host)) {
     return undefined;
-  const rest = target.slice(whole.length);
+  }
+  const rest = target.slice(origin.length);
   const path = rest.startsWith("/") ? rest : `/${rest}`;
   return PATH.test(path) ? path : undefined;
 }

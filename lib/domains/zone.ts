@@ -1,17 +1,17 @@
 import { getDomain } from "tldts";
 
-/** Where a host stands in DNS: its zone, and the label or labels that name it there (`@` for the zone itself). */
+/** The zone of a host, and the label or labels of the host within it (`@` for the zone itself). */
 export interface ZoneMatch {
   readonly zone: string;
   readonly label: string;
-  /** True where the host is the zone itself, so that it can have no CNAME record (RFC 1034, 3.6.2). */
+  /** True if the host is the zone itself, which cannot have a CNAME record (RFC 1034, 3.6.2). */
   readonly apex: boolean;
 }
 
 /**
- * Splits a host from its zone. Of the zones that are known to exist the longest match counts; where none
- * matches, the zone is the registrable domain by the public suffix list, its private section included: names
- * such as `shop.uk.com` are sold and delegated one by one.
+ * Finds the zone of a host: the longest match among the known zones, otherwise the registrable domain by the public
+ * suffix list. The list's private section counts, because names such as `shop.uk.com` are registered and delegated
+ * one by one.
  */
 export function locateInZone(hostname: string, knownZones: readonly string[] = []): ZoneMatch {
   const zone =
@@ -24,7 +24,7 @@ export function locateInZone(hostname: string, knownZones: readonly string[] = [
   return { zone, label: apex ? "@" : hostname.slice(0, -zone.length - 1), apex };
 }
 
-/** True for a name that is the zone itself or stands below it. */
+/** True if the name is the zone itself or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }

@@ -1,168 +1,179 @@
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { parseDomainConfig } from "../../lib/domains/mapping.ts";
+import { parseDomains } from "../../lib/domains/mapping.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
 
-/** Reads the lines below `domains:` as a domains file has them. */
-function read(yaml: string) {
-  return parseDomainConfig(parseYaml(yaml), { plan: "pro", platformHost: PLATFORM });
+/** Parses the lines below `domains:` of a domains file. */
+function parse(yaml: string) {
+  return parseDomains(parseYaml(yaml), { plan: "pro", platformHost: PLATFORM });
 }
 
 const P = "primary: orders.example.com";
 
-describe("a configuration that is wrong", () => {
-  const ADDRESS = "This is an address. Write a hostname, since certificates and records are made for names.";
-  const ALONE = "Write its hostname alone: orders.example.com.";
-  const NOT_IDNA =
-    "This is not an internationalised name that DNS can carry. Write letters, digits, hyphens and dots.";
+describe("an invalid mapping", () => {
+  const ADDRESS = "This is an IP address. Write a hostname: certificates and records are issued for names.";
+  const ALONE = "Write only its hostname: orders.example.com.";
+  const NOT_IDNA = "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.";
   const SUCH_AS = "Write a hostname such as orders.example.com.";
   const MAPPING = "Write a mapping with 'primary'.";
-  const PERMANENT = "Write 301, or leave it out: redirects are permanent.";
+  const PERMANENT = "Write 301, or omit it: redirects are permanent.";
   const suffix = (name: string) =>
-    `${name} is a public suffix, below which others register names. Write a name of your own, such as example.${name}.`;
-  const odd = (character: string) =>
-    `A hostname has no ${character}. Write letters, digits, hyphens and dots.`;
+    `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
+  const character = (found: string) =>
+    `A hostname cannot contain ${found}. Use only letters, digits, hyphens and dots.`;
 
   test.each<[string, string, string]>([
-    ["of a URL", '"https://orders.example.com/v1"', `This is a URL. ${ALONE}`],
-    ["of a URL with a port", '"http://orders.example.com:8080"', `This is a URL. ${ALONE}`],
-    ["of a URL with a password", '"https://me:pw@orders.example.com"', `This is a URL. ${ALONE}`],
-    ["of a URL with no host", '"file:///etc/hosts"', "This is a URL. Write its hostname alone."],
+    ["that is a URL", '"https://orders.example.com/v1"', `This is a URL. ${ALONE}`],
+    ["that is a URL with a port", '"http://orders.example.com:8080"', `This is a URL. ${ALONE}`],
+    ["that is a URL with a password", '"https://me:pw@orders.example.com"', `This is a URL. ${ALONE}`],
+    ["that is a URL without a host", '"file:///etc/hosts"', "This is a URL. Write only its hostname."],
     [
       "with a port",
       '"orders.example.com:8443"',
-      "The port does not belong here. Write the hostname alone: orders.example.com.",
+      "This contains a port. Write only the hostname: orders.example.com.",
     ],
     [
       "with a path",
       "orders.example.com/v1",
-      "A path or query does not belong here. Write the hostname alone: orders.example.com.",
+      "This contains a path or query. Write only the hostname: orders.example.com.",
     ],
     [
       "with a query",
       "orders.example.com?v=1",
-      "A path or query does not belong here. Write the hostname alone: orders.example.com.",
+      "This contains a path or query. Write only the hostname: orders.example.com.",
     ],
     [
       "with a wide solidus",
       "orders.example.com／v1",
-      "A path or query does not belong here. Write the hostname alone: orders.example.com.",
+      "This contains a path or query. Write only the hostname: orders.example.com.",
     ],
-    ["with a wildcard", '"*.example.com"', "A wildcard cannot be served. Write each host by its own name."],
-    ["of an IPv4 address", '"203.0.113.7"', ADDRESS],
-    ["of an IPv4 address with a trailing dot", '"203.0.113.7."', ADDRESS],
-    ["of a short IPv4 address", '"127.1.1"', ADDRESS],
-    ["of a hexadecimal IPv4 address", '"0x7f.0x1"', ADDRESS],
-    ["of an IPv6 address", '"2001:db8::1"', ADDRESS],
-    ["of an IPv6 address in brackets", '"[2001:db8::1]"', ADDRESS],
-    ["of an IPv6 address with a port", '"[2001:db8::1]:443"', ADDRESS],
+    ["with a wildcard", '"*.example.com"', "Wildcards are not supported. List each host by its full name."],
+    ["that is an IPv4 address", '"203.0.113.7"', ADDRESS],
+    ["that is an IPv4 address with a trailing dot", '"203.0.113.7."', ADDRESS],
+    ["that is a short IPv4 address", '"127.1.1"', ADDRESS],
+    ["that is a hexadecimal IPv4 address", '"0x7f.0x1"', ADDRESS],
+    ["that is an IPv6 address", '"2001:db8::1"', ADDRESS],
+    ["that is an IPv6 address in brackets", '"[2001:db8::1]"', ADDRESS],
+    ["that is an IPv6 address with a port", '"[2001:db8::1]:443"', ADDRESS],
     [
-      "with one label",
+      "with a single label",
       "localhost",
-      "A name with one label is not public. Write the whole name, such as orders.example.com.",
+      "A name with a single label is not public. Write the full name, such as orders.example.com.",
     ],
     [
-      "with one label and a dot",
+      "with a single label and a dot",
       "com.",
-      "A name with one label is not public. Write the whole name, such as orders.example.com.",
+      "A name with a single label is not public. Write the full name, such as orders.example.com.",
     ],
-    ["of a public suffix", "co.uk", suffix("co.uk")],
-    ["of a public suffix in upper case", "CO.UK.", suffix("co.uk")],
-    ["of a public suffix by wildcard rule", "any.kawasaki.jp", suffix("any.kawasaki.jp")],
-    ["of an internationalised public suffix", "公司.cn", suffix("xn--55qx5d.cn")],
-    ["of a private public suffix", "github.io", suffix("github.io")],
+    ["that is a public suffix", "co.uk", suffix("co.uk")],
+    ["that is a public suffix in upper case", "CO.UK.", suffix("co.uk")],
+    ["that is a public suffix by a wildcard rule", "any.kawasaki.jp", suffix("any.kawasaki.jp")],
+    ["that is an internationalised public suffix", "公司.cn", suffix("xn--55qx5d.cn")],
+    ["that is a public suffix of the private section", "github.io", suffix("github.io")],
     [
       "with an underscore",
       "my_orders.example.com",
-      "A hostname has no underscore. Write a hyphen, or choose another name.",
+      "A hostname cannot contain an underscore. Use a hyphen, or choose another name.",
     ],
-    ["with a space", "orders .example.com", "A hostname has no spaces. Remove them."],
-    ["with a line break", '"orders.example.com\\n"', "A hostname has no spaces. Remove them."],
-    ["of a mail address", "me@example.com", odd('"@"')],
-    ["with an escape", "orders%2eexample.com", odd('"%"')],
-    ["with a NUL", '"orders\\0.example.com"', odd('"\\u0000"')],
-    ["with a variable left in", "$HOST.example.com", odd('"$"')],
-    ["with an empty label", "orders..example.com", "There is an empty label. Remove the extra dot."],
-    ["with a leading dot", ".example.com", "There is an empty label. Remove the extra dot."],
-    ["with two trailing dots", "orders.example.com..", "There is an empty label. Remove the extra dot."],
+    ["with a space", "orders .example.com", "A hostname cannot contain spaces. Remove them."],
+    ["with a line break", '"orders.example.com\\n"', "A hostname cannot contain spaces. Remove them."],
+    ["that is a mail address", "me@example.com", character('"@"')],
+    ["with a percent escape", "orders%2eexample.com", character('"%"')],
+    ["with a NUL", '"orders\\0.example.com"', character('"\\u0000"')],
+    ["with an unexpanded variable", "$HOST.example.com", character('"$"')],
+    ["with an empty label", "orders..example.com", "The name contains an empty label. Remove the extra dot."],
+    ["with a leading dot", ".example.com", "The name contains an empty label. Remove the extra dot."],
+    [
+      "with two trailing dots",
+      "orders.example.com..",
+      "The name contains an empty label. Remove the extra dot.",
+    ],
     [
       "with a leading hyphen",
       '"-orders.example.com"',
-      "The label -orders begins or ends with a hyphen. Remove it.",
+      "The label -orders starts or ends with a hyphen. Remove it.",
     ],
     [
       "with a trailing hyphen",
       "orders-.example.com",
-      "The label orders- begins or ends with a hyphen. Remove it.",
+      "The label orders- starts or ends with a hyphen. Remove it.",
     ],
     [
       "with a label of 64 characters",
       `${"a".repeat(64)}.example.com`,
-      `The label ${"a".repeat(64)} has 64 characters. Shorten it to 63.`,
+      `The label ${"a".repeat(64)} has 64 characters. Shorten it to 63 or fewer.`,
     ],
     [
       "with a label that is too long as punycode",
       `${"ü".repeat(60)}.example.com`,
-      `The label xn--td${"a".repeat(60)} has 66 characters. Shorten it to 63.`,
+      `The label xn--td${"a".repeat(60)} has 66 characters. Shorten it to 63 or fewer.`,
     ],
-    ["that is too long", `${"a.".repeat(124)}example.com`, "The name has 259 characters. Shorten it to 253."],
+    [
+      "that is too long",
+      `${"a.".repeat(124)}example.com`,
+      "The name has 259 characters. Shorten it to 253 or fewer.",
+    ],
     [
       "with broken punycode",
       "xn--a.example.com",
-      "The label xn--a is no valid punycode. Write the name in its own script instead.",
+      "The label xn--a is not valid punycode. Write the name in its own script instead.",
     ],
     ["with an invisible joiner", '"a\u200db.example.com"', NOT_IDNA],
     ["that mixes digits of two scripts", '"٢٠٣.٠.١١٣.7"', NOT_IDNA],
-    ["that is empty", '""', `This is empty. ${SUCH_AS}`],
+    ["that is empty", '""', "The hostname is empty. Write one such as orders.example.com."],
     ["that is a number", "443", SUCH_AS],
-    ["that is missing its value", "", SUCH_AS],
-  ])("a primary %s is refused with its mend (decision 18)", (_, primary, message) => {
-    expect(read(`primary: ${primary}`)).toEqual({ issues: [{ path: "domains.primary", message }] });
+    ["without a value", "", SUCH_AS],
+  ])("a primary %s is rejected with the fix", (_, primary, message) => {
+    expect(parse(`primary: ${primary}`)).toEqual({
+      ok: false,
+      code: "invalid_domains",
+      issues: [{ path: "domains.primary", message }],
+    });
   });
 
   test.each<[string, string, Record<string, string>]>([
-    ["no mapping at all", "", { domains: MAPPING }],
+    ["no mapping", "", { domains: MAPPING }],
     ["a name instead of a mapping", "orders.example.com", { domains: MAPPING }],
     ["a list instead of a mapping", "[orders.example.com]", { domains: MAPPING }],
     ["no primary", "aliases: []", { "domains.primary": SUCH_AS }],
     [
-      "an unknown field",
+      "an unknown key",
       `${P}\nalias: [a.example.com]`,
-      { "domains.alias": "Unknown field. Known: primary, aliases, redirects." },
+      { "domains.alias": "Unknown key. Remove it, or use one of: primary, aliases, redirects." },
     ],
     [
-      "an unknown field of a redirect",
+      "an unknown key of a redirect",
       `${P}\nredirects: [{ from: www.example.com, to: orders.example.com, code: 301 }]`,
-      { "domains.redirects[0].code": "Unknown field. Known: from, to, status." },
+      { "domains.redirects[0].code": "Unknown key. Remove it, or use one of: from, to, status." },
     ],
     [
-      "aliases that are no list",
+      "aliases that are not a list",
       `${P}\naliases: a.example.com`,
-      { "domains.aliases": "Write a list of hostnames, or leave it out." },
+      { "domains.aliases": "Write a list of hostnames, or omit it." },
     ],
     [
-      "aliases left empty",
+      "aliases without a value",
       `${P}\naliases:`,
-      { "domains.aliases": "Write a list of hostnames, or leave it out." },
+      { "domains.aliases": "Write a list of hostnames, or omit it." },
     ],
     [
-      "redirects that are no list",
+      "redirects that are not a list",
       `${P}\nredirects: { from: www.example.com, to: orders.example.com }`,
-      { "domains.redirects": "Write a list of redirects, or leave it out." },
+      { "domains.redirects": "Write a list of redirects, or omit it." },
     ],
     [
-      "a redirect that is a name",
+      "a redirect that is only a name",
       `${P}\nredirects: [www.example.com]`,
       { "domains.redirects[0]": "Write a mapping with 'from' and 'to'." },
     ],
     [
-      "a redirect with no 'to'",
+      "a redirect without 'to'",
       `${P}\nredirects: [{ from: www.example.com }]`,
       { "domains.redirects[0].to": SUCH_AS },
     ],
     [
-      "a redirect with no 'from'",
+      "a redirect without 'from'",
       `${P}\nredirects: [{ to: orders.example.com }]`,
       { "domains.redirects[0].from": SUCH_AS },
     ],
@@ -182,24 +193,24 @@ describe("a configuration that is wrong", () => {
       { "domains.redirects[0].status": PERMANENT },
     ],
     [
-      "the platform's own host as primary, in any form",
+      "the platform's own host as primary, in another spelling",
       "primary: D-1A2B3C.execute-api.eu-west-1.example.net.",
       {
-        "domains.primary": `${PLATFORM} is the platform's own host, which serves anyway. Write a host of your own.`,
+        "domains.primary": `${PLATFORM} is the platform's own host, which always serves. Write a host of your own.`,
       },
     ],
     [
       "the platform's own host as alias",
       `${P}\naliases: [${PLATFORM}]`,
       {
-        "domains.aliases[0]": `${PLATFORM} is the platform's own host, which serves anyway. Write a host of your own.`,
+        "domains.aliases[0]": `${PLATFORM} is the platform's own host, which always serves. Write a host of your own.`,
       },
     ],
     [
       "a redirect from the platform's own host",
       `${P}\nredirects: [{ from: ${PLATFORM}, to: orders.example.com }]`,
       {
-        "domains.redirects[0].from": `${PLATFORM} is the platform's own host, which serves anyway. Write a host of your own.`,
+        "domains.redirects[0].from": `${PLATFORM} is the platform's own host, which always serves. Write a host of your own.`,
       },
     ],
     [
@@ -207,7 +218,7 @@ describe("a configuration that is wrong", () => {
       `${P}\naliases: [ORDERS.example.com.]`,
       {
         "domains.aliases[0]":
-          "orders.example.com is named twice, first at domains.primary. Remove one of the two.",
+          "orders.example.com is listed twice, first at domains.primary. Remove one of the two.",
       },
     ],
     [
@@ -215,23 +226,23 @@ describe("a configuration that is wrong", () => {
       `${P}\naliases: [bücher.example.com, xn--bcher-kva.example.com]`,
       {
         "domains.aliases[1]":
-          "xn--bcher-kva.example.com is named twice, first at domains.aliases[0]. Remove one of the two.",
+          "xn--bcher-kva.example.com is listed twice, first at domains.aliases[0]. Remove one of the two.",
       },
     ],
     [
-      "two redirects from one host",
+      "two redirects from the same host",
       `${P}\nredirects: [{ from: www.example.com, to: orders.example.com }, { from: WWW.example.com, to: orders.example.com }]`,
       {
         "domains.redirects[1].from":
-          "www.example.com is named twice, first at domains.redirects[0].from. Remove one of the two.",
+          "www.example.com is listed twice, first at domains.redirects[0].from. Remove one of the two.",
       },
     ],
     [
-      "an alias that redirects as well",
+      "an alias that also redirects",
       `${P}\naliases: [www.example.com]\nredirects: [{ from: www.example.com, to: orders.example.com }]`,
       {
         "domains.redirects[0].from":
-          "www.example.com is named twice, first at domains.aliases[0]. Remove one of the two.",
+          "www.example.com is listed twice, first at domains.aliases[0]. Remove one of the two.",
       },
     ],
     [
@@ -239,7 +250,7 @@ describe("a configuration that is wrong", () => {
       `${P}\nredirects: [{ from: www.example.com, to: WWW.example.com. }]`,
       {
         "domains.redirects[0].to":
-          "www.example.com redirects to itself. Write the primary, orders.example.com.",
+          "www.example.com redirects to itself. Redirect it to the primary, orders.example.com.",
       },
     ],
     [
@@ -259,27 +270,24 @@ describe("a configuration that is wrong", () => {
       },
     ],
     [
-      "a redirect that leads elsewhere",
+      "a redirect to a host outside the mapping",
       `${P}\nredirects: [{ from: www.example.com, to: evil.example.org }]`,
       {
-        "domains.redirects[0].to":
-          "A redirect leads to the primary and nowhere else. Write orders.example.com.",
+        "domains.redirects[0].to": "A host can redirect only to the primary. Write orders.example.com.",
       },
     ],
     [
       "a redirect to an alias",
       `${P}\naliases: [a.example.com]\nredirects: [{ from: www.example.com, to: a.example.com }]`,
       {
-        "domains.redirects[0].to":
-          "A redirect leads to the primary and nowhere else. Write orders.example.com.",
+        "domains.redirects[0].to": "A host can redirect only to the primary. Write orders.example.com.",
       },
     ],
     [
       "a chain of redirects",
       `${P}\nredirects: [{ from: a.example.com, to: b.example.com }, { from: b.example.com, to: orders.example.com }]`,
       {
-        "domains.redirects[0].to":
-          "A redirect leads to the primary and nowhere else. Write orders.example.com.",
+        "domains.redirects[0].to": "A host can redirect only to the primary. Write orders.example.com.",
       },
     ],
     [
@@ -303,31 +311,30 @@ describe("a configuration that is wrong", () => {
       },
     ],
     [
-      "a way into a loop",
+      "a redirect into a loop",
       `${P}\nredirects: [{ from: x.example.com, to: a.example.com }, { from: a.example.com, to: a.example.com }]`,
       {
-        "domains.redirects[0].to":
-          "A redirect leads to the primary and nowhere else. Write orders.example.com.",
+        "domains.redirects[0].to": "A host can redirect only to the primary. Write orders.example.com.",
         "domains.redirects[1].to":
-          "a.example.com redirects to itself. Write the primary, orders.example.com.",
+          "a.example.com redirects to itself. Redirect it to the primary, orders.example.com.",
       },
     ],
     [
-      "many things at once, all of which are told",
+      "many problems at once",
       "primary: co.uk\naliases: ['*.example.com', a.example.com, a.example.com]\nredirects: [{ from: b.example.com, to: b.example.com, status: 302 }]\nextra: 1",
       {
         "domains.primary": suffix("co.uk"),
-        "domains.aliases[0]": "A wildcard cannot be served. Write each host by its own name.",
+        "domains.aliases[0]": "Wildcards are not supported. List each host by its full name.",
         "domains.redirects[0].status": PERMANENT,
-        "domains.extra": "Unknown field. Known: primary, aliases, redirects.",
+        "domains.extra": "Unknown key. Remove it, or use one of: primary, aliases, redirects.",
         "domains.aliases[2]":
-          "a.example.com is named twice, first at domains.aliases[1]. Remove one of the two.",
-        "domains.redirects[0].to": "b.example.com redirects to itself. Write the primary.",
+          "a.example.com is listed twice, first at domains.aliases[1]. Remove one of the two.",
+        "domains.redirects[0].to": "b.example.com redirects to itself. Redirect it to the primary.",
       },
     ],
-  ])("with %s is refused with the field and the mend (decision 18)", (_, yaml, expected) => {
-    const parsed = read(yaml);
-    const issues = "issues" in parsed ? parsed.issues : [];
+  ])("a mapping with %s is rejected with the path and the fix", (_, yaml, expected) => {
+    const parsed = parse(yaml);
+    const issues = parsed.ok ? [] : parsed.issues;
     expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual(expected);
     expect(issues).toHaveLength(Object.keys(expected).length);
   });

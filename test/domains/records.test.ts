@@ -11,7 +11,7 @@ test.each([
   ["www.shop.uk.com", "shop.uk.com", "www"],
   ["a.b.city.kawasaki.jp", "city.kawasaki.jp", "a.b"],
   ["xn--bcher-kva.xn--80aatcn8h.xn--p1ai", "xn--80aatcn8h.xn--p1ai", "xn--bcher-kva"],
-])("%s gets a CNAME in the zone %s under the label %s (decision 20)", (host, zone, name) => {
+])("%s gets a CNAME in the zone %s with the label %s", (host, zone, name) => {
   expect(recordOf({ host, role: "primary" }, TARGET)).toEqual({
     host,
     role: "primary",
@@ -25,7 +25,7 @@ test.each([
 });
 
 test.each(["example.com", "example.co.uk", "shop.uk.com", "city.kawasaki.jp"])(
-  "the apex %s gets ALIAS, with ANAME and a flattened CNAME as the other ways (decision 20)",
+  "the apex %s gets an ALIAS, with ANAME and a flattened CNAME as alternatives",
   (host) => {
     expect(recordOf({ host, role: "alias" }, TARGET)).toMatchObject({
       zone: host,
@@ -33,12 +33,12 @@ test.each(["example.com", "example.co.uk", "shop.uk.com", "city.kawasaki.jp"])(
       name: "@",
       value: TARGET,
       ttl: 3600,
-      alternatives: ["ANAME", "CNAME, where the provider flattens it"],
+      alternatives: ["ANAME", "CNAME, if the provider flattens it"],
     });
   },
 );
 
-test("a known zone counts before the public suffix list, the longest match first", () => {
+test("a known zone takes precedence over the public suffix list, and the longest match wins", () => {
   const zones = ["example.com", "eu.example.com", "xample.com"];
   expect(locateInZone("orders.eu.example.com", zones)).toEqual({
     zone: "eu.example.com",
@@ -53,7 +53,7 @@ test("a known zone counts before the public suffix list, the longest match first
   });
 });
 
-test("every host of a configuration gets its record, the primary first", () => {
+test("recordsOf returns a record for every host, the primary first", () => {
   const records = recordsOf(
     {
       primary: "example.com",

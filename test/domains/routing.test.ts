@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DomainConfig } from "../../lib/domains/mapping.ts";
+import type { DomainMapping } from "../../lib/domains/mapping.ts";
 import { hostTable, routeHost } from "../../lib/domains/routing.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
-const config: DomainConfig = {
+const domains: DomainMapping = {
   primary: "orders.example.com",
   aliases: ["api.example.com"],
   redirects: [{ from: "www.example.com", to: "orders.example.com", status: 301 }],
 };
-const table = hostTable(config, [PLATFORM, "127.0.0.1", "[::1]"]);
+const table = hostTable(domains, [PLATFORM, "127.0.0.1", "[::1]"]);
 
-describe("once domains are configured (decision 22)", () => {
+describe("routing with domains configured", () => {
   test.each([
     "orders.example.com",
     "ORDERS.Example.COM",
@@ -24,7 +24,7 @@ describe("once domains are configured (decision 22)", () => {
     `${PLATFORM.toUpperCase()}:443`,
     "127.0.0.1:8787",
     "[::1]:8787",
-  ])("%j serves", (host) => {
+  ])("a request to the host %j is served", (host) => {
     expect(routeHost(table, host, "/v1/store/orders")).toEqual({ action: "serve" });
   });
 
@@ -69,12 +69,12 @@ describe("once domains are configured (decision 22)", () => {
     "[::1",
     "::1",
     "www.example.com".repeat(10_000),
-  ])("%j is misdirected", (host) => {
+  ])("a request to the host %j is misdirected", (host) => {
     expect(routeHost(table, host, "/v1/store/orders")).toEqual({ action: "misdirected" });
   });
 
   test.each(["www.example.com", "WWW.EXAMPLE.COM", "www.example.com.", "www.example.com:80"])(
-    "%j redirects to the primary, without a port",
+    "the host %j redirects to the primary, without a port",
     (host) => {
       expect(routeHost(table, host, "/v1/store/orders?x=1")).toEqual({
         action: "redirect",
@@ -103,7 +103,7 @@ describe("once domains are configured (decision 22)", () => {
     "/.evil.example.org",
     "/\xe4\xff",
     `/${"long/".repeat(2_000)}`,
-  ])("the path and query %j are kept byte for byte, and the host stays the primary", (target) => {
+  ])("a redirect keeps the path and query %j byte for byte and leads to the primary", (target) => {
     const route = routeHost(table, "www.example.com", target);
     expect(route).toEqual({
       action: "redirect",
@@ -120,7 +120,7 @@ describe("once domains are configured (decision 22)", () => {
     ["http://www.example.com?x=1", "/?x=1"],
     ["*", "/"],
     ["", "/"],
-  ])("the request target %j is read as the path %j", (target, path) => {
+  ])("a redirect reads the request target %j as the path %j", (target, path) => {
     expect(routeHost(table, "www.example.com", target)).toMatchObject({
       location: `https://orders.example.com${path}`,
     });
@@ -149,11 +149,14 @@ describe("once domains are configured (decision 22)", () => {
     "/\0",
     "/\x7f",
     "javascript:alert(1)",
-  ])("the request target %j is no path of this host, so nothing is redirected", (target) => {
-    expect(routeHost(table, "www.example.com", target)).toEqual({ action: "misdirected" });
-  });
+  ])(
+    "a redirect host with the request target %j, which is not a path of this host, is misdirected",
+    (target) => {
+      expect(routeHost(table, "www.example.com", target)).toEqual({ action: "misdirected" });
+    },
+  );
 
-  test("whatever comes as host and target, a redirect leads to the primary in a header of one line", () => {
+  test("a redirect leads to the primary in a single header line, whatever the host and target", () => {
     const host = fc.oneof(
       fc.constantFrom("www.example.com", "WWW.example.com:80"),
       fc.string({ unit: "binary" }),
@@ -176,30 +179,31 @@ describe("once domains are configured (decision 22)", () => {
   });
 });
 
-test("where no domains are configured, every host serves (decision 22)", () => {
+test("without configured domains every host is served", () => {
   expect(routeHost(hostTable(undefined, [PLATFORM]), "evil.example.org", "/")).toEqual({ action: "serve" });
 });
 
-test("a domain that is removed stops with the next table (decision 22)", () => {
-  const without = hostTable({ ...config, redirects: [] }, [PLATFORM]);
+test("a removed redirect host is misdirected as soon as there is a new table", () => {
+  const without = hostTable({ ...domains, redirects: [] }, [PLATFORM]);
   expect(routeHost(without, "www.example.com", "/")).toEqual({ action: "misdirected" });
 });
 
-test("the platform's own host serves even where a configuration would redirect from it", () => {
-  const stolen = hostTable({ ...config, redirects: [{ from: PLATFORM, to: config.primary, status: 301 }] }, [
-    PLATFORM,
-  ]);
-  expect(routeHost(stolen, PLATFORM, "/")).toEqual({ action: "serve" });
+test("the platform's own host is served even if the mapping redirects from it", () => {
+  const hijacked = hostTable(
+    { ...domains, redirects: [{ from: PLATFORM, to: domains.primary, status: 301 }] },
+    [PLATFORM],
+  );
+  expect(routeHost(hijacked, PLATFORM, "/")).toEqual({ action: "serve" });
 });
 
-test("a platform host that is none opens nothing", () => {
-  const odd = hostTable(config, ["", "not a host", "x\r\ny"]);
+test("an invalid platform host does not open the table", () => {
+  const table = hostTable(domains, ["", "not a host", "x\r\ny"]);
   for (const host of ["", undefined, "not a host", "x\r\ny"]) {
-    expect(routeHost(odd, host, "/")).toEqual({ action: "misdirected" });
+    expect(routeHost(table, host, "/")).toEqual({ action: "misdirected" });
   }
 });
 
-test("routing imports nothing at run time, so that it costs a bundle nothing", async () => {
+test("routing imports nothing at run time, to keep function bundles small", async () => {
   const { readFile } = await import("node:fs/promises");
   const source = await readFile(new URL("../../lib/domains/routing.ts", import.meta.url), "utf8");
   expect(source.match(/^import (?!type ).*$/gm)).toBeNull();

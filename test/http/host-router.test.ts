@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import type { DomainConfig } from "../../lib/domains/mapping.ts";
+import type { DomainMapping } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { codeOf, openShop } from "./fixture.ts";
 
-const config: DomainConfig = {
+const config: DomainMapping = {
   primary: "orders.example.com",
   aliases: ["shop.example.com"],
   redirects: [{ from: "www.orders.example.com", to: "orders.example.com", status: 301 }],
 };
-const openDomains = (domains: DomainConfig | undefined = config) =>
+const openDomains = (domains: DomainMapping | undefined = config) =>
   openShop({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
 
 test.each(["orders.example.com", "ORDERS.example.com:443", "shop.example.com.", "abc.platform.example"])(
@@ -68,7 +68,7 @@ test("no header from outside steers Location", async () => {
 });
 
 test("a change of the configuration holds from the next request; without domains every host is served", async () => {
-  let current: DomainConfig | undefined = config;
+  let current: DomainMapping | undefined = config;
   const { send } = await openShop({ hosts: () => hostTable(current) });
   const status = async () =>
     (await send("GET", "/v1/store/orders", { host: "www.orders.example.com" })).status;

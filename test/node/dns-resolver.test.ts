@@ -31,10 +31,10 @@ test.each<[RecordType, string, unknown]>([
   ],
   ["CNAME", "example.com", { outcome: "nodata" }],
   ["CAA", "missing.example.com", { outcome: "nxdomain" }],
-  ["A", "fails.example.com", { outcome: "silent", why: "servfail" }],
-  ["A", "refuses.example.com", { outcome: "silent", why: "refused" }],
-  ["A", "sleeps.example.com", { outcome: "silent", why: "timeout" }],
-])("%s of %s is answered as %j over the wire", async (type, name, expected) => {
+  ["A", "fails.example.com", { outcome: "failed", reason: "servfail" }],
+  ["A", "refuses.example.com", { outcome: "failed", reason: "refused" }],
+  ["A", "sleeps.example.com", { outcome: "failed", reason: "timeout" }],
+])("a query for %s of %s returns %j", async (type, name, expected) => {
   await using server = await startDnsServer(ZONE, {
     "fails.example.com": "SERVFAIL",
     "refuses.example.com": "REFUSED",
@@ -43,29 +43,29 @@ test.each<[RecordType, string, unknown]>([
   const resolver = createDnsResolver({
     servers: [server.address],
     timeoutMs: name.startsWith("sleeps") ? 60 : 2000,
-    tries: 1,
+    maxAttempts: 1,
   });
   expect(await resolver(name, type)).toEqual(expected);
 });
 
-test("a server that does not answer is asked again as often as told", async () => {
+test("a query without a response is sent maxAttempts times", async () => {
   await using server = await startDnsServer("", { "example.com": "timeout" });
-  const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 40, tries: 3 });
+  const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 40, maxAttempts: 3 });
   await resolver("example.com", "A");
-  expect(server.asked).toEqual(["A example.com", "A example.com", "A example.com"]);
+  expect(server.queries).toEqual(["A example.com", "A example.com", "A example.com"]);
 });
 
 test.each(["localhost:53", "1.1.1.1:port", "", "1.1.1"])(
-  "the server %j is no address, which is told",
+  "the server %j is rejected because it is not an IP address",
   (server) => {
     expect(() => createDnsResolver({ servers: [server] })).toThrow(InvalidInputError);
   },
 );
 
-test("names are asked for as they are, with no search list", async () => {
+test("names are queried as given, without a search list", async () => {
   await using server = await startDnsServer("");
-  const resolver = createDnsResolver({ servers: [server.address], tries: 1 });
+  const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
   await resolver("www.example.com", "CNAME");
   await resolver("com", "CAA");
-  expect(server.asked).toEqual(["CNAME www.example.com", "CAA com"]);
+  expect(server.queries).toEqual(["CNAME www.example.com", "CAA com"]);
 });

@@ -2,19 +2,19 @@ import dns2, { type Packet as DnsPacket } from "dns2";
 
 const { Packet } = dns2;
 
-/** What a name and everything below it are answered with instead of records; of several the nearest counts. */
+/** How queries for a name and everything below it fail; the nearest name wins. `none` restores normal answers. */
 export type Failure = "SERVFAIL" | "REFUSED" | "NOTIMP" | "timeout" | "none";
 
-/** A DNS server of a test: where it is, and what it was asked. Ends with its scope. */
+/** A DNS server for a test. Closed by `await using`. */
 export interface DnsServer extends AsyncDisposable {
   readonly address: string;
-  /** Every question in turn, as `TYPE name`. */
-  readonly asked: readonly string[];
+  /** Every query in order, as `TYPE name`. */
+  readonly queries: readonly string[];
 }
 
 /**
- * Serves records over UDP as a recursive resolver would: it follows CNAME records, and tells a name that does
- * not exist from one without such records. A line of the zone is `name TYPE data`.
+ * Serves records over UDP like a recursive resolver: it follows CNAME records, and distinguishes NXDOMAIN from a name
+ * without such records. A line of the zone is `name TYPE data`.
  */
 export async function startDnsServer(
   zone: string,
@@ -34,14 +34,14 @@ export async function startDnsServer(
     return failures[nearest ?? ""] ?? "none";
   };
 
-  const asked: string[] = [];
+  const queries: string[] = [];
   const server = dns2.createServer({
     udp: true,
     handle: (request, send) => {
       const [question] = request.questions;
       if (question === undefined) return;
       const type = Packet.typeName(question.type);
-      asked.push(`${type} ${question.name}`);
+      queries.push(`${type} ${question.name}`);
       const failure = failureOf(question.name);
       if (failure === "timeout") return;
       const response = Packet.createResponseFromRequest(request);
@@ -52,9 +52,9 @@ export async function startDnsServer(
     },
   });
 
-  function answer(response: DnsPacket, asked: string, type: string) {
+  function answer(response: DnsPacket, queried: string, type: string) {
     const seen = new Set<string>();
-    for (let name = asked; !seen.has(name); ) {
+    for (let name = queried; !seen.has(name); ) {
       seen.add(name);
       const own = records.filter((record) => record.name === name);
       const matching = own.filter((record) => record.type === type);
@@ -72,10 +72,10 @@ export async function startDnsServer(
   }
 
   const { udp } = await server.listen({ udp: { port: 0, address: "127.0.0.1" } });
-  if (udp === undefined) throw new Error("The DNS server of the test does not listen.");
+  if (udp === undefined) throw new Error("The DNS server is not listening.");
   return {
     address: `127.0.0.1:${udp.port}`,
-    asked,
+    queries,
     [Symbol.asyncDispose]: async () => {
       await server.close();
     },

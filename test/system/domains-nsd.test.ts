@@ -18,7 +18,7 @@ const HEAD = `$TTL 60
 @ NS ns1.registry.example.
 `;
 
-/** `com` is served as its registry serves it; the zones below it as their providers do. */
+/** `com` is served like by its registry, the zones below it like by their providers. */
 const ZONES = {
   com: `${HEAD}
 example NS ns1.registry.example.
@@ -53,7 +53,7 @@ old.hosting A 192.0.2.1
 old.hosting CAA 128 tbs "unknown"
 caa.hosting CAA 0 issue "amazon.com; account=12345"
 `,
-  // Configured without its file, so that every question about it is answered with SERVFAIL.
+  // Configured without its file, so that every query for it returns SERVFAIL.
   "lame.com": undefined,
 };
 
@@ -78,10 +78,10 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
       ["wrong_target", "caa_unknown_critical"],
     ],
     ["appended.example.com", "pending_dns", "wrong_target", "allowed", ["wrong_target"]],
-    ["address.example.com", "pending_dns", "conflict", "allowed", ["address_in_the_way"]],
-    ["address6.example.com", "pending_dns", "conflict", "allowed", ["address_in_the_way"]],
+    ["address.example.com", "pending_dns", "conflict", "allowed", ["blocking_address"]],
+    ["address6.example.com", "pending_dns", "conflict", "allowed", ["blocking_address"]],
     ["proxied.example.com", "pending_dns", "proxied", "allowed", ["proxied"]],
-    ["loop.example.com", "pending_dns", "loop", "unknown", ["cname_loop", "caa_silent"]],
+    ["loop.example.com", "pending_dns", "loop", "unknown", ["cname_loop", "caa_unanswered"]],
     ["other.example.com", "pending_dns", "missing", "allowed", ["record_missing"]],
     ["missing.example.com", "pending_dns", "missing", "allowed", ["record_missing"]],
     ["strict.com", "pending_dns", "wrong_target", "forbidden", ["wrong_target", "caa_forbids"]],
@@ -94,20 +94,20 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
       "allowed",
       ["zone_not_delegated", "record_missing"],
     ],
-    ["www.lame.com", "pending_dns", "lame", "unknown", ["zone_lame", "caa_silent"]],
-    ["www.example.org", "unknown", "unknown", "unknown", ["dns_silent", "caa_silent"]],
-  ])("%s is %s: %s, %s (decision 21)", async (host, state, dns, certificate, codes) => {
+    ["www.lame.com", "pending_dns", "lame", "unknown", ["zone_lame", "caa_unanswered"]],
+    ["www.example.org", "unknown", "unknown", "unknown", ["dns_unanswered", "caa_unanswered"]],
+  ])("%s is verified as %s with DNS %s and certificate %s", async (host, state, dns, certificate, codes) => {
     const verification = await verifyHost(host, { resolver, target: TARGET });
     expect(verification).toMatchObject({ host, state, dns, certificate });
     expect(verification.reasons.map(({ code }) => code)).toEqual(codes);
   });
 
-  test("a name that does not exist is told from one without such a record", async () => {
+  test("a name that does not exist is distinguished from one without such a record", async () => {
     expect(await resolver("missing.example.com", "CNAME")).toEqual({ outcome: "nxdomain" });
     expect(await resolver("other.example.com", "CNAME")).toEqual({ outcome: "nodata" });
   });
 
-  test("the set two levels up that forbids is named, and so is one behind a CNAME", async () => {
+  test("forbidding CAA records are reported with their name, two levels up or behind a CNAME", async () => {
     const above = await verifyHost("v1.orders.strict.com", { resolver, target: TARGET });
     expect(above.reasons).toMatchObject([{ code: "caa_forbids", name: "strict.com" }]);
     const behind = await verifyHost("wrong.example.com", { resolver, target: TARGET });
@@ -117,17 +117,17 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
     });
   });
 
-  test("a server that has gone away leaves everything unknown", async () => {
+  test("everything is unknown if the server has stopped", async () => {
     const gone = await startNsd(nsd ?? "", { com: ZONES.com });
     await gone.stop();
     const verification = await verifyHost("right.example.com", {
-      resolver: createDnsResolver({ servers: [gone.address], timeoutMs: 200, tries: 1 }),
+      resolver: createDnsResolver({ servers: [gone.address], timeoutMs: 200, maxAttempts: 1 }),
       target: TARGET,
     });
     expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
   });
 
-  test("the report on all of them reads well", async () => {
+  test("the report shows the state and the reasons of each host", async () => {
     const hosts: readonly ConfiguredHost[] = [
       { host: "right.example.com", role: "primary" },
       { host: "wrong.example.com", role: "redirect" },
@@ -135,10 +135,10 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
     const report = formatReport(await verifyHosts(hosts, { resolver, target: TARGET }));
     expect(report).toContain(`
 ✗ wrong.example.com  pending_dns  (redirect)
-  The record points to the wrong place.
+  The record points to the wrong target.
     found     CNAME old.hosting.example.net
     expected  CNAME ${TARGET}
-    to do     At the DNS provider of example.com, change the value of the CNAME record wrong to ${TARGET}.
+    fix       At the DNS provider of example.com, change the value of the CNAME record wrong to ${TARGET}.
 `);
     expect(report).toContain("1 of 2 hosts verified.");
   });

@@ -5,7 +5,7 @@ import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** The path of Debian's name server (`apt-get install nsd`), which lies in /usr/sbin; `undefined` without it. */
+/** The path of the name server nsd (`apt-get install nsd`), which Debian puts in /usr/sbin; `undefined` if missing. */
 export function findNsd(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
   return folders
@@ -20,7 +20,7 @@ export function findNsd(): string | undefined {
     });
 }
 
-/** Serves zones by name of file content; a zone without content is configured and cannot be loaded. */
+/** Serves zones, given by name with the content of their zone files. A zone without content fails to load. */
 export async function startNsd(nsd: string, zones: Readonly<Record<string, string | undefined>>) {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-nsd-"));
   const port = await freePort();
@@ -48,14 +48,14 @@ export async function startNsd(nsd: string, zones: Readonly<Record<string, strin
   const server = spawn(nsd, ["-d", "-c", join(folder, "nsd.conf")], { stdio: ["ignore", "pipe", "pipe"] });
   let log = "";
   const started = new Promise<void>((resolve, reject) => {
-    const hear = (chunk: Buffer) => {
+    const onOutput = (chunk: Buffer) => {
       log += chunk.toString();
       if (log.includes("nsd started")) resolve();
     };
-    server.stdout.on("data", hear);
-    server.stderr.on("data", hear);
+    server.stdout.on("data", onOutput);
+    server.stderr.on("data", onOutput);
     server.once("error", reject);
-    server.once("exit", () => reject(new Error(`nsd ended at once:\n${log}`)));
+    server.once("exit", () => reject(new Error(`nsd exited immediately:\n${log}`)));
   });
   await started;
   return {

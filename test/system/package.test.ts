@@ -8,6 +8,7 @@ import { install, newFolder, packInto, ROOT, run, succeed, typeErrors } from "./
 /** Every entry of the package, with the first package that its user has to bring. */
 const ENTRIES: Readonly<Record<string, string | undefined>> = {
   "store-orders": undefined,
+  "store-orders/domains": undefined,
   "store-orders/http": undefined,
   "store-orders/memory": undefined,
   "store-orders/sqlite": undefined,

@@ -13,7 +13,7 @@ import { EXIT } from "../exit-status.ts";
 import { printResults } from "../results.ts";
 import type { CheckFlags, RecordsFlags } from "./domains.ts";
 
-/** Prints what to set at the DNS provider. */
+/** Prints the records to set at the DNS provider. */
 export async function printRecords(
   context: CommandContext,
   command: Command,
@@ -31,7 +31,7 @@ export async function printRecords(
 
 const COLUMNS = ["host", "role", "zone", "type", "name", "value", "ttl", "alternatives"];
 
-/** Asks DNS about every host and prints the report; all have to be verified. */
+/** Verifies every host against live DNS and prints the report. The command fails unless all are verified. */
 export async function checkHosts(
   context: CommandContext,
   command: Command,
@@ -51,13 +51,13 @@ export async function checkHosts(
 
 function targetOf({ target }: RecordsFlags): string {
   const parsed = parseHostname(target);
-  if ("hostname" in parsed) return parsed.hostname;
-  throw new InvalidInputError([{ path: "--target", message: parsed.problem }]);
+  if (parsed.ok) return parsed.hostname;
+  throw new InvalidInputError([{ path: "--target", message: parsed.message }]);
 }
 
 function authorityOf({ authority }: CheckFlags): CertificateAuthority {
   const known = new Map<string, CertificateAuthority>(Object.entries(AUTHORITIES)).get(authority);
   if (known !== undefined) return known;
-  const message = `Choose one of ${Object.keys(AUTHORITIES).join(", ")}.`;
+  const message = `The authority ${JSON.stringify(authority)} is not known. Choose one of ${Object.keys(AUTHORITIES).join(", ")}.`;
   throw new InvalidInputError([{ path: "--authority", message }]);
 }

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../context.ts";
 
-/** `domains`: what to set at the DNS provider, and what DNS says about it. The work is loaded when it is asked for. */
+/** Adds the `domains` commands. What they need to run is loaded only when one of them does. */
 export function addDomainCommands(parent: Command, context: CommandContext): void {
   const group = parent
     .command("domains")
-    .description("The DNS records of custom domains.")
+    .description("Print and verify the DNS records of custom domains.")
     .addHelpText("after", HELP);
 
   group
     .command("records")
-    .description("The records to set at the DNS provider, per host.")
+    .description("Print the records to set at the DNS provider, one per host.")
     .argument("<file>", "a domains file, YAML or JSON")
     .requiredOption(...TARGET)
     .addHelpText("after", HELP)
@@ -22,11 +22,11 @@ export function addDomainCommands(parent: Command, context: CommandContext): voi
   group
     .command("check")
     .description(
-      "Look at real DNS: one state and every reason, per host. Ends with 1 unless all are verified.",
+      "Query live DNS and print, per host, its state and every reason. Exits with 1 unless all are verified.",
     )
     .argument("<file>", "a domains file, YAML or JSON")
     .requiredOption(...TARGET)
-    .option("--resolver <address>", "the DNS server to ask, such as 1.1.1.1:53 (default: the machine's)")
+    .option("--resolver <address>", "the DNS server to query, such as 1.1.1.1:53 (default: the system's)")
     .option("--authority <name>", "the certificate authority", "amazon")
     .addHelpText("after", HELP)
     .action(async (file: string, flags: CheckFlags, command: Command) => {

@@ -87,9 +87,9 @@ const NOT_SEEDED =
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
 async function loadHosts(file: string | undefined, host: string, { log }: Terminal) {
   if (file === undefined || file === "") return undefined;
-  const { watchedHosts } = await import("../domains-file.ts");
+  const { watchHosts } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
-  return watchedHosts(file, ownHosts, log);
+  return watchHosts(file, ownHosts, log);
 }
 
 function formatStartMessage(result: {

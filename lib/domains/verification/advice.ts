@@ -1,20 +1,25 @@
-import type { AttentionReason, DomainRefusal, DomainStatus, DomainTransition } from "../lifecycle.ts";
+import type {
+  AttentionReason,
+  DomainStatus,
+  DomainTransition,
+  DomainTransitionErrorCode,
+} from "../lifecycle.ts";
 
-/** What every reader who has changed a record needs to know (specification, "Rules"). */
+/** What everyone who has changed a record needs to know. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
-/** The three checks where no certificate has come (specification, "Rules"). */
+/** What to check if no certificate has been issued, in order. */
 export const CERTIFICATE_CHECKS = [
   "Check that the domain still verifies.",
   "Check that CAA records do not block the certificate authority.",
-  "Choose Re-verify to trigger a new attempt.",
+  "Request a new certificate.",
 ] as const;
 
-/** What to do about a domain in its present state, one sentence or step after the other. */
+/** Says what to do about a domain in its present state, one step per entry. */
 export function adviceFor(domain: Pick<DomainStatus, "state" | "attention">): readonly string[] {
   switch (domain.state) {
     case "pending_dns":
-      return ["Set the record at the DNS provider, then verify.", PROPAGATION];
+      return ["Create the record at the DNS provider, then run 'store-orders domains check'.", PROPAGATION];
     case "verified":
     case "certificate_pending":
       return ["The certificate is issued automatically, usually within a couple of minutes."];
@@ -23,34 +28,43 @@ export function adviceFor(domain: Pick<DomainStatus, "state" | "attention">): re
     case "needs_attention":
       return ATTENTION[domain.attention ?? "certificate_overdue"];
     case "removed":
-      return ["Remove its record at the DNS provider as well, so that nothing points here."];
+      return ["Remove its record at the DNS provider as well, so that no record points here."];
   }
 }
 
+const CHECK_CERTIFICATE = [
+  "Check that the domain still verifies: run 'store-orders domains check'.",
+  CERTIFICATE_CHECKS[1],
+  "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
+] as const;
+
 const ATTENTION: Readonly<Record<AttentionReason, readonly string[]>> = {
-  certificate_overdue: ["No certificate has come 30 minutes after verification.", ...CERTIFICATE_CHECKS],
-  certificate_failed: ["The certificate authority has refused the certificate.", ...CERTIFICATE_CHECKS],
+  certificate_overdue: [
+    "No certificate has been issued 30 minutes after verification.",
+    ...CHECK_CERTIFICATE,
+  ],
+  certificate_failed: ["The certificate authority rejected the request.", ...CHECK_CERTIFICATE],
   dns_broken: [
     "The record no longer points to the platform.",
-    "Mend it at the DNS provider, then choose Re-verify.",
+    "Fix it at the DNS provider, then run 'store-orders domains check'.",
     PROPAGATION,
   ],
 };
 
-/** Why each refusal is one, and what to do first. */
-export const DOMAIN_REFUSALS = {
+/** Why an event is not allowed, and what to do first. */
+export const DOMAIN_TRANSITION_ERRORS = {
   not_verified: "its DNS has not been verified; verify it first",
-  certificate_not_requested: "no certificate has been requested for it; request one first",
-  reverify_first: "it needs attention; choose Re-verify first",
-  nothing_to_reverify: "Re-verify is for a domain that needs attention",
+  certificate_not_requested: "no certificate has been requested; request one first",
+  reverify_first: "it needs attention; send 'reverify' first",
+  nothing_to_reverify: "only a domain that needs attention accepts 'reverify'",
   domain_removed: "it has been removed; add it again",
-} as const satisfies Record<DomainRefusal, string>;
+} as const satisfies Record<DomainTransitionErrorCode, string>;
 
-/** Says in a sentence why a domain did not move. */
-export function explainDomainRefusal({
+/** Explains in one sentence why an event is not allowed. */
+export function explainDomainTransitionError({
   state,
   event,
-  refused,
-}: Extract<DomainTransition, { moved: false }>): string {
-  return `The domain is ${state}, so '${event}' does not fit: ${DOMAIN_REFUSALS[refused]}.`;
+  code,
+}: Extract<DomainTransition, { ok: false }>): string {
+  return `The domain is ${state} and does not accept '${event}': ${DOMAIN_TRANSITION_ERRORS[code]}.`;
 }

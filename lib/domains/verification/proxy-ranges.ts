@@ -1,8 +1,8 @@
 import { BlockList } from "node:net";
 
 /**
- * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; one
- * that is missing here makes a proxied record read as an ordinary address in the way, nothing worse.
+ * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
+ * missing here, a proxied record is only reported as an ordinary blocking address.
  */
 const CLOUDFLARE = {
   ipv4: [
@@ -33,7 +33,7 @@ const CLOUDFLARE = {
   ],
 } as const;
 
-/** True for an address of a proxy that hides the records behind it. */
+/** True for an address of Cloudflare's proxy, which hides the target of a record. */
 export function isProxyAddress(address: string): boolean {
   return ranges.check(address, address.includes(":") ? "ipv6" : "ipv4");
 }

@@ -1,121 +1,128 @@
-import { RECORD_TTL } from "../records.ts";
+import { RECORD_TTL_SECONDS } from "../records.ts";
 import { locateInZone, type ZoneMatch } from "../zone.ts";
-import { type CaaLookup, type CertificateAuthority, caaText } from "./caa.ts";
+import { type CaaErrorCode, type CaaLookup, type CertificateAuthority, formatCaa } from "./caa.ts";
 import type { DnsFailure } from "./resolver.ts";
 
-/** What each reason says of the two axes; of several on one axis, the first in this table is its state. */
+/**
+ * Every reason why a host is not verified. A reason sets the state of one axis; if an axis has several, the first one
+ * in this table decides. See lib/README.md#domain-verification.
+ */
 export const REASONS = {
   zone_not_delegated: { axis: "dns", state: "not_delegated", title: "The zone is not delegated." },
   zone_lame: { axis: "dns", state: "lame", title: "The zone's name servers fail to answer for it." },
-  cname_loop: { axis: "dns", state: "loop", title: "The CNAME records lead round in a circle." },
-  address_in_the_way: {
+  cname_loop: { axis: "dns", state: "loop", title: "The CNAME records form a loop." },
+  blocking_address: { axis: "dns", state: "conflict", title: "Address records block the CNAME." },
+  stray_address: {
     axis: "dns",
     state: "conflict",
-    title: "Address records stand where the CNAME belongs.",
+    title: "There are address records besides the platform's.",
   },
-  stray_address: { axis: "dns", state: "conflict", title: "There are addresses beside the platform's." },
-  proxied: { axis: "dns", state: "proxied", title: "The record is proxied, so what it points to is hidden." },
-  wrong_target: { axis: "dns", state: "wrong_target", title: "The record points to the wrong place." },
+  proxied: { axis: "dns", state: "proxied", title: "The record is proxied, which hides its target." },
+  wrong_target: { axis: "dns", state: "wrong_target", title: "The record points to the wrong target." },
   record_missing: { axis: "dns", state: "missing", title: "The record is missing." },
-  target_missing: {
-    axis: "dns",
-    state: "unknown",
-    title: "The platform host has no address to compare with.",
-  },
-  dns_silent: { axis: "dns", state: "unknown", title: "DNS did not answer, so nothing is known." },
+  target_missing: { axis: "dns", state: "unknown", title: "The platform host has no address." },
+  dns_unanswered: { axis: "dns", state: "unknown", title: "The DNS lookup failed." },
   caa_forbids: { axis: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
   caa_unknown_critical: {
     axis: "certificate",
     state: "forbidden",
-    title: "A critical CAA record that authorities do not know forbids every certificate.",
+    title: "A critical CAA record with an unknown tag forbids every certificate.",
   },
-  caa_silent: {
+  caa_unanswered: {
     axis: "certificate",
     state: "unknown",
-    title: "DNS did not answer for CAA records, so authorities may refuse.",
+    title: "The lookup of CAA records failed, so the authority may not issue a certificate.",
   },
 } as const satisfies Record<string, { axis: "dns" | "certificate"; state: string; title: string }>;
 
-/** A code that a reason can carry. */
+/** The code of a reason. */
 export type ReasonCode = keyof typeof REASONS;
 
-/** The states of one axis that reasons can lead to. */
+/** The states of one axis that reasons can set. */
 export type AxisState<A extends "dns" | "certificate"> = Extract<
   (typeof REASONS)[ReasonCode],
   { readonly axis: A }
 >["state"];
 
-/** One thing that keeps a host from being verified: what was found, what is expected, and how to mend it. */
+/** One reason why a host is not verified: what was found, what is expected, and how to fix it. */
 export interface Reason {
   readonly code: ReasonCode;
   /** The host that was checked. */
   readonly host: string;
-  /** The very name whose records are meant: the host, an ancestor of it, or where a CNAME leads. */
+  /** The name whose records are the problem: the host, its ancestor, or the target of a CNAME. */
   readonly name: string;
   readonly found: string;
   readonly expected: string;
   readonly fix: string;
 }
 
-/** What a reason is written from. */
-export interface Checked extends ZoneMatch {
+/** A host under verification. */
+export interface CheckedHost extends ZoneMatch {
   readonly host: string;
   readonly target: string;
   readonly authority: CertificateAuthority;
 }
 
-/** The record that a host has to have, in words. */
-export function expectedRecord({ apex, target }: Checked): string {
+/** Describes the record that the host needs. */
+export function describeExpectedRecord({ apex, target }: CheckedHost): string {
   return apex ? `ALIAS, ANAME or flattened CNAME ${target}` : `CNAME ${target}`;
 }
 
-/** The sentence that sets the record, at the provider of the zone. */
-export function setRecord(checked: Checked): string {
-  const { zone, label, target, apex } = checked;
+/** Describes how to add the record that the host needs. */
+export function describeRecordToAdd({ zone, label, target, apex }: CheckedHost): string {
   const type = apex ? "an ALIAS or ANAME record (or a CNAME that the provider flattens)" : "a CNAME record";
-  return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL ${RECORD_TTL}.`;
+  return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
 }
 
-/** Why a question has no answer, in words. */
+/** Why a lookup failed, in words. */
 export const DNS_FAILURES = {
   servfail: "SERVFAIL",
-  timeout: "no answer in time",
+  timeout: "no response in time",
   refused: "REFUSED",
   unreachable: "no DNS server at the resolver's address",
-  malformed: "an answer that cannot be read",
+  malformed: "malformed response",
 } as const satisfies Record<DnsFailure, string>;
 
-/** The reason in a set of CAA records that forbids the authority, naming the name that has to change. */
-export function caaReason(
-  checked: Checked,
-  set: Extract<CaaLookup, { outcome: "set" }>,
-  because: "not_listed" | "unknown_critical",
+/** Explains why a set of CAA records forbids the authority, and which record to change. */
+export function explainCaa(
+  checked: CheckedHost,
+  set: Extract<CaaLookup, { outcome: "found" }>,
+  code: CaaErrorCode,
 ): Reason {
-  const { host, target, authority } = checked;
-  const allow = `CAA 0 issue "${authority.issuers[0]}"`;
-  const { owner, asked } = set;
-  return {
-    code: because === "not_listed" ? "caa_forbids" : "caa_unknown_critical",
-    host,
+  const { owner, records } = set;
+  const common = {
+    host: checked.host,
     name: owner,
-    found: `${owner} ${set.records.map(caaText).join(", ")}`,
-    expected:
-      because === "not_listed"
-        ? `${owner} ${allow}`
-        : "no critical CAA record but issue, issuewild and iodef",
-    fix: mendCaa(),
+    found: `${owner} ${records.map(formatCaa).join(", ")}`,
+    fix: describeCaaFix(checked, set, code),
   };
-
-  function mendCaa(): string {
-    if (owner === target)
-      return `These are the platform's own records. Ask its operator to add ${allow} at ${owner}.`;
-    if (owner !== asked && asked === host) {
-      return `${host} inherits them through its CNAME. Point it to ${target} instead, and they no longer count.`;
-    }
-    const where = owner === asked ? owner : `${owner}, where the CNAME of ${asked} leads`;
-    const provider = `At the DNS provider of ${locateInZone(owner).zone}`;
-    return because === "not_listed"
-      ? `${provider}, add the record ${allow} at ${where}; the records there can stay.`
-      : `${provider}, remove the critical record at ${where}, or set its flags to 0.`;
+  if (code === "not_listed") {
+    return { ...common, code: "caa_forbids", expected: `${owner} ${allowRecord(checked)}` };
   }
+  const expected = "no critical CAA record except issue, issuewild and iodef";
+  return { ...common, code: "caa_unknown_critical", expected };
+}
+
+function describeCaaFix(
+  checked: CheckedHost,
+  { owner, queried }: Extract<CaaLookup, { outcome: "found" }>,
+  code: CaaErrorCode,
+): string {
+  const { host, target } = checked;
+  const allow = allowRecord(checked);
+  if (owner === target) {
+    return `These records belong to the platform. Ask its operator to add ${allow} at ${owner}.`;
+  }
+  if (owner !== queried && queried === host) {
+    return `${host} inherits these records through its CNAME. Point it to ${target} instead.`;
+  }
+  const where = owner === queried ? owner : `${owner}, the target of the CNAME at ${queried}`;
+  const provider = `At the DNS provider of ${locateInZone(owner).zone}`;
+  return code === "not_listed"
+    ? `${provider}, add the record ${allow} at ${where}; keep the existing records.`
+    : `${provider}, remove the critical record at ${where}, or set its flags to 0.`;
+}
+
+function allowRecord({ authority }: CheckedHost): string {
+  return `CAA 0 issue "${authority.issuers[0]}"`;
 }

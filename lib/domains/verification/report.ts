@@ -1,39 +1,41 @@
 import { PROPAGATION } from "./advice.ts";
-import { REASONS, type Reason } from "./reasons.ts";
+import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
 import type { HostReport } from "./verify-hosts.ts";
 
-/** Writes the reports on many hosts for people: per host its state, what was found, what is expected, what to do. */
+/** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
 export function formatReport(reports: readonly HostReport[]): string {
   const verified = reports.filter(({ state }) => state === "verified").length;
   const count = `${verified} of ${reports.length} ${reports.length === 1 ? "host" : "hosts"} verified.`;
   const last = verified === reports.length ? count : `${count} ${PROPAGATION}`;
-  return printable(`${[...reports.map(hostText), last].join("\n\n")}\n`);
+  return escapeControls(`${[...reports.map(formatHost), last].join("\n\n")}\n`);
 }
 
 const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unknown: "?" } as const;
 
-function hostText({ host, role, state, record, reasons }: HostReport): string {
+function formatHost({ host, role, state, record, reasons }: HostReport): string {
   const head = `${MARKS[state]} ${host}  ${state}  (${role})`;
-  if (reasons.length > 0) return [head, ...toldReasons(reasons).map(reasonText)].join("\n");
-  return `${head}\n    ${record.type} ${record.value}, and the certificate authority may issue`;
+  if (reasons.length > 0) return [head, ...withoutImplied(reasons).map(formatReason)].join("\n");
+  return `${head}\n    ${record.type} ${record.value}; the certificate authority may issue`;
 }
 
-/** Where the host itself is not answered for, it goes without saying that its CAA records are not either. */
-function toldReasons(reasons: readonly Reason[]): readonly Reason[] {
-  const silent = reasons.some(({ code }) => ["dns_silent", "zone_lame", "cname_loop"].includes(code));
-  return silent ? reasons.filter(({ code }) => code !== "caa_silent") : reasons;
+/** Reasons that imply a failed lookup of the host's CAA records, too. */
+const IMPLY_CAA_FAILURE: ReadonlySet<ReasonCode> = new Set(["dns_unanswered", "zone_lame", "cname_loop"]);
+
+function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
+  const implied = reasons.some(({ code }) => IMPLY_CAA_FAILURE.has(code));
+  return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;
 }
 
-function reasonText({ code, found, expected, fix }: Reason): string {
+function formatReason({ code, found, expected, fix }: Reason): string {
   return [
     `  ${REASONS[code].title}`,
     `    found     ${found}`,
     `    expected  ${expected}`,
-    `    to do     ${fix}`,
+    `    fix       ${fix}`,
   ].join("\n");
 }
 
-/** What DNS says may be anybody's words, so nothing in it can move the reader's terminal. */
-function printable(text: string): string {
+/** Anyone can put control characters into DNS records; they must not reach the reader's terminal. */
+function escapeControls(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, "?");
 }

@@ -1,4 +1,4 @@
-/** One CAA record (RFC 8659, 4.1). */
+/** A CAA record (RFC 8659, 4.1). */
 export interface CaaRecord {
   /** The flags byte; 128 marks a record that must be understood. */
   readonly flags: number;
@@ -6,7 +6,7 @@ export interface CaaRecord {
   readonly value: string;
 }
 
-/** What the records of each type are read as: names in lower case without a trailing dot, addresses as text. */
+/** The data of each record type: names in lower case without the trailing dot, addresses as text. */
 export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
@@ -15,37 +15,42 @@ export interface RecordData {
   readonly CAA: CaaRecord;
 }
 
-/** A type of record that verification asks for. */
+/** A record type that verification queries. */
 export type RecordType = keyof RecordData;
 
-/** Why a question stayed without an answer. It says nothing about the records. */
+/** Why a lookup failed. A failed lookup says nothing about the records. */
 export type DnsFailure = "servfail" | "timeout" | "refused" | "unreachable" | "malformed";
 
-/** The answer to one question. A name that does not exist and a name without such records are told apart. */
+/** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
 export type DnsAnswer<T extends RecordType = RecordType> =
   | { readonly outcome: "found"; readonly records: readonly RecordData[T][] }
   | { readonly outcome: "nodata" }
   | { readonly outcome: "nxdomain" }
-  | { readonly outcome: "silent"; readonly why: DnsFailure };
+  | { readonly outcome: "failed"; readonly reason: DnsFailure };
 
 /**
- * Asks DNS one question. Promises: it never throws, it ends in bounded time, it asks for exactly this name with
- * no search list. Records that a resolver finds behind a CNAME may be among the answer.
+ * Sends one DNS query. An implementation never throws, returns in bounded time, and queries exactly this name,
+ * without a search list. The answer may include records found behind a CNAME.
  */
 export type DnsResolver = <T extends RecordType>(name: string, type: T) => Promise<DnsAnswer<T>>;
 
-/** A resolver that asks every question once, for the length of one check of many hosts. */
+/** Wraps a resolver so that it sends each query only once. Meant for one check of many hosts. */
 export function memoizeResolver(resolver: DnsResolver): DnsResolver {
-  const asked = new Map<string, Promise<DnsAnswer>>();
+  const answers = new Map<string, Promise<DnsAnswer>>();
   return <T extends RecordType>(name: string, type: T) => {
-    const question = `${type} ${name}`;
-    const answer = asked.get(question) ?? resolver(name, type);
-    asked.set(question, answer);
+    const query = `${type} ${name}`;
+    const answer = answers.get(query) ?? resolver(name, type);
+    answers.set(query, answer);
     return answer as Promise<DnsAnswer<T>>;
   };
 }
 
-/** The records of an answer; none where there are none or nothing was answered. */
+/** The records of an answer; empty if there are none or the lookup failed. */
 export function recordsIn<T extends RecordType>(answer: DnsAnswer<T>): readonly RecordData[T][] {
   return answer.outcome === "found" ? answer.records : [];
+}
+
+/** The reason of the first failed lookup, if one failed. */
+export function firstFailure(answers: readonly DnsAnswer[]): DnsFailure | undefined {
+  return answers.find((answer) => answer.outcome === "failed")?.reason;
 }

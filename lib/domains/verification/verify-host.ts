@@ -1,24 +1,31 @@
 import { normalizeName } from "../hostname.ts";
 import type { DomainEvent } from "../lifecycle.ts";
 import { locateInZone } from "../zone.ts";
-import { AUTHORITIES, type CertificateAuthority, findCaa, judgeCaa } from "./caa.ts";
+import { AUTHORITIES, type CertificateAuthority, evaluateCaa, findCaa } from "./caa.ts";
 import { checkRecords } from "./check-records.ts";
-import { type AxisState, type Checked, caaReason, DNS_FAILURES, REASONS, type Reason } from "./reasons.ts";
+import {
+  type AxisState,
+  type CheckedHost,
+  DNS_FAILURES,
+  explainCaa,
+  REASONS,
+  type Reason,
+} from "./reasons.ts";
 import type { DnsResolver } from "./resolver.ts";
 
-/** Where the host's records lead. */
+/** Whether the host's records point to the platform. */
 export type DnsState = "ok" | AxisState<"dns">;
 
 /** Whether the authority may issue a certificate for the host. */
 export type CertificateState = "allowed" | AxisState<"certificate">;
 
 /**
- * The two axes as one state: `verified` where both are right; `pending_dns` while the records are wrong,
- * `needs_attention` where only the certificate is forbidden, `unknown` where DNS did not say.
+ * Both axes as one state: `verified` if both are right, `pending_dns` while the records are wrong, `needs_attention`
+ * if only the certificate is forbidden, `unknown` if a lookup failed.
  */
 export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
 
-/** What DNS says about a host right now (decision 21). */
+/** The result of verifying a host against live DNS. */
 export interface Verification {
   readonly host: string;
   readonly state: VerificationState;
@@ -28,18 +35,21 @@ export interface Verification {
   readonly reasons: readonly Reason[];
 }
 
-/** What to check a host against. */
+/** What to verify a host against. */
 export interface VerificationOptions {
   readonly resolver: DnsResolver;
-  /** The platform host, which the record has to point to. */
+  /** The platform host that the record must point to. */
   readonly target: string;
   /** @default Amazon's */
   readonly authority?: CertificateAuthority;
-  /** Zones known to exist, where the public suffix list does not tell. */
+  /** Zones that are known to exist, if they differ from the public suffix list. */
   readonly knownZones?: readonly string[];
 }
 
-/** Looks at real DNS and tells whether a host is verified, with every reason why not. */
+/**
+ * Queries live DNS for a host and returns its state with every reason why it is not verified. See
+ * lib/README.md#domain-verification.
+ */
 export async function verifyHost(
   host: string,
   { resolver, target, authority = AUTHORITIES.amazon, knownZones }: VerificationOptions,
@@ -53,8 +63,8 @@ export async function verifyHost(
 }
 
 /**
- * What a verification means to the life of a domain. A zone that fails to answer is told to the reader, but it
- * may be an outage as well, so it takes no domain down.
+ * The life cycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
+ * not take a domain down.
  */
 export function eventOf({ dns }: Pick<Verification, "dns">): DomainEvent {
   if (dns === "ok") return "dns_verified";
@@ -68,24 +78,25 @@ function stateOf(dns: DnsState, certificate: CertificateState): VerificationStat
   return certificate === "unknown" ? "unknown" : "needs_attention";
 }
 
-async function checkCaa(resolver: DnsResolver, checked: Checked): Promise<readonly Reason[]> {
-  const lookup = await findCaa(resolver, checked.host, checked.zone);
+async function checkCaa(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
+  const { host, zone, authority } = checked;
+  const lookup = await findCaa(resolver, host, zone);
   if (lookup.outcome === "none") return [];
-  if (lookup.outcome === "silent") {
-    const { name, why } = lookup;
+  if (lookup.outcome === "failed") {
+    const { name, reason } = lookup;
     return [
       {
-        code: "caa_silent",
-        host: checked.host,
+        code: "caa_unanswered",
+        host,
         name,
-        found: `${name} CAA: ${DNS_FAILURES[why]}`,
-        expected: "an answer, be it that there are no CAA records",
-        fix: `Try again. If it stays so, check the name servers of ${locateInZone(name).zone}.`,
+        found: `${name} CAA: ${DNS_FAILURES[reason]}`,
+        expected: "an answer, even if there are no CAA records",
+        fix: `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`,
       },
     ];
   }
-  const verdict = judgeCaa(lookup.records, checked.authority);
-  return verdict.permits ? [] : [caaReason(checked, lookup, verdict.because)];
+  const verdict = evaluateCaa(lookup.records, authority);
+  return verdict.ok ? [] : [explainCaa(checked, lookup, verdict.code)];
 }
 
 function axisState<A extends "dns" | "certificate">(

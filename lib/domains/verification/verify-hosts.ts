@@ -3,21 +3,21 @@ import { type DnsRecord, recordOf } from "../records.ts";
 import { memoizeResolver } from "./resolver.ts";
 import { type Verification, type VerificationOptions, verifyHost } from "./verify-host.ts";
 
-/** A configured host with its record and what DNS says about it. */
+/** The verification of a configured host, with the record that it needs. */
 export interface HostReport extends ConfiguredHost, Verification {
   readonly record: DnsRecord;
 }
 
-/** How to check many hosts. */
+/** How to verify many hosts. */
 export interface HostsVerificationOptions extends VerificationOptions {
   /**
-   * How many hosts are checked at the same time.
+   * How many hosts are verified at the same time.
    * @default 8
    */
   readonly concurrency?: number;
 }
 
-/** Checks many hosts, some at a time, and reports on every one in the order given. */
+/** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
 export async function verifyHosts(
   hosts: readonly ConfiguredHost[],
   { concurrency = 8, ...options }: HostsVerificationOptions,

@@ -17,7 +17,7 @@ domains:
 `;
 writeFileSync(join(cli.directory, "domains.yaml"), FILE);
 
-test("domains records tells what to set, from YAML and from JSON, for people and as JSON", async () => {
+test("domains records reads YAML and JSON, and prints a table or JSON", async () => {
   const asJson = { domains: { primary: "orders.example.com", aliases: ["example.com"] } };
   writeFileSync(join(cli.directory, "domains.json"), JSON.stringify(asJson));
   const { status, stdout } = await cli.run(["domains", "records", "domains.yaml", "--target", TARGET]);
@@ -33,7 +33,7 @@ test("domains records tells what to set, from YAML and from JSON, for people and
   ]);
 });
 
-test("domains check asks real DNS and ends with 1 until every host is verified", async () => {
+test("domains check queries live DNS and exits with 1 until every host is verified", async () => {
   const wrong = `example.com NS ns.example.net\norders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME old.example.net`;
   const right = `${wrong.replace("old.example.net", TARGET)}\n${TARGET} A 192.0.2.1`;
   const check = ["domains", "check", "domains.yaml", "--target", TARGET];
@@ -51,8 +51,8 @@ test("domains check asks real DNS and ends with 1 until every host is verified",
     { host: "www.orders.example.com", state: "pending_dns", reasons: [{ code: "wrong_target" }] },
   ]);
 
-  await using mended = await startDnsServer(right);
-  const second = await cli.run([...check, "--resolver", mended.address]);
+  await using fixed = await startDnsServer(right);
+  const second = await cli.run([...check, "--resolver", fixed.address]);
   expect([second.status, second.stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
 });
 
@@ -63,28 +63,24 @@ test.each([
     "nowhere.yaml: The file cannot be read (ENOENT)",
   ],
   ["no target", ["records", "domains.yaml"], "required option '--target <host>'"],
+  ["an invalid target", ["records", "domains.yaml", "--target", "http://a.b"], "--target: This is a URL."],
   [
-    "a target that is none",
-    ["records", "domains.yaml", "--target", "http://a.b"],
-    "--target: This is a URL.",
-  ],
-  [
-    "an authority that nobody knows",
+    "an unknown authority",
     ["check", "domains.yaml", "--target", TARGET, "--authority", "me"],
     "Choose one of amazon.",
   ],
   [
-    "a resolver that is none",
+    "an invalid resolver",
     ["check", "domains.yaml", "--target", TARGET, "--resolver", "dns.example"],
     "address",
   ],
-])("%s ends with 2 and is told", async (_name, words, told) => {
+])("domains with %s exits with 2 and the reason", async (_name, words, reason) => {
   const { status, stdout, stderr } = await cli.run(["domains", ...words]);
   expect([status, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(told);
+  expect(stderr).toContain(reason);
 });
 
-test("everything that is wrong with a file is told at once, by its place", async () => {
+test("every problem of a domains file is reported at once, with its path", async () => {
   writeFileSync(
     join(cli.directory, "wrong.yaml"),
     "domains:\n  primary: https://a.com/x\n  redirects: [{ from: b.com, to: c.com, status: 302 }]\n  colour: red\n",
@@ -100,13 +96,13 @@ test("everything that is wrong with a file is told at once, by its place", async
   );
 });
 
-test("serve --domains serves, redirects and refuses by Host, and a change of the file holds from the next request", async () => {
+test("serve --domains routes by Host, and a change of the file takes effect at the next request", async () => {
   const file = join(cli.directory, "served.yaml");
   writeFileSync(file, FILE);
   const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml"]);
   const log = waitForExit(server);
   const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-  /** Bytes on the socket as curl would send them: fetch would not let the Host through. */
+  /** A request with any Host header, which fetch does not allow. */
   const get = (host: string, path = "/v1/store/orders?a=1&b=%2F") =>
     new Promise<[number | undefined, string | undefined]>((resolve, reject) => {
       const sent = request(url, { path, headers: { host } }, (answer) => {
@@ -133,6 +129,8 @@ test("serve --domains serves, redirects and refuses by Host, and a change of the
   server.kill("SIGTERM");
   const { status, stderr } = await log;
   expect(status).toBe(0);
-  expect(stderr).toContain("served.yaml has changed and holds from now on.");
-  expect(stderr).toContain("served.yaml has changed and is wrong, so the old one holds: domains.primary:");
+  expect(stderr).toContain("served.yaml has changed and is now in effect.");
+  expect(stderr).toContain(
+    "served.yaml has changed and is invalid; keeping the previous configuration: domains.primary:",
+  );
 });

@@ -8,7 +8,7 @@ import { startDnsServer } from "../../support/dns-server.ts";
 
 const TARGET = "d-1a2b3c.platform.example.net";
 
-test("a wrong CNAME is understood in five seconds: state, found, expected, and what to do", async () => {
+test("a report shows, per host, its state and for each reason what was found, what is expected and the fix", async () => {
   await using server = await startDnsServer(
     `
 com NS ns.registry.example
@@ -24,41 +24,41 @@ slow.example.com A 192.0.2.1
     { host: "www.example.com", role: "redirect" },
     { host: "slow.example.com", role: "alias" },
   ];
-  const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 300, tries: 1 });
+  const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 300, maxAttempts: 1 });
   expect(formatReport(await verifyHosts(hosts, { resolver, target: TARGET }))).toBe(`\
 ✓ orders.example.com  verified  (primary)
-    CNAME ${TARGET}, and the certificate authority may issue
+    CNAME ${TARGET}; the certificate authority may issue
 
 ✗ www.example.com  pending_dns  (redirect)
-  The record points to the wrong place.
+  The record points to the wrong target.
     found     CNAME old.hosting.example.net
     expected  CNAME ${TARGET}
-    to do     At the DNS provider of example.com, change the value of the CNAME record www to ${TARGET}.
+    fix       At the DNS provider of example.com, change the value of the CNAME record www to ${TARGET}.
 
 ? slow.example.com  unknown  (alias)
-  DNS did not answer, so nothing is known.
-    found     slow.example.com: no answer in time
+  The DNS lookup failed.
+    found     slow.example.com: no response in time
     expected  CNAME ${TARGET}
-    to do     Try again, or ask another resolver. If it stays so, check the name servers of example.com.
+    fix       Retry, or use another resolver. If it keeps failing, check the name servers of example.com.
 
 1 of 3 hosts verified. DNS changes may take up to 48 hours to propagate.
 `);
 });
 
-const NOTHING: DnsAnswer<never> = { outcome: "nodata" };
+const NO_DATA: DnsAnswer<never> = { outcome: "nodata" };
 
-/** A resolver that knows CNAME records alone. */
-function knowing(cnames: Readonly<Record<string, string>>): DnsResolver {
+/** A resolver with only these CNAME records. */
+function createResolver(cnames: Readonly<Record<string, string>>): DnsResolver {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
     const target = type === "CNAME" ? cnames[name] : undefined;
     return target === undefined
-      ? NOTHING
+      ? NO_DATA
       : ({ outcome: "found", records: [target] } as unknown as DnsAnswer<T>);
   };
 }
 
-test("what DNS says cannot move the reader's terminal", async () => {
-  const resolver = knowing({ "www.example.com": "\u001b[2J\u009b31mred\u202e.example.net" });
+test("control characters in DNS records do not reach the terminal", async () => {
+  const resolver = createResolver({ "www.example.com": "\u001b[2J\u009b31mred\u202e.example.net" });
   const reports = await verifyHosts([{ host: "www.example.com", role: "alias" }], {
     resolver,
     target: TARGET,
@@ -68,18 +68,18 @@ test("what DNS says cannot move the reader's terminal", async () => {
   expect(report).not.toMatch(/[^\P{C}\n]/u);
 });
 
-test("a report on nothing but verified hosts is short", async () => {
-  const resolver = knowing({ "www.example.com": TARGET });
+test("a report on verified hosts has one line of detail per host", async () => {
+  const resolver = createResolver({ "www.example.com": TARGET });
   const reports = await verifyHosts([{ host: "www.example.com", role: "primary" }], {
     resolver,
     target: TARGET,
   });
   expect(formatReport(reports)).toBe(
-    `✓ www.example.com  verified  (primary)\n    CNAME ${TARGET}, and the certificate authority may issue\n\n1 of 1 host verified.\n`,
+    `✓ www.example.com  verified  (primary)\n    CNAME ${TARGET}; the certificate authority may issue\n\n1 of 1 host verified.\n`,
   );
 });
 
-test("many hosts are checked a bounded number at a time, reported in order, and no question is asked twice", async () => {
+test("verifyHosts bounds its concurrency, reports in order and sends no query twice", async () => {
   const hosts = Array.from(
     { length: 50 },
     (_, index): ConfiguredHost => ({
@@ -87,14 +87,14 @@ test("many hosts are checked a bounded number at a time, reported in order, and 
       role: "alias",
     }),
   );
-  const known = knowing(Object.fromEntries(hosts.map(({ host }) => [host, TARGET])));
-  const asked: string[] = [];
+  const known = createResolver(Object.fromEntries(hosts.map(({ host }) => [host, TARGET])));
+  const queries: string[] = [];
   const checking = new Set<string>();
-  let most = 0;
+  let peak = 0;
   const resolver: DnsResolver = async (name, type) => {
-    asked.push(`${type} ${name}`);
+    queries.push(`${type} ${name}`);
     if (name.startsWith("h")) checking.add(name);
-    most = Math.max(most, checking.size);
+    peak = Math.max(peak, checking.size);
     await new Promise(setImmediate);
     checking.delete(name);
     return known(name, type);
@@ -104,10 +104,10 @@ test("many hosts are checked a bounded number at a time, reported in order, and 
   expect(reports.every(({ state, record }) => state === "verified" && record.zone === "example.com")).toBe(
     true,
   );
-  expect(most).toBe(4);
-  expect(new Set(asked).size).toBe(asked.length);
+  expect(peak).toBe(4);
+  expect(new Set(queries).size).toBe(queries.length);
 });
 
-test("no hosts are no reports", async () => {
-  expect(await verifyHosts([], { resolver: knowing({}), target: TARGET })).toEqual([]);
+test("verifyHosts returns no reports if there are no hosts", async () => {
+  expect(await verifyHosts([], { resolver: createResolver({}), target: TARGET })).toEqual([]);
 });

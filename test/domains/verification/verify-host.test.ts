@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { addedDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
+import { addDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
 import type { Reason } from "../../../lib/domains/verification/reasons.ts";
 import { eventOf, verifyHost } from "../../../lib/domains/verification/verify-host.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
-import { HOST, RIGHT, TARGET, verify } from "./fixture.ts";
+import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
 const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`;
 const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
 
-describe("a subdomain (decision 21)", () => {
+describe("verification of a subdomain", () => {
   test.each([
-    ["exactly", RIGHT],
+    ["exactly", CORRECT],
     ["in another case", `${HOST} CNAME D-1a2b3c.PLATFORM.example.NET`],
     ["with a trailing dot", `${HOST} CNAME ${TARGET}.`],
-    ["and has names below it", `${RIGHT}\n_acme-challenge.${HOST} CNAME elsewhere.example.net`],
-  ])("whose CNAME names the platform host %s is verified", async (_, zone) => {
+    ["and has names below it", `${CORRECT}\n_acme-challenge.${HOST} CNAME elsewhere.example.net`],
+  ])("a subdomain whose CNAME names the platform host %s is verified", async (_, zone) => {
     expect(await verify(HOST, zone)).toEqual({
       host: HOST,
       state: "verified",
@@ -36,7 +36,7 @@ describe("a subdomain (decision 21)", () => {
       "with other records only",
       `_dmarc.${HOST} A 192.0.2.9`,
       "missing",
-      { code: "record_missing", found: "no such record, though the name exists", fix: ADD },
+      { code: "record_missing", found: "no such record, although the name exists", fix: ADD },
     ],
     [
       "whose CNAME names another host",
@@ -69,7 +69,7 @@ describe("a subdomain (decision 21)", () => {
       },
     ],
     [
-      "whose CNAME comes to the platform by a way round",
+      "whose CNAME leads to the platform through another name",
       `${HOST} CNAME hop.example.com\nhop.example.com CNAME ${TARGET}`,
       "wrong_target",
       {
@@ -79,21 +79,21 @@ describe("a subdomain (decision 21)", () => {
       },
     ],
     [
-      "with an A record in the way",
+      "with a blocking A record",
       `${HOST} A 192.0.2.1`,
       "conflict",
       {
-        code: "address_in_the_way",
+        code: "blocking_address",
         found: "A 192.0.2.1",
         fix: "At the DNS provider of example.com, remove the A record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
     ],
     [
-      "with an AAAA record in the way",
+      "with a blocking AAAA record",
       `${HOST} AAAA 2001:db8::1`,
       "conflict",
       {
-        code: "address_in_the_way",
+        code: "blocking_address",
         found: "AAAA 2001:db8::1",
         fix: "At the DNS provider of example.com, remove the AAAA record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
@@ -103,7 +103,7 @@ describe("a subdomain (decision 21)", () => {
       `${HOST} A 198.51.100.7\n${HOST} AAAA 2001:db8::7`,
       "conflict",
       {
-        code: "address_in_the_way",
+        code: "blocking_address",
         found: "A 198.51.100.7, AAAA 2001:db8::7",
         fix: "At the DNS provider of example.com, remove the A and AAAA records of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
       },
@@ -129,7 +129,7 @@ describe("a subdomain (decision 21)", () => {
       },
     ],
   ])(
-    "%s is not verified, and the reason says what was found and how to mend it",
+    "a subdomain %s is not verified, and the reason says what was found and how to fix it",
     async (_, zone, dns, reason) => {
       expect(await verify(HOST, zone)).toEqual({
         host: HOST,
@@ -145,17 +145,17 @@ describe("a subdomain (decision 21)", () => {
     ["to itself", `${HOST} CNAME ${HOST}`, `CNAME ${HOST}`],
     ["of two", `${HOST} CNAME b.example.com\nb.example.com CNAME ${HOST}`, `CNAME b.example.com → ${HOST}`],
     [
-      "further on",
+      "behind another name",
       `${HOST} CNAME b.example.com\nb.example.com CNAME c.example.com\nc.example.com CNAME b.example.com`,
       "CNAME b.example.com → c.example.com → b.example.com",
     ],
-  ])("in a CNAME loop %s is told so", async (_, zone, found) => {
+  ])("a CNAME loop %s is reported", async (_, zone, found) => {
     const { state, dns, reasons } = await verify(HOST, zone);
     expect({ state, dns }).toEqual({ state: "pending_dns", dns: "loop" });
     expect(reasons[0]).toMatchObject({ code: "cname_loop", found, expected: `CNAME ${TARGET}` });
   });
 
-  test("that is a zone of its own is compared by address, like every apex", async () => {
+  test("a host that is a zone of its own is compared by address, like every apex", async () => {
     const zone = `${HOST} NS ns1.example.com\n${HOST} A 198.51.100.7`;
     expect(await verify(HOST, zone)).toMatchObject({ state: "verified" });
     const { reasons } = await verify(HOST, `${HOST} NS ns1.example.com`);
@@ -163,7 +163,7 @@ describe("a subdomain (decision 21)", () => {
   });
 });
 
-describe("an apex (decision 20)", () => {
+describe("verification of an apex", () => {
   const APEX = "example.com";
   const EXPECTED = `ALIAS, ANAME or flattened CNAME ${TARGET}`;
   const ADDRESSES = "(198.51.100.7, 198.51.100.8, 2001:db8::7)";
@@ -172,8 +172,8 @@ describe("an apex (decision 20)", () => {
   test.each([
     ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],
     ["some of the platform's addresses", "A 198.51.100.8"],
-    ["a CNAME after all, and the right one", `CNAME ${TARGET}`],
-  ])("that has %s is verified", async (_, lines) => {
+    ["a CNAME to the platform host", `CNAME ${TARGET}`],
+  ])("an apex with %s is verified", async (_, lines) => {
     expect(await verify(APEX, lines.replace(/^/gm, `${APEX} `))).toMatchObject({
       state: "verified",
       reasons: [],
@@ -181,9 +181,9 @@ describe("an apex (decision 20)", () => {
   });
 
   test.each<[string, string, string, Partial<Reason>]>([
-    ["nothing", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS }],
+    ["no record", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS }],
     [
-      "somebody else's address",
+      "another address",
       "A 192.0.2.1",
       "wrong_target",
       {
@@ -194,7 +194,7 @@ describe("an apex (decision 20)", () => {
       },
     ],
     [
-      "a stray address beside the platform's",
+      "another address besides the platform's",
       "A 198.51.100.7\nAAAA 2001:db8::bad",
       "conflict",
       {
@@ -209,20 +209,20 @@ describe("an apex (decision 20)", () => {
       "proxied",
       { code: "proxied", found: "A 172.67.1.1 (Cloudflare's proxy)" },
     ],
-  ])("that has %s is not verified", async (_, lines, dns, reason) => {
+  ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
     const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
     const { reasons, ...rest } = await verify(APEX, zone);
     expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed" });
     expect(reasons).toEqual([expect.objectContaining(reason)]);
   });
 
-  test("is unknown, not wrong, where the platform host cannot be asked", async () => {
+  test("an apex is unknown, not wrong, if the lookup of the platform host fails", async () => {
     const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, { [TARGET]: "SERVFAIL" });
     expect({ state, dns }).toEqual({ state: "unknown", dns: "unknown" });
-    expect(reasons).toMatchObject([{ code: "dns_silent", name: TARGET, found: `${TARGET}: SERVFAIL` }]);
+    expect(reasons).toMatchObject([{ code: "dns_unanswered", name: TARGET, found: `${TARGET}: SERVFAIL` }]);
   });
 
-  test("is unknown where the platform host does not exist", async () => {
+  test("an apex is unknown if the platform host does not exist", async () => {
     const options = { target: "typo.platform.example.net" };
     const { state, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, {}, options);
     expect(state).toBe("unknown");
@@ -230,8 +230,8 @@ describe("an apex (decision 20)", () => {
   });
 });
 
-describe("a zone", () => {
-  test("that does not exist is not delegated, and both that and the record are told", async () => {
+describe("verification of the zone", () => {
+  test("a zone that does not exist is reported as not delegated, together with the missing record", async () => {
     const { state, dns, reasons } = await verify("www.unregistered.com", "");
     expect({ state, dns }).toEqual({ state: "pending_dns", dns: "not_delegated" });
     expect(reasons).toMatchObject([
@@ -239,13 +239,13 @@ describe("a zone", () => {
         code: "zone_not_delegated",
         name: "unregistered.com",
         found: "NXDOMAIN: unregistered.com does not exist in DNS",
-        mend: "Check that unregistered.com is registered and not expired, and enter its DNS provider's name servers at the registrar.",
+        fix: "Check that unregistered.com is registered and has not expired, and enter its DNS provider's name servers at the registrar.",
       },
       { code: "record_missing", name: "www.unregistered.com" },
     ]);
   });
 
-  test("whose servers fail while its parent answers is lame", async () => {
+  test("a zone whose servers fail while its parent answers is lame", async () => {
     const { state, dns, certificate, reasons } = await verify(HOST, "", { "example.com": "SERVFAIL" });
     expect({ state, dns, certificate }).toEqual({
       state: "pending_dns",
@@ -259,49 +259,49 @@ describe("a zone", () => {
     });
   });
 
-  test("that is known takes the place of the registrable domain", async () => {
+  test("a known zone takes the place of the registrable domain", async () => {
     const zone = "www.eu.example.com A 192.0.2.1";
     const { reasons } = await verify("www.eu.example.com", zone, {}, { knownZones: ["eu.example.com"] });
     expect(reasons[0]?.fix).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
   });
 });
 
-describe("DNS that does not answer is unknown and never failed", () => {
+describe("a failed lookup", () => {
   test.each<[string, Record<string, Failure>, string]>([
     ["SERVFAIL for the host alone", { [HOST]: "SERVFAIL" }, "SERVFAIL"],
     ["SERVFAIL for everything", { com: "SERVFAIL", net: "SERVFAIL" }, "SERVFAIL"],
-    ["a time-out", { "example.com": "timeout" }, "no answer in time"],
-    ["a refusal", { "example.com": "REFUSED" }, "REFUSED"],
-    ["a server that does not know the question", { "example.com": "NOTIMP" }, "REFUSED"],
-  ])("%s", async (_, failures, words) => {
-    const verification = await verify(HOST, RIGHT, failures);
+    ["a timeout", { "example.com": "timeout" }, "no response in time"],
+    ["REFUSED", { "example.com": "REFUSED" }, "REFUSED"],
+    ["a server that does not support the query", { "example.com": "NOTIMP" }, "REFUSED"],
+  ])("the host is unknown after %s", async (_, failures, words) => {
+    const verification = await verify(HOST, CORRECT, failures);
     expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
     expect(verification.reasons).toMatchObject([
-      { code: "dns_silent", name: HOST, found: `${HOST}: ${words}` },
-      { code: "caa_silent", name: HOST, found: `${HOST} CAA: ${words}` },
+      { code: "dns_unanswered", name: HOST, found: `${HOST}: ${words}` },
+      { code: "caa_unanswered", name: HOST, found: `${HOST} CAA: ${words}` },
     ]);
   });
 
-  test("no server at the address", async () => {
+  test("the host is unknown if there is no server at the address", async () => {
     const server = await startDnsServer("");
     await server[Symbol.asyncDispose]();
-    const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 60, tries: 1 });
+    const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 60, maxAttempts: 1 });
     const verification = await verifyHost(HOST, { resolver, target: TARGET });
     expect(verification.state).toBe("unknown");
     expect(verification.reasons[0]?.found).toMatch(
-      /no DNS server at the resolver's address|no answer in time/,
+      /no DNS server at the resolver's address|no response in time/,
     );
   });
 
-  test("and takes no live domain down, while a record that is wrong does", async () => {
-    const live = { ...addedDomain(HOST, 0), state: "live" } as const;
+  test("a failed lookup takes no live domain down, but a wrong record does", async () => {
+    const live = { ...addDomain(HOST, 0), state: "live" } as const;
     const stateAfter = async (zone: string, failures: Record<string, Failure> = {}) => {
       const result = transitionDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
-      return result.moved ? result.domain.state : result.refused;
+      return result.ok ? result.domain.state : result.code;
     };
-    expect(await stateAfter(RIGHT, { "example.com": "timeout" })).toBe("live");
-    expect(await stateAfter(RIGHT, { "example.com": "SERVFAIL" })).toBe("live");
-    expect(await stateAfter(RIGHT)).toBe("live");
+    expect(await stateAfter(CORRECT, { "example.com": "timeout" })).toBe("live");
+    expect(await stateAfter(CORRECT, { "example.com": "SERVFAIL" })).toBe("live");
+    expect(await stateAfter(CORRECT)).toBe("live");
     expect(await stateAfter(`${HOST} CNAME old.hosting.example.net`)).toBe("needs_attention");
     expect(await stateAfter("")).toBe("needs_attention");
   });

@@ -124,6 +124,6 @@ test("the program stops with it before anything is made, and without a stack tra
   expect(errors).toMatchInlineSnapshot(`
     "The configuration of the stack 'production' has 2 problems:
       Pulumi.production.yaml  store-orders:memoryMiB: Write a whole number from 128 to 10240.
-      Pulumi.production.yaml  store-orders:domains: Custom domains need the plan 'pro' or above, and this is 'free'. Change the plan, or remove the domains."
+      Pulumi.production.yaml  store-orders:domains: Custom domains need the plan 'pro' or above, but the plan is 'free'. Change the plan, or remove the domains."
   `);
 });

@@ -52,7 +52,7 @@ describe("what is in the way stops the preview before anything is made", () => {
       "No certificate has come for orders.example.com within 30 minutes of asking.
         1. Check that the domain still verifies. (store-orders domains check)
         2. Check that CAA records do not block the certificate authority. (Amazon has to be among them, or there are none)
-        3. Choose Re-verify to trigger a new attempt. (store-orders:reverify: { orders.example.com: 1 }, then run again)
+        3. Request a new certificate. (store-orders:reverify: { orders.example.com: 1 }, then run again)
         What the provider said: timeout while waiting for state to become ISSUED"
     `);
   });

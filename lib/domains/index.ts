@@ -1,0 +1,72 @@
+/**
+ * The custom domains of a project: parse the mapping, list the records to publish, verify them against live DNS,
+ * follow the life cycle of each host, and route requests by host.
+ *
+ * ```ts
+ * import { parseDomains, recordsOf } from "store-orders/domains";
+ *
+ * const parsed = parseDomains({ primary: "orders.example.com" }, { plan: "pro" });
+ * if (!parsed.ok) throw new Error(parsed.issues[0]?.message);
+ * console.log(recordsOf(parsed.domains, "abc.execute-api.eu-central-1.amazonaws.com"));
+ * ```
+ *
+ * @module store-orders/domains
+ */
+
+export {
+  type HostnameError,
+  type HostnameErrorCode,
+  type ParsedHostname,
+  parseHostname,
+} from "./hostname.ts";
+export {
+  type AttentionReason,
+  addDomain,
+  CERTIFICATE_TIMEOUT_MS,
+  DOMAIN_EVENTS,
+  DOMAIN_LIFECYCLE,
+  DOMAIN_STATES,
+  type DomainEvent,
+  type DomainState,
+  type DomainStatus,
+  type DomainTransition,
+  type DomainTransitionErrorCode,
+  domainAt,
+  transitionDomain,
+} from "./lifecycle.ts";
+export {
+  type ConfiguredHost,
+  type DomainContext,
+  type DomainMapping,
+  type DomainRedirect,
+  domainsSchema,
+  type HostRole,
+  hostsOf,
+  type ParsedDomains,
+  parseDomains,
+  parseDomainsFile,
+} from "./mapping.ts";
+export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
+export { type HostRoute, type HostTable, hostTable, routeHost } from "./routing.ts";
+export { adviceFor, explainDomainTransitionError, PROPAGATION } from "./verification/advice.ts";
+export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./verification/caa.ts";
+export { type AxisState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
+export { formatReport } from "./verification/report.ts";
+export type {
+  CaaRecord,
+  DnsAnswer,
+  DnsFailure,
+  DnsResolver,
+  RecordData,
+  RecordType,
+} from "./verification/resolver.ts";
+export {
+  type CertificateState,
+  type DnsState,
+  eventOf,
+  type Verification,
+  type VerificationOptions,
+  type VerificationState,
+  verifyHost,
+} from "./verification/verify-host.ts";
+export { type HostReport, type HostsVerificationOptions, verifyHosts } from "./verification/verify-hosts.ts";

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
 import { getPublicSuffix } from "tldts";
 
-/** Why a text is not a public hostname. */
+/** Why a text cannot be used as a hostname. The last two only concern custom hosts. */
 export type HostnameErrorCode =
   | "empty"
   | "url"
@@ -15,7 +15,9 @@ export type HostnameErrorCode =
   | "invalid_idn"
   | "too_long"
   | "single_label"
-  | "public_suffix";
+  | "public_suffix"
+  | "special_use"
+  | "platform_host";
 
 /** A hostname that cannot be used, with the reason and the fix. */
 export interface HostnameError {

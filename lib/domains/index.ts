@@ -13,6 +13,7 @@
  * @module store-orders/domains
  */
 
+export { parseCustomHost } from "./custom-host.ts";
 export {
   type HostnameError,
   type HostnameErrorCode,

@@ -3,7 +3,8 @@ import type { Issue } from "../errors.ts";
 import { formatPath, toIssues } from "../issues.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { findConflicts, findNamedHosts } from "./conflicts.ts";
-import { normalizeName, parseHostname } from "./hostname.ts";
+import { parseCustomHost } from "./custom-host.ts";
+import { normalizeName } from "./hostname.ts";
 
 /**
  * The custom hosts of a project, validated: every name in lower case, punycode, without the trailing dot. See
@@ -59,7 +60,7 @@ export function hostsOf({ primary, aliases, redirects }: DomainMapping): readonl
 const hostname = z
   .string({ error: "Write a hostname such as orders.example.com." })
   .transform((text, context) => {
-    const parsed = parseHostname(text);
+    const parsed = parseCustomHost(text);
     if (parsed.ok) return parsed.hostname;
     context.issues.push({ code: "custom", message: parsed.message, input: text });
     return z.NEVER;
@@ -123,6 +124,8 @@ function findContextIssues(mapping: unknown, { plan, platformHost }: DomainConte
   }
   for (const { path, host } of findNamedHosts(mapping)) {
     if (platformHost === undefined || host !== normalizeName(platformHost)) continue;
+    // A name of the cloud platform has been reported by the schema.
+    if (!parseCustomHost(host).ok) continue;
     const message = `${host} is the platform's own host, which always serves. Write a host of your own.`;
     issues.push({ path: formatPath(["domains", ...path]), message });
   }

@@ -23,6 +23,12 @@ describe("an invalid mapping", () => {
   const character = (found: string) =>
     `A hostname cannot contain ${found}. Use only letters, digits, hyphens and dots.`;
 
+  const OWN_HOST = "Write a host under a domain of your own, such as orders.example.com.";
+  const specialUse = (host: string, domain: string) =>
+    `${host} ends with .${domain}, a special-use name: nobody can register it, and no certificate is issued for it. ${OWN_HOST}`;
+  const platformHost = (host: string) =>
+    `${host} belongs to the cloud platform, whose own host always serves. ${OWN_HOST}`;
+
   test.each<[string, string, string]>([
     ["that is a URL", '"https://orders.example.com/v1"', `This is a URL. ${ALONE}`],
     ["that is a URL with a port", '"http://orders.example.com:8080"', `This is a URL. ${ALONE}`],
@@ -124,6 +130,32 @@ describe("an invalid mapping", () => {
     ["that is empty", '""', "The hostname is empty. Write one such as orders.example.com."],
     ["that is a number", "443", SUCH_AS],
     ["without a value", "", SUCH_AS],
+    ["in the domain .local", "orders.local", specialUse("orders.local", "local")],
+    ["in the domain .internal", "ORDERS.Internal.", specialUse("orders.internal", "internal")],
+    ["in the domain .onion", "orders.onion", specialUse("orders.onion", "onion")],
+    ["in the domain .arpa", "orders.home.arpa", specialUse("orders.home.arpa", "arpa")],
+    ["in the domain .localhost", "orders.localhost", specialUse("orders.localhost", "localhost")],
+    ["in the domain .test", "orders.test", specialUse("orders.test", "test")],
+    ["in the domain .example", "orders.example", specialUse("orders.example", "example")],
+    ["in the domain .invalid", "orders.invalid", specialUse("orders.invalid", "invalid")],
+    ["in the domain .alt", "orders.alt", specialUse("orders.alt", "alt")],
+    [
+      "that is the name of a REST API",
+      "abc.execute-api.eu-central-1.amazonaws.com",
+      platformHost("abc.execute-api.eu-central-1.amazonaws.com"),
+    ],
+    [
+      "that is the stand-in for every REST API",
+      "Execute-API.amazonaws.com",
+      platformHost("execute-api.amazonaws.com"),
+    ],
+    ["that is a platform domain", "amazonaws.com", platformHost("amazonaws.com")],
+    [
+      "that is the name of a REST API in China",
+      "abc.execute-api.cn-north-1.amazonaws.com.cn",
+      platformHost("abc.execute-api.cn-north-1.amazonaws.com.cn"),
+    ],
+    ["that is the name of a distribution", "d111.cloudfront.net", platformHost("d111.cloudfront.net")],
   ])("a primary %s is rejected with the fix", (_, primary, message) => {
     expect(parse(`primary: ${primary}`)).toEqual({
       ok: false,
@@ -338,4 +370,24 @@ describe("an invalid mapping", () => {
     expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual(expected);
     expect(issues).toHaveLength(Object.keys(expected).length);
   });
+});
+
+test("special-use and platform names are rejected in every role", () => {
+  const parsed = parse(
+    "primary: orders.local\naliases: [a.test, d1.execute-api.eu-west-1.amazonaws.com]\nredirects: [{ from: b.onion, to: c.internal }]",
+  );
+  const paths = parsed.ok ? [] : parsed.issues.map(({ path }) => path);
+  expect(paths).toEqual([
+    "domains.primary",
+    "domains.aliases[0]",
+    "domains.aliases[1]",
+    "domains.redirects[0].from",
+    "domains.redirects[0].to",
+  ]);
+});
+
+test("the platform's own host on AWS is reported once", () => {
+  const platformHost = "abc.execute-api.eu-west-1.amazonaws.com";
+  const parsed = parseDomains({ primary: platformHost }, { plan: "pro", platformHost });
+  expect(parsed.ok ? [] : parsed.issues).toHaveLength(1);
 });

@@ -44,7 +44,16 @@ describe("a valid mapping", () => {
       "primary: 1.2.3.4.example.com",
       mapping({ primary: "1.2.3.4.example.com" }),
     ],
-    ["can name a host in a reserved domain", "primary: orders.test", mapping({ primary: "orders.test" })],
+    [
+      "can name a host whose labels look like a special-use name",
+      "primary: local.test.example.com",
+      mapping({ primary: "local.test.example.com" }),
+    ],
+    [
+      "can name a host whose domain only ends like the platform's",
+      "primary: orders.myamazonaws.com",
+      mapping({ primary: "orders.myamazonaws.com" }),
+    ],
     [
       "has internationalised names as punycode",
       "primary: Bücher.Example.com",

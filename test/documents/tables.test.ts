@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
+import { REASONS } from "../../lib/domains/verification/reasons.ts";
 import { ERRORS } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
@@ -52,6 +53,14 @@ describe("rules", () => {
       expect(table(path, "status", ...events).rows).toEqual(expected);
     });
   }
+});
+
+describe("custom domains", () => {
+  test("every reason for a failed verification is listed with its title", () => {
+    expect(table("lib/README.md", "reason", "meaning").rows).toEqual(
+      Object.entries(REASONS).map(([code, { title }]) => [code, title]),
+    );
+  });
 });
 
 describe("settings", () => {

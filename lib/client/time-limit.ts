@@ -1,10 +1,8 @@
+import { MAX_TIMER_MS } from "../clock.ts";
 import { TimeoutError } from "./client-errors.ts";
 
 /** Waits. Resolves after the given time, or as soon as the signal aborts; never rejects. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
-
-/** The longest delay that a timer supports; a longer one would fire immediately. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits with the system's timers. */
 export const systemSleep: Sleep = (milliseconds, signal) =>

@@ -2,14 +2,13 @@ import { redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../errors.ts";
 import type { RequestEvent } from "./request-event.ts";
 
-/** One request as a line of JSON. Of an error it tells the message and the cause's, never a stack or a key. */
-export function accessLine({ error, durationMs: milliseconds, ...event }: RequestEvent, at: Date): string {
-  const failure = error === undefined ? {} : { error: describeError(error) };
+/** Formats one request as a line of JSON. An error is logged by its message and its cause's, without stack or keys. */
+export function accessLine({ error, durationMs, ...event }: RequestEvent, at: Date): string {
   return JSON.stringify({
     at: at.toISOString(),
     ...event,
-    milliseconds: Math.round(milliseconds * 10) / 10,
-    ...failure,
+    durationMs: Math.round(durationMs * 10) / 10,
+    ...(error === undefined ? {} : { error: describeError(error) }),
   });
 }
 

@@ -1,10 +1,10 @@
-/** The body as gzip (RFC 1952), compressed by the runtime as it is read. */
+/** Compresses a body as gzip (RFC 1952) while it is being read. */
 export function gzipped(body: string | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const stream = typeof body === "string" ? new Blob([body]).stream() : body;
   return stream.pipeThrough(new CompressionStream("gzip"));
 }
 
-/** True where `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
+/** True if `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
 export function acceptsGzip(header: string | null): boolean {
   if (header === null) return false;
   const weights = new Map<string, number>();

@@ -1,6 +1,7 @@
 import type { RequestContext } from "../http/handler.ts";
+import { MAX_URL_CHARS } from "../http/router.ts";
 
-/** What the runtime reads of an event of a REST API with proxy integration (payload format 1.0). */
+/** The fields that are read from the event of a REST API with proxy integration (payload format 1.0). */
 export interface ProxyEvent {
   readonly httpMethod: string;
   /** Without the stage. */
@@ -12,7 +13,7 @@ export interface ProxyEvent {
   readonly isBase64Encoded?: boolean;
   readonly requestContext: {
     readonly apiId?: string;
-    /** The host that was asked for, as the gateway knows it. */
+    /** The requested host, as determined by the gateway. */
     readonly domainName?: string;
     readonly requestId?: string;
     readonly identity?: { readonly sourceIp?: string | null };
@@ -22,14 +23,12 @@ export interface ProxyEvent {
 type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 
 /**
- * What the platform's own host is called to a handler. Its name holds the identifier of the API, which nobody knows
- * before the API is made; no custom host can have this name.
+ * The name under which a handler sees the platform's own host. The real name contains the identifier of the API, which
+ * is not known before deployment. No custom host can have this name.
  */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
-const MAX_URL_CHARS = 8 * 1024;
-
-/** An event as the handler takes requests. Never throws: what cannot be one is marked as malformed. */
+/** Converts an event to a request. Never throws: an event that is not a valid request is marked as malformed. */
 export function fromEvent(event: ProxyEvent): {
   readonly request: Request;
   readonly context: RequestContext;
@@ -42,34 +41,37 @@ export function fromEvent(event: ProxyEvent): {
     ...(host === undefined ? {} : { host }),
     ...(requestId === undefined ? {} : { requestId }),
   };
-  const url = `https://${domainName ?? "localhost"}${event.path}${queryOf(event)}`;
+  const url = `https://${domainName ?? "localhost"}${event.path}${toQuery(event)}`;
   if (url.length > MAX_URL_CHARS)
-    return { request: NOTHING, context: { ...context, malformed: "uri_too_long" } };
+    return { request: EMPTY_REQUEST, context: { ...context, malformed: "uri_too_long" } };
   try {
-    return { request: requestOf(event, url), context };
+    return { request: toRequest(event, url), context };
   } catch {
-    return { request: NOTHING, context: { ...context, malformed: "bad_request" } };
+    return { request: EMPTY_REQUEST, context: { ...context, malformed: "bad_request" } };
   }
 }
 
-const NOTHING = new Request("https://localhost/");
+const EMPTY_REQUEST = new Request("https://localhost/");
 
-function requestOf(event: ProxyEvent, url: string): Request {
+function toRequest(event: ProxyEvent, url: string): Request {
   const method = event.httpMethod;
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(event.multiValueHeaders ?? {})) {
     for (const value of values) headers.append(name, value);
   }
-  // A gateway passes on a body that a Request of these methods must not have.
-  const body = method === "GET" || method === "HEAD" ? null : bodyOf(event);
+  // The gateway forwards a body with any method; a Request with these methods cannot have one.
+  const body = method === "GET" || method === "HEAD" ? null : decodeBody(event);
   return new Request(url, { method, headers, body });
 }
 
-function bodyOf({ body = null, isBase64Encoded = false }: ProxyEvent): string | Buffer<ArrayBuffer> | null {
+function decodeBody({
+  body = null,
+  isBase64Encoded = false,
+}: ProxyEvent): string | Buffer<ArrayBuffer> | null {
   return body !== null && isBase64Encoded ? Buffer.from(body, "base64") : body;
 }
 
-function queryOf({ multiValueQueryStringParameters }: ProxyEvent): string {
+function toQuery({ multiValueQueryStringParameters }: ProxyEvent): string {
   const pairs = Object.entries(multiValueQueryStringParameters ?? {}).flatMap(([name, values = []]) =>
     values.map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
   );

@@ -7,8 +7,8 @@
  * export const list = createStreamingFunction({ handler });
  * ```
  *
- * Two, since answers without a body break or hang on Lambda's streaming path (design, "The cloud stack"). Route the
- * `GET` of the list to the streaming one, everything else to the other.
+ * There are two because responses without a body fail on Lambda's streaming path. Route the `GET` of the list to the
+ * streaming function and everything else to the buffered one.
  *
  * @module store-orders/lambda
  */
@@ -18,7 +18,7 @@ import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 
 export { PLATFORM_HOST, type ProxyEvent } from "./event.ts";
 
-/** What API Gateway turns into a response. */
+/** The result that API Gateway converts to a response. */
 export interface ProxyResult {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface ProxyResult {
   readonly isBase64Encoded: boolean;
 }
 
-/** Makes the function for every answer that is short, or has no body at all. */
+/** Creates the function for responses that are short or have no body. */
 export function createBufferedFunction({
   handler,
 }: {
@@ -34,7 +34,7 @@ export function createBufferedFunction({
 }): (event: ProxyEvent) => Promise<ProxyResult> {
   return async (event) => {
     const { request, context } = fromEvent(event);
-    // The gateway takes text as it is, and compressed bytes only in base64 that it was told to decode.
+    // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.headers.delete("accept-encoding");
     const response = await handler(request, context);
     return {
@@ -45,22 +45,22 @@ export function createBufferedFunction({
   };
 }
 
-/** Makes the function for the list. Outside Lambda it is made as well, and does nothing until it is called. */
+/** Creates the function for the list. Outside Lambda it can be created but not invoked by a gateway. */
 export function createStreamingFunction({
   handler,
   onFirstByte = () => {},
 }: {
   handler: Handler;
-  /** Called when an answer begins to leave, with its status and the milliseconds that this took. */
-  onFirstByte?: (status: number, milliseconds: number) => void;
+  /** Called before the first byte of a response is sent, with its status and the milliseconds since the request. */
+  onFirstByte?: (status: number, durationMs: number) => void;
 }): (event: ProxyEvent, stream: ResponseStream) => Promise<void> {
   return streamingPlatform().streamifyResponse(async (event, stream) => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const { request, context } = fromEvent(event);
     const { status, headers, body } = await handler(request, context);
     const metadata = { statusCode: status, headers: Object.fromEntries(headers) };
-    const answer = streamingPlatform().HttpResponseStream.from(stream, metadata);
-    await sendBody(body, answer, () => onFirstByte(status, performance.now() - began));
+    const response = streamingPlatform().HttpResponseStream.from(stream, metadata);
+    await sendBody(body, response, () => onFirstByte(status, performance.now() - startedAt));
   });
 }
 

@@ -1,62 +1,53 @@
-/** What the runtime uses of the stream that Lambda gives a function to answer by. */
+import { waitForDrain } from "../http/wait-for-drain.ts";
+
+/** The part of Lambda's response stream that is used. */
 export interface ResponseStream extends NodeJS.EventEmitter {
   readonly destroyed: boolean;
   write(chunk: Uint8Array | string): boolean;
   end(): void;
 }
 
-/** What Lambda's Node runtime offers under the name `awslambda`. */
+/** The global `awslambda` of Lambda's Node runtime. */
 interface StreamingPlatform {
-  streamifyResponse<F extends (event: never, stream: ResponseStream) => Promise<void>>(answer: F): F;
+  streamifyResponse<F extends (event: never, stream: ResponseStream) => Promise<void>>(handler: F): F;
   readonly HttpResponseStream: {
-    /** Puts status and headers before the first byte of the body. */
+    /** Sends the status and the headers before the first byte of the body. */
     from(stream: ResponseStream, metadata: object): ResponseStream;
   };
 }
 
-/** The platform that this process runs on; outside Lambda, one that leaves functions as they are. */
+/** The platform of this process. Outside Lambda, it returns functions and streams unchanged. */
 export function streamingPlatform(): StreamingPlatform {
-  // The vendor's client makes an empty object of this name wherever it runs, so its being there says nothing.
+  // The AWS client creates an empty object of this name everywhere, so its presence does not indicate Lambda.
   const { awslambda = {} } = globalThis as { awslambda?: Partial<StreamingPlatform> };
   return { ...NO_PLATFORM, ...awslambda };
 }
 
 const NO_PLATFORM: StreamingPlatform = {
-  streamifyResponse: (answer) => answer,
+  streamifyResponse: (handler) => handler,
   HttpResponseStream: { from: (stream) => stream },
 };
 
 /**
- * Sends a body as its reader takes it. One that breaks off rejects and leaves the stream open, which makes the
- * runtime report the error and cut the answer; a reader that leaves ends the reading.
+ * Sends a body as fast as the client receives it. If the body fails, rejects without ending the stream: the runtime
+ * then reports the error and truncates the response. If the client disconnects, stops reading the body.
  */
 export async function sendBody(
   body: ReadableStream<Uint8Array> | null,
   stream: ResponseStream,
   onFirstByte: () => void,
 ): Promise<void> {
-  // An answer without a single byte hangs on this path.
-  const source = body ?? ReadableStream.from([NEW_LINE]);
-  let begun = false;
+  // A response without a single byte hangs on Lambda's streaming path.
+  const source = body ?? ReadableStream.from([NEWLINE]);
+  let started = false;
   for await (const chunk of source) {
-    if (!begun) onFirstByte();
-    begun = true;
-    if (!stream.write(chunk) && !stream.destroyed) await waitForDrain(stream);
-    // Leaving the loop cancels the source.
+    if (!started) onFirstByte();
+    started = true;
+    if (!stream.write(chunk)) await waitForDrain(stream);
+    // Returning from the loop cancels the source.
     if (stream.destroyed) return;
   }
   stream.end();
 }
 
-/** Waits until the reader has taken what was written, or has left. */
-function waitForDrain(stream: ResponseStream): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off("drain", done).off("close", done);
-      resolve();
-    };
-    stream.on("drain", done).on("close", done);
-  });
-}
-
-const NEW_LINE = new Uint8Array([0x0a]);
+const NEWLINE = new Uint8Array([0x0a]);

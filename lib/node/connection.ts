@@ -1,67 +1,68 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ErrorCode } from "../errors.ts";
-import { type Arrival, dropBody, hasBody } from "./request-body.ts";
+import { type BodyResult, discardBody, hasBody } from "./request-body.ts";
 
 /**
- * One connection. Its requests are carried out one after another, each when it has arrived whole: what is found
- * malformed in the end was not carried out in the beginning, and a pipelined list sees the cancel before it.
+ * The state of one connection. Its requests are executed one after another, each once it has been received completely:
+ * a request with a malformed body has no effect, and a pipelined list sees the cancel before it.
  */
 export interface Connection {
-  /** Resolves when all that came before is answered; false where the connection has ended meanwhile. */
+  /** Resolves when all earlier requests have been answered; to false if the connection has closed meanwhile. */
   waitForTurn(res: ServerResponse): Promise<boolean>;
-  /** Resolves when the rest of a request is there, or will not come. */
-  receiveBody(req: IncomingMessage): Promise<Arrival>;
+  /** Resolves when the rest of a request has been received, or will not be. */
+  receiveBody(req: IncomingMessage): Promise<BodyResult>;
   /**
-   * The parser found a fault. Resolves, when all that came before is answered, to what is left to be answered with it:
-   * false where that is a request whose arrival it ends, or where the connection takes no more answers.
+   * Records an error of the parser. Resolves, when all earlier requests have been answered, to true if the caller is to
+   * send the error. It is false if `receiveBody` reports the error for the current request, or if the connection is no
+   * longer writable.
    */
-  onParserError(fault: ErrorCode): Promise<boolean>;
-  /** True where nothing came after this one. */
+  onParserError(code: ErrorCode): Promise<boolean>;
+  /** True if no other request has been received after this one. */
   isLast(res: ServerResponse): boolean;
-  /** True while a request is not answered. */
+  /** True while a request is in progress. */
   isBusy(): boolean;
 }
 
-/** Begins a conversation on a connection. While a request waits for its turn, nothing more is read. */
+/** Tracks the requests on a connection. While a request waits for its turn, the socket is not read. */
 export function trackConnection(socket: Socket): Connection {
   let last: ServerResponse | undefined;
   let waiting = 0;
-  let broken: ErrorCode | undefined;
-  let endArrival: (arrival: Arrival) => void = () => {};
+  let parserError: ErrorCode | undefined;
+  let endBody: (result: BodyResult) => void = () => {};
   const isBusy = () => last !== undefined && !last.destroyed;
-  // Node itself resumes a socket whenever it is done with a request.
-  const hold = () => void socket.pause();
+  // Node resumes the socket after each request.
+  const pause = () => void socket.pause();
 
   return {
     isBusy,
     isLast: (res) => res === last,
 
     async waitForTurn(res) {
-      const before = last;
+      const previous = last;
       last = res;
-      if (before !== undefined && !before.destroyed) {
-        if (waiting++ === 0) socket.on("resume", hold).pause();
-        await closed(before);
-        if (--waiting === 0) socket.off("resume", hold).resume();
+      if (previous !== undefined && !previous.destroyed) {
+        if (waiting++ === 0) socket.on("resume", pause).pause();
+        await closed(previous);
+        if (--waiting === 0) socket.off("resume", pause).resume();
       }
       return !socket.destroyed;
     },
 
     receiveBody: async (req) => {
-      if (!hasBody(req)) return "whole";
-      if (broken !== undefined && !req.complete) return { fault: broken };
+      if (!hasBody(req)) return "complete";
+      if (parserError !== undefined && !req.complete) return { error: parserError };
       return new Promise((resolve) => {
-        endArrival = resolve;
-        void dropBody(req).then(resolve);
+        endBody = resolve;
+        void discardBody(req).then(resolve);
       });
     },
 
-    async onParserError(fault) {
-      if (broken !== undefined) return false;
-      broken = fault;
+    async onParserError(code) {
+      if (parserError !== undefined) return false;
+      parserError = code;
       if (isBusy() && last?.req.complete === false) {
-        endArrival({ fault });
+        endBody({ error: code });
         return false;
       }
       if (last !== undefined && isBusy()) await closed(last);

@@ -1,5 +1,6 @@
 /**
- * What runs the service on Node: the server, its access log, and DNS for the verification of custom domains.
+ * Runs the service on Node: the server, its access log, the documentation page, and DNS for the verification of custom
+ * domains.
  *
  * @module store-orders/node
  */

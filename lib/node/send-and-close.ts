@@ -2,10 +2,10 @@ import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
 /**
- * Answers on a connection that is of no further use, and ends it. What still comes in is read for `linger`
- * milliseconds: closing on unread bytes would reset the connection and could take the answer from the client.
+ * Sends a final error response on a connection and closes it. Input is still read and discarded for `lingerMs`
+ * milliseconds: closing a socket with unread input resets the connection, and the client could lose the response.
  */
-export async function sendAndClose(response: Response, socket: Duplex, linger: number): Promise<void> {
+export async function sendAndClose(response: Response, socket: Duplex, lingerMs: number): Promise<void> {
   const body = Buffer.from(await response.text());
   if (!socket.writable) {
     socket.destroy();
@@ -23,6 +23,6 @@ export async function sendAndClose(response: Response, socket: Duplex, linger: n
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   socket.resume();
-  const cut = setTimeout(() => socket.destroy(), linger);
-  socket.once("close", () => clearTimeout(cut));
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 }

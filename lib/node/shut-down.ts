@@ -1,33 +1,33 @@
 import type { Server } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 
-/** What a server has to be told of while it closes. */
-export interface ShutDown {
+/** What is needed to close a server. */
+export interface ShutDownOptions {
   readonly server: Server;
-  /** Every open connection, and whether a request is under way on it. */
+  /** Every open connection, and whether a request is in progress on it. */
   readonly connections: ReadonlyMap<Socket, { isBusy(): boolean }>;
-  /** Milliseconds that requests have to finish in. */
-  readonly grace: number;
+  /** Time for requests to finish, in milliseconds. */
+  readonly graceMs: number;
 }
 
 /**
- * A connection on which nothing is said for so long is let go, in milliseconds. One that is in use is told with its
- * next answer instead: closed between two requests, it could lose the one that is on its way.
+ * A connection without traffic for this long is closed. A connection in use gets `Connection: close` with its next
+ * response instead: closing it between two requests could lose a request that is on its way.
  */
 const IDLE_MS = 250;
 
-/** Takes no more connections, lets those end that are in use, and cuts off what is left after `grace`. */
-export function shutDown({ server, connections, grace }: ShutDown): Promise<void> {
+/** Accepts no more connections, waits for those in use, and closes the rest after `graceMs`. */
+export function shutDown({ server, connections, graceMs }: ShutDownOptions): Promise<void> {
   return new Promise((resolve) => {
     const lastBytesRead = new Map<Socket, number>();
-    const sweep = setInterval(closeIdle, IDLE_MS);
-    const cut = setTimeout(() => connections.forEach((_, socket) => void socket.destroy()), grace);
+    const interval = setInterval(closeIdle, IDLE_MS);
+    const timer = setTimeout(() => connections.forEach((_, socket) => void socket.destroy()), graceMs);
     closeIdle();
 
-    // An HTTP server's own `close` ends every connection at once that is between two requests.
+    // The `close` of an HTTP server would at once end every connection that is between two requests.
     NetServer.prototype.close.call(server, () => {
-      clearInterval(sweep);
-      clearTimeout(cut);
+      clearInterval(interval);
+      clearTimeout(timer);
       server.close(() => resolve());
     });
 

@@ -82,7 +82,7 @@ describe("errors", () => {
     const client = createClient({ baseUrl: origin.url, apiKey: "key" });
     await expect(client.cancel(1n)).rejects.toThrow(target.url);
     expect(redirected).toEqual([]);
-    await Promise.all([origin.close({ grace: 0 }), target.close({ grace: 0 })]);
+    await Promise.all([origin.close({ graceMs: 0 }), target.close({ graceMs: 0 })]);
   });
 
   test.each([

@@ -9,7 +9,7 @@ import { rejection } from "./fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 let server: NodeServer | undefined;
-afterEach(() => server?.close({ grace: 0 }));
+afterEach(() => server?.close({ graceMs: 0 }));
 
 /** The service behind a real server. Its clock and the client's advance only while no request is in progress. */
 async function serve({

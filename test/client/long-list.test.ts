@@ -7,7 +7,7 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { MAX, openShop } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
-afterEach(() => server?.close({ grace: 0 }));
+afterEach(() => server?.close({ graceMs: 0 }));
 
 const FIRST = 9_000_000_000_000_000_000n;
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const ids = Array.from({ length: 200_000 }, (_, id) => BigInt(id) + 10n);
   await store.orders.place(ids.map((id) => ({ record: { id, ...record }, status: "pending" as const })));
 });
-afterEach(() => server.close({ grace: 0 }));
+afterEach(() => server.close({ graceMs: 0 }));
 
 const cutOff = { heads: 0, bodies: 0, readers: 0, idle: 0 };
 let slowest = 0;

@@ -17,18 +17,18 @@ const event: ProxyEvent = {
 };
 const requestOf = (changes: Partial<ProxyEvent>) => fromEvent({ ...event, ...changes }).request;
 
-test("method, host, path, address and identifier are the event's", () => {
+test("method, host, path, address and request identifier are read from the event", () => {
   const { request, context } = fromEvent(event);
   expect([request.method, request.url]).toEqual(["GET", "https://orders.example.com/v1/store/orders"]);
   expect(context).toEqual({ address: "192.0.2.1", host: "orders.example.com", requestId: "request-1" });
 });
 
-test("the host is the one that the gateway knows, whatever the caller's header says", () => {
+test("the host is the gateway's, whatever the Host header says", () => {
   const { context } = fromEvent({ ...event, multiValueHeaders: { Host: ["evil.example"] } });
   expect(context.host).toBe("orders.example.com");
 });
 
-test("the platform's own host has one name, whatever the API is called", () => {
+test("the platform's own host has one name for every API identifier", () => {
   const domainName = "a1b2c3.execute-api.eu-central-1.amazonaws.com";
   const platform = { ...event, requestContext: { ...event.requestContext, domainName } };
   expect(fromEvent(platform).context.host).toBe(PLATFORM_HOST);
@@ -36,7 +36,7 @@ test("the platform's own host has one name, whatever the API is called", () => {
   expect(fromEvent({ ...event, requestContext: other }).context.host).toBe(other.domainName);
 });
 
-test("headers that came more than once come more than once, so two keys are not one", () => {
+test("repeated headers stay repeated, so two keys do not become one", () => {
   const { headers } = requestOf({
     multiValueHeaders: { authorization: ["Bearer a", "Bearer b"], "X-A": ["1"] },
   });
@@ -49,31 +49,31 @@ test("the query, which the gateway decodes, is encoded again", () => {
   expect(url).toBe("https://orders.example.com/v1/store/orders?a%20b=1%262&a%20b=%C3%BC&c=");
 });
 
-test("escapes in the path stay as they are", () => {
+test("percent-encoding in the path is kept", () => {
   expect(requestOf({ path: "/v1/store/orders/%2F%20" }).url).toMatch(/\/v1\/store\/orders\/%2F%20$/);
 });
 
 test.each([
   ["as text", { body: '{"ä":1}', isBase64Encoded: false }],
   ["in base64", { body: Buffer.from('{"ä":1}').toString("base64"), isBase64Encoded: true }],
-])("a body that comes %s is the same body", async (_how, body) => {
+])("a body sent %s is decoded to the same body", async (_how, body) => {
   expect(await requestOf({ httpMethod: "POST", ...body }).text()).toBe('{"ä":1}');
 });
 
-test("a body that the method must not have is left out", () => {
+test("a body is dropped if the method cannot have one", () => {
   expect(requestOf({ httpMethod: "GET", body: "x" }).body).toBeNull();
 });
 
 test.each([
-  ["a method that no request can have", { httpMethod: "TRACE" }, "bad_request"],
-  ["a header that is none", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
-  ["a value that is none", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
-  ["an address beyond 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],
-] as const)("%s is marked, and who asked is still known", (_what, changes, malformed) => {
+  ["a method that a Request cannot have", { httpMethod: "TRACE" }, "bad_request"],
+  ["an invalid header name", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
+  ["an invalid header value", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
+  ["a target above 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],
+] as const)("%s is marked as malformed, and the caller's address is kept", (_what, changes, malformed) => {
   expect(fromEvent({ ...event, ...changes }).context).toMatchObject({ malformed, address: "192.0.2.1" });
 });
 
-test("an event with next to nothing in it is a request", () => {
+test("an event with only the required fields is a request", () => {
   const { request, context } = fromEvent({ httpMethod: "GET", path: "/", requestContext: {} });
   expect(request.url).toBe("https://localhost/");
   expect(context).toEqual({});

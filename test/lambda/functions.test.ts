@@ -7,7 +7,7 @@ import { createBufferedFunction, createStreamingFunction } from "../../lib/lambd
 const event: ProxyEvent = { httpMethod: "GET", path: "/v1/store/orders", requestContext: {} };
 const PIECE = new TextEncoder().encode("0123456789");
 
-/** A body that counts what is asked of it, and fails after so many pieces. */
+/** A body that counts its reads. It ends, or fails, after `pieces` chunks. */
 function countedBody({ pieces = Infinity, fails = false } = {}) {
   const seen = { pulled: 0, cancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -26,7 +26,7 @@ function countedBody({ pieces = Infinity, fails = false } = {}) {
   return { seen, handler: async () => new Response(body) };
 }
 
-test("a slow reader holds the reading back", async () => {
+test("a body is read no faster than the client receives it", async () => {
   const { seen, handler } = countedBody({ pieces: 100 });
   const taken: Array<() => void> = [];
   const stream = new Writable({
@@ -46,9 +46,9 @@ test("a slow reader holds the reading back", async () => {
 });
 
 test.each([
-  ["while it is waited for", 20],
-  ["while it reads", 1_000],
-])("a reader that leaves %s ends the reading", async (_when, highWaterMark) => {
+  ["while the stream is full", 20],
+  ["between two writes", 1_000],
+])("a client that disconnects %s ends the reading", async (_when, highWaterMark) => {
   const { seen, handler } = countedBody();
   let taken = 0;
   const stream = new Writable({
@@ -63,7 +63,7 @@ test.each([
   expect(seen.pulled).toBeLessThan(200);
 });
 
-test("a body that breaks off rejects and leaves the stream unended, so that the runtime reports it", async () => {
+test("a body that fails rejects and leaves the stream open, so that the runtime reports the error", async () => {
   const { handler } = countedBody({ pieces: 3, fails: true });
   const chunks: string[] = [];
   const stream = new Writable({
@@ -77,21 +77,21 @@ test("a body that breaks off rejects and leaves the stream unended, so that the 
   expect(stream.writableEnded).toBe(false);
 });
 
-test("the first byte is told once, with the status", async () => {
+test("onFirstByte is called once, with the status", async () => {
   const { handler } = countedBody({ pieces: 3 });
-  const told: number[] = [];
+  const statuses: number[] = [];
   const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
-  await createStreamingFunction({ handler, onFirstByte: (status) => told.push(status) })(event, stream);
-  expect(told).toEqual([200]);
+  await createStreamingFunction({ handler, onFirstByte: (status) => statuses.push(status) })(event, stream);
+  expect(statuses).toEqual([200]);
 });
 
-test("bytes that are no text leave the buffered function in base64, and text as it is", async () => {
+test("the buffered function returns text unchanged and other bytes in base64", async () => {
   const bytes = Uint8Array.of(0xff, 0x00, 0xfe);
-  const answer = (body: string | Uint8Array<ArrayBuffer>) =>
+  const invoke = (body: string | Uint8Array<ArrayBuffer>) =>
     createBufferedFunction({ handler: async () => new Response(body) })(event);
-  expect(await answer(bytes)).toMatchObject({
+  expect(await invoke(bytes)).toMatchObject({
     body: Buffer.from(bytes).toString("base64"),
     isBase64Encoded: true,
   });
-  expect(await answer("\ufeffä")).toMatchObject({ body: "\ufeffä", isBase64Encoded: false });
+  expect(await invoke("\ufeffä")).toMatchObject({ body: "\ufeffä", isBase64Encoded: false });
 });

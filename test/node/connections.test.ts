@@ -14,7 +14,7 @@ const many = (count: number) =>
     (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" }) as const,
   );
 
-test("HTTP/1.0: the whole list without chunks, and the connection closed", async () => {
+test("an HTTP/1.0 client gets the list without chunks, and the connection is closed", async () => {
   const { url, head, store } = await serve();
   await store.orders.place(many(20_000));
   const line = openSocket(url);
@@ -25,15 +25,15 @@ test("HTTP/1.0: the whole list without chunks, and the connection closed", async
   expect(JSON.parse(answers[0]?.body ?? "")).toHaveLength(20_004);
 });
 
-test("pipelined requests are carried out one after another and answered in order", async () => {
+test("pipelined requests are executed one after another and answered in order", async () => {
   const { url, head, store } = await serve();
   await store.orders.place(many(3_000));
   const { apply } = store.orders;
-  let under = 0;
+  let running = 0;
   store.orders.apply = async (...args) => {
-    expect(++under).toBe(1);
+    expect(++running).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
-    under--;
+    running--;
     return apply(...args);
   };
   const line = openSocket(url);
@@ -47,20 +47,20 @@ test("pipelined requests are carried out one after another and answered in order
   expect(rest).toBe("");
 });
 
-test("while a request waits for its turn, no more is read", async () => {
+test("the socket is not read while a pipelined request waits for its turn", async () => {
   const { url, head, store, events } = await serve();
   store.orders.apply = () => new Promise(() => {});
   const line = openSocket(url);
   await once(line.socket, "connect");
-  const some = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
-  const most = 48 * 1024 * 1024;
+  const batch = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
+  const maxBytes = 48 * 1024 * 1024;
   let taken = 0;
   let before: number;
   const more = () => {
-    while (taken < most && line.socket.write(some)) taken += some.length;
+    while (taken < maxBytes && line.socket.write(batch)) taken += batch.length;
   };
   line.socket.on("drain", () => {
-    taken += some.length;
+    taken += batch.length;
     more();
   });
   more();
@@ -68,19 +68,19 @@ test("while a request waits for its turn, no more is read", async () => {
     before = taken;
     await new Promise((resolve) => setTimeout(resolve, 500));
   } while (taken > before);
-  // What the system's own buffers hold.
-  expect(taken).toBeLessThan(most / 2);
+  // The buffers of the operating system hold less than this.
+  expect(taken).toBeLessThan(maxBytes / 2);
   expect(events).toEqual([]);
 });
 
-test("a fault behind a request does not take its answer away", async () => {
+test("a malformed request does not suppress the response to the request before it", async () => {
   const { url, head } = await serve();
   const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
   expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
 });
 
-test("a reset of a connection that waits to be refused costs nobody else anything", async () => {
+test("a reset of a connection that waits for its error response does not affect other connections", async () => {
   const { url, store, head } = await serve();
   const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -92,28 +92,28 @@ test("a reset of a connection that waits to be refused costs nobody else anythin
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
   await begun;
   line.socket.resetAndDestroy();
-  for (let turn = 0; turn < 5; turn++) expect((await fetch(url)).status).toBe(401);
+  for (let attempt = 0; attempt < 5; attempt++) expect((await fetch(url)).status).toBe(401);
   release(undefined);
 });
 
-test("a client that says no more gets the whole answer all the same, and the connection is closed", async () => {
+test("a half-closed client gets the whole response, and the connection is closed", async () => {
   const { url, head, store } = await serve();
   await store.orders.place(many(50_000));
   const { hostname, port } = new URL(url);
-  /** Sends bytes and the end of them, and gives what comes until the server ends the connection, too. */
-  const ask = (bytes: string) => text(connect(Number(port), hostname).end(bytes));
+  /** Sends the bytes, half-closes the connection, and returns everything until the server closes it. */
+  const exchange = (bytes: string) => text(connect(Number(port), hostname).end(bytes));
 
-  const list = await ask(`GET /v1/store/orders HTTP/1.0\r\n${head}\r\n`);
+  const list = await exchange(`GET /v1/store/orders HTTP/1.0\r\n${head}\r\n`);
   expect(JSON.parse(list.slice(list.indexOf("\r\n\r\n")))).toHaveLength(50_004);
-  expect(await ask(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1.1 204 /);
-  expect(await ask("")).toBe("");
-  // One that ends before its body does is no request.
+  expect(await exchange(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1.1 204 /);
+  expect(await exchange("")).toBe("");
+  // A request that ends within its body is incomplete.
   const cut = `DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 5\r\n\r\nhel`;
-  expect(await ask(cut)).toMatch(/^HTTP\/1.1 400 /);
+  expect(await exchange(cut)).toMatch(/^HTTP\/1.1 400 /);
   expect(await store.orders.find(10n)).toMatchObject({ status: "pending" });
 });
 
-test("a list whose reader has left before it began is not read", async () => {
+test("a list is not read if its client disconnects before it starts", async () => {
   const { url, head, store, events } = await serve();
   await store.orders.place(many(100_000));
   const { list } = store.orders;
@@ -126,17 +126,17 @@ test("a list whose reader has left before it began is not read", async () => {
   };
   const { admit } = store.accounts;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: admitted, resolve: onAdmit } = Promise.withResolvers<void>();
   store.accounts.admit = async (...args) => {
-    ask();
+    onAdmit();
     await held;
     return admit(...args);
   };
   const line = openSocket(url);
   line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
-  await asked;
+  await admitted;
   line.socket.resetAndDestroy();
-  for (let turn = 0; turn < 5; turn++) await fetch(url);
+  for (let attempt = 0; attempt < 5; attempt++) await fetch(url);
   release();
   await expect
     .poll(() => events.filter(({ operation }) => operation === "listOrders"))
@@ -144,17 +144,17 @@ test("a list whose reader has left before it began is not read", async () => {
   expect(pages).toBeLessThan(3);
 });
 
-test("while a server closes, a connection in use is told with its next answer, and a quiet one is let go", async () => {
+test("a closing server sends Connection: close on connections in use and closes idle ones", async () => {
   const { url, head, server } = await serve();
   const inUse = openSocket(url);
-  const silent = openSocket(url);
-  const resting = openSocket(url);
-  for (const line of [inUse, resting]) {
+  const unused = openSocket(url);
+  const idle = openSocket(url);
+  for (const line of [inUse, idle]) {
     line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
     const { answers } = await line.answers(1);
     expect(answers[0]?.headers.get("connection")).toBe("keep-alive");
   }
-  const closed = server.close({ grace: 60_000 });
+  const closed = server.close({ graceMs: 60_000 });
   inUse.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(2));
   const { answers } = await inUse.closed();
   expect(answers.map(({ status }) => status)).toEqual([200, 204, 409]);
@@ -163,10 +163,10 @@ test("while a server closes, a connection in use is told with its next answer, a
     "keep-alive",
     "close",
   ]);
-  await Promise.all([silent.closed(), resting.closed(), closed]);
+  await Promise.all([unused.closed(), idle.closed(), closed]);
 });
 
-test("connections beyond the limit are closed, and those within it served", async () => {
+test("connections above the limit are closed, and those within it are served", async () => {
   const { url, head } = await serve({ maxConnections: 2 });
   const lines = [openSocket(url), openSocket(url)];
   for (const line of lines) {
@@ -180,21 +180,24 @@ test("connections beyond the limit are closed, and those within it served", asyn
   }
 });
 
-test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))("a limit is a whole number above 0: %s", async (name) => {
-  const { handler } = await openShop();
-  for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
-    await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
-      code: "invalid_input",
-      issues: [{ path: `limits.${name}`, message: expect.stringContaining("whole number") }],
-    });
-  }
-});
+test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))(
+  "the limit %s must be a positive whole number",
+  async (name) => {
+    const { handler } = await openShop();
+    for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
+      await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
+        code: "invalid_input",
+        issues: [{ path: `limits.${name}`, message: expect.stringContaining("whole number") }],
+      });
+    }
+  },
+);
 
-test("a head has no longer than its whole request", async () => {
+test("headersTimeoutMs above requestTimeoutMs is rejected", async () => {
   const { handler } = await openShop();
   await expect(
     startNodeServer({ handler, port: 0, limits: { requestTimeoutMs: 5_000 } }),
   ).rejects.toMatchObject({
-    issues: [{ path: "limits.head" }],
+    issues: [{ path: "limits.headersTimeoutMs" }],
   });
 });

@@ -4,9 +4,9 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
-afterEach(() => server?.close({ grace: 0 }));
+afterEach(() => server?.close({ graceMs: 0 }));
 
-/** A shop behind a server of its own, until the test is over. `head` names the host and the key. */
+/** Serves a fixture until the end of the test. `head` holds the Host and Authorization fields. */
 export async function serve(limits: NodeServerOptions["limits"] = {}) {
   const store = createMemoryStore();
   const terms = { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 1_000_000 } } as const;

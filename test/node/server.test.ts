@@ -7,14 +7,14 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { openShop } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
-afterEach(() => server?.close({ grace: 0 }));
+afterEach(() => server?.close({ graceMs: 0 }));
 
 async function serve(options: Parameters<typeof openShop>[0] & { trustProxy?: boolean } = {}) {
   const { trustProxy = false, ...rest } = options;
   const shop = await openShop(rest);
   server = await startNodeServer({ handler: shop.handler, port: 0, trustProxy });
   const { hostname, port } = new URL(server.url);
-  /** Sends bytes as they are and gives all that comes back. */
+  /** Sends the bytes unchanged and returns everything that comes back. */
   const raw = async (bytes: string) => {
     const socket = connect(Number(port), hostname);
     socket.write(bytes);
@@ -30,7 +30,7 @@ const manyOrders = (count: number) =>
     (_, id) => ({ record: { id: BigInt(id) + 10n, petId: 1n, quantity: 1 }, status: "pending" }) as const,
   );
 
-test("the whole API answers over a socket", async () => {
+test("every operation is served over a socket", async () => {
   const { url, headers } = await serve();
   const statuses = [];
   for (const [method, path] of [
@@ -50,7 +50,7 @@ test("the whole API answers over a socket", async () => {
   expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
 });
 
-test("two Authorization headers are not one key", async () => {
+test("a request with two Authorization headers is rejected with 401", async () => {
   const { raw, key } = await serve();
   const answer = await raw(
     `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
@@ -59,28 +59,28 @@ test("two Authorization headers are not one key", async () => {
 });
 
 test.each([
-  ["no HTTP at all", "hello\r\n\r\n", 400, "bad_request"],
+  ["a line that is not HTTP", "hello\r\n\r\n", 400, "bad_request"],
   ["a header without a colon", "GET / HTTP/1.1\r\nHost x\r\n\r\n", 400, "bad_request"],
-  ["a method that does not exist", "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n", 400, "bad_request"],
+  ["an unknown method", "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n", 400, "bad_request"],
   [
-    "two lengths",
+    "a length and a transfer coding",
     "DELETE /v1/store/orders/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     400,
     "bad_request",
   ],
   [
-    "headers beyond 16 KiB",
+    "a head above 16 KiB",
     `GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(17_000)}\r\n\r\n`,
     431,
     "headers_too_large",
   ],
   [
-    "an address beyond 8 KiB",
+    "a target above 8 KiB",
     `GET /${"a".repeat(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     414,
     "uri_too_long",
   ],
-])("%s: %i with the Error body and the three headers", async (_name, bytes, status, code) => {
+])("%s gets %i with the Error body and the rate limit headers", async (_name, bytes, status, code) => {
   const { raw } = await serve();
   const answer = await raw(bytes);
   const [head = "", body = ""] = answer.split("\r\n\r\n");
@@ -90,7 +90,7 @@ test.each([
   expect(JSON.parse(body.replace(/^[0-9a-f]+\r\n|\r\n0$/g, ""))).toMatchObject({ code, status });
 });
 
-test("a list that its reader leaves is not read on", async () => {
+test("a list is not read further after its client disconnects", async () => {
   const store = createMemoryStore();
   const { events, headers, url } = await serve({ store });
   await store.orders.place(manyOrders(200_000));
@@ -102,7 +102,7 @@ test("a list that its reader leaves is not read on", async () => {
   expect(events).toMatchObject([{ status: 200, bodyEnd: "cancelled" }]);
 });
 
-test("a store that fails in mid-list ends the connection, and the array stays unclosed", async () => {
+test("a store that fails in the middle of a list ends the connection and leaves the array unclosed", async () => {
   const store = createMemoryStore();
   await store.orders.place(manyOrders(50_000));
   const { list } = store.orders;
@@ -122,7 +122,7 @@ test("a store that fails in mid-list ends the connection, and the array stays un
   expect(events).toMatchObject([{ status: 200, bodyEnd: "failed" }]);
 });
 
-test("a slow reader holds the reading back: memory does not fill with what it has not taken", async () => {
+test("a list is read no faster than its client receives it", async () => {
   const store = createMemoryStore();
   await store.orders.place(manyOrders(200_000));
   let pages = 0;
@@ -146,7 +146,7 @@ test("a slow reader holds the reading back: memory does not fill with what it ha
   socket.destroy();
 });
 
-test("a caller's address is the socket's; behind a proxy that is trusted, the last one forwarded", async () => {
+test("a caller is identified by its socket address, or by the last forwarded address behind a trusted proxy", async () => {
   const left = async (response: Response) => Number(response.headers.get("x-ratelimit-remaining"));
   const plain = await serve();
   const get = (forwarded: string) => fetch(plain.url, { headers: { "x-forwarded-for": forwarded } });
@@ -179,18 +179,18 @@ test("a shutdown lets a request finish and takes no new one", async () => {
   await closed;
 });
 
-test("a shutdown cuts off what does not finish in its time", async () => {
+test("a shutdown closes connections that do not finish within the grace period", async () => {
   const store = createMemoryStore();
   store.orders.apply = () => new Promise(() => {});
   const { url, headers, server } = await serve({ store });
   const stuck = fetch(`${url}/v1/store/orders/1`, { method: "DELETE", headers });
   const failed = expect(stuck).rejects.toThrow();
   await new Promise((resolve) => setTimeout(resolve, 50));
-  await server.close({ grace: 50 });
+  await server.close({ graceMs: 50 });
   await failed;
 });
 
-test("an address that is taken is told", async () => {
+test("starting a server on a port in use rejects", async () => {
   const { port, handler } = await serve();
   await expect(startNodeServer({ handler, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });

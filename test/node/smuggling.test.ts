@@ -26,7 +26,7 @@ beforeEach(() => {
   statuses = [];
 });
 afterAll(async () => {
-  await server.close({ grace: 0 });
+  await server.close({ graceMs: 0 });
 });
 
 const isPending = async () => (await store.orders.find(1n))?.status === "pending";

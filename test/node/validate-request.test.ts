@@ -5,7 +5,7 @@ import { openSocket } from "../support/http/raw-connection.ts";
 import { serve } from "./fixture.ts";
 
 test.each(["x:99999", "1.2.3.4.5"])(
-  "the host %s, of which no URL can be made, costs its sender the request and nobody else anything",
+  "the host %s, which does not form a URL, gets 400 and does not affect other connections",
   async (host) => {
     const { url, head } = await serve();
     const line = openSocket(url);
@@ -18,7 +18,7 @@ test.each(["x:99999", "1.2.3.4.5"])(
   },
 );
 
-test("Expect: 100-continue: the body is asked for, then the request is answered", async () => {
+test("Expect: 100-continue gets 100 before the body and the response after it", async () => {
   const { url, head } = await serve();
   const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
@@ -33,21 +33,21 @@ test.each([
   ["another expectation", "DELETE /v1/store/orders/1 HTTP/1.1", "Expect: tea", 417, "expectation_failed"],
   ["CONNECT", "CONNECT x:443 HTTP/1.1", "A: b", 400, "bad_request"],
   [
-    "a body beyond 10 MB",
+    "a body above 10 MB",
     "DELETE /v1/store/orders/1 HTTP/1.1",
     "Content-Length: 10485761",
     413,
     "request_too_large",
   ],
   [
-    "a body beyond 10 MB that waits to be asked for",
+    "a body above 10 MB announced with Expect: 100-continue",
     "DELETE /v1/store/orders/1 HTTP/1.1",
     "Expect: 100-continue\r\nContent-Length: 1000000000000",
     413,
     "request_too_large",
   ],
 ])(
-  "%s is answered at once with the Error body and the three headers, and the connection closed",
+  "%s gets the Error body and the rate limit headers at once, and the connection is closed",
   async (_name, start, field, status, code) => {
     const { url, head, store } = await serve();
     const line = openSocket(url);
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("a body in chunks without an end is refused at 10 MB, and the connection closed", async () => {
+test("an endless chunked body gets 413 after 10 MB, and the connection is closed", async () => {
   const { url, head, store } = await serve();
   const line = openSocket(url);
   line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
@@ -80,7 +80,7 @@ test("a body in chunks without an end is refused at 10 MB, and the connection cl
   expect((await store.orders.find(1n))?.status).toBe("pending");
 });
 
-test("a client that is refused and does not hang up is let go all the same", async () => {
+test("a connection is closed after its error response even if the client keeps sending", async () => {
   const { url } = await serve({ lingerTimeoutMs: 50 });
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -92,7 +92,7 @@ test("a client that is refused and does not hang up is let go all the same", asy
   clearInterval(talking);
 });
 
-test("TRACE and OPTIONS are methods like any other", async () => {
+test("TRACE and OPTIONS get 405 and never echo the key", async () => {
   const { url, head } = await serve();
   const line = openSocket(url);
   for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])

@@ -31,6 +31,6 @@ test("the client reads a million orders with all their digits in bounded memory"
     expect(report).toMatchObject({ count: MILLION, last: `${FIRST + BigInt(MILLION - 1)}` });
     expect(report["mebibytes"]).toBeLessThan(160);
   } finally {
-    await server.close({ grace: 0 });
+    await server.close({ graceMs: 0 });
   }
 });

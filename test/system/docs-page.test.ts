@@ -8,7 +8,7 @@ import { MAX, openShop } from "../http/fixture.ts";
 
 /** Debian's: `apt-get install chromium`. */
 const CHROMIUM = "/usr/bin/chromium";
-/** A browser that talks to nobody of its own accord. */
+/** Flags that disable all background traffic of the browser. */
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -24,7 +24,7 @@ function reasonToSkip(): string | undefined {
     accessSync(CHROMIUM);
     return undefined;
   } catch {
-    return `there is no ${CHROMIUM}; apt-get install chromium`;
+    return `${CHROMIUM} is missing; apt-get install chromium`;
   }
 }
 const reason = reasonToSkip();
@@ -37,32 +37,32 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  /** The page as a person sees it, and all that went wrong on the way. */
-  async function open(look: Parameters<Browser["newPage"]>[0] = {}) {
+  /** Opens the page. Records console errors and requests to other hosts. */
+  async function open(options: Parameters<Browser["newPage"]>[0] = {}) {
     const operations = OPERATIONS.map((operation) =>
       operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
     );
     const pets = async (id: bigint) => ({ id, name: "Rex" });
     const shop = await openShop({ pages: docsPage(), operations, pets });
     const server = await startNodeServer({ handler: shop.handler, port: 0 });
-    const page = await browser.newPage(look);
+    const page = await browser.newPage(options);
     onTestFinished(async () => {
       await page.close();
-      await server.close({ grace: 0 });
+      await server.close({ graceMs: 0 });
     });
-    const complaints: string[] = [];
-    const elsewhere: string[] = [];
+    const consoleErrors: string[] = [];
+    const externalRequests: string[] = [];
     page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+      if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
     });
-    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("pageerror", (error) => consoleErrors.push(error.message));
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && origin !== server.url) elsewhere.push(request.url());
+      if (protocol !== "data:" && origin !== server.url) externalRequests.push(request.url());
     });
     await page.goto(`${server.url}/docs`);
     await page.waitForSelector("[id$=getPet]");
-    return { ...shop, page, url: server.url, complaints, elsewhere };
+    return { ...shop, page, url: server.url, consoleErrors, externalRequests };
   }
 
   async function enterKey(page: Page, key: string) {
@@ -78,26 +78,26 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
     await block.locator(".try-out__btn").click();
     await block.locator(".parameters input").fill(argument);
     await block.locator(".execute").click();
-    const answer = block.locator(".live-responses-table");
-    await answer.waitFor();
-    return answer.innerText();
+    const response = block.locator(".live-responses-table");
+    await response.waitFor();
+    return response.innerText();
   }
 
-  test("loads with nothing in the console and no request off the host", async () => {
-    const { page, complaints, elsewhere } = await open();
+  test("the page loads without console errors and without requests to other hosts", async () => {
+    const { page, consoleErrors, externalRequests } = await open();
     await page.waitForLoadState("networkidle");
-    expect(complaints).toEqual([]);
-    expect(elsewhere).toEqual([]);
+    expect(consoleErrors).toEqual([]);
+    expect(externalRequests).toEqual([]);
   });
 
-  test("shows which operation is leaving and which may still change", async () => {
+  test("the page shows badges for deprecated and beta operations", async () => {
     const { page } = await open();
-    expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, gone from 2027-06-01");
+    expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
     expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
     expect(await page.locator("[id$=listOrders] .badge").count()).toBe(0);
   });
 
-  test("the list cannot be tried, the others can", async () => {
+  test("every operation except the list can be tried", async () => {
     const { page } = await open();
     for (const [operation, buttons] of [
       ["listOrders", 0],
@@ -111,19 +111,19 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
     }
   });
 
-  test("a cancel answers 204 and shows its headers; the key is entered once, and kept nowhere", async () => {
-    const { page, key, store, complaints, elsewhere, url } = await open();
+  test("a cancel shows 204 and its headers, and the key is not stored", async () => {
+    const { page, key, store, consoleErrors, externalRequests, url } = await open();
     await enterKey(page, key);
-    const answer = await tryOut(page, "cancelOrder", `${MAX}`);
-    expect(answer).toContain("204");
-    expect(answer).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
+    const response = await tryOut(page, "cancelOrder", `${MAX}`);
+    expect(response).toContain("204");
+    expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
     expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
 
     const pet = await tryOut(page, "getPet", `${MAX}`);
     expect(pet).toContain(`"id":${MAX}`);
     expect(pet).toMatch(/sunset: \w/);
-    expect(complaints).toEqual([]);
-    expect(elsewhere).toEqual([]);
+    expect(consoleErrors).toEqual([]);
+    expect(externalRequests).toEqual([]);
     expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
       0,
       0,
@@ -136,22 +136,22 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
     expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
   });
 
-  test("a wrong key shows the body of the 401", async () => {
+  test("an invalid key shows the body of the 401", async () => {
     const { page } = await open();
     await enterKey(page, "so_test_shop_wrong");
-    const answer = await tryOut(page, "cancelOrder", "1");
-    expect(answer).toContain("401");
-    expect(answer).toContain('"code": "invalid_api_key"');
+    const response = await tryOut(page, "cancelOrder", "1");
+    expect(response).toContain("401");
+    expect(response).toContain('"code": "invalid_api_key"');
   });
 
-  test("a narrow window needs no scrolling sideways", async () => {
+  test("a narrow window needs no horizontal scrolling", async () => {
     const { page, key } = await open({ viewport: { width: 420, height: 800 } });
     await enterKey(page, key);
     await tryOut(page, "getPet", `${MAX}`);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
   });
 
-  test("it is dark where the system is, and changes with it", async () => {
+  test("the color scheme follows the system", async () => {
     const { page } = await open({ colorScheme: "dark" });
     const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
     expect(await background()).toBe("rgb(28, 32, 34)");
@@ -159,14 +159,14 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
     await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
   });
 
-  test("a script that somebody slips in is not run", async () => {
-    const { page, complaints } = await open();
+  test("an injected inline script is blocked", async () => {
+    const { page, consoleErrors } = await open();
     await page.evaluate(`
       const script = document.createElement("script");
-      script.textContent = "window.slipped = true";
+      script.textContent = "window.injected = true";
       document.body.append(script);
     `);
-    expect(await page.evaluate("window.slipped")).toBeUndefined();
-    expect(complaints.join()).toContain("Content Security Policy");
+    expect(await page.evaluate("window.injected")).toBeUndefined();
+    expect(consoleErrors.join()).toContain("Content Security Policy");
   });
 });

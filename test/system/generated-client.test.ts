@@ -69,6 +69,6 @@ test("a generated client works with the server, but reads int64 as double, so la
     });
     expect(`${BigInt(Number(MAX))}`).not.toBe(`${MAX}`);
   } finally {
-    await server.close({ grace: 0 });
+    await server.close({ graceMs: 0 });
   }
 });

@@ -1,6 +1,6 @@
 /**
- * The interactive documentation at `/docs`: Swagger UI from the package `swagger-ui-dist`, served from this server
- * alone. The package is looked for at the first request, so that nobody needs it who does not serve the page.
+ * The interactive documentation at `/docs`: Swagger UI from the optional package `swagger-ui-dist`, without any
+ * external resource.
  *
  * ```ts
  * const handler = createHandler({ store, pages: docsPage() });
@@ -14,13 +14,13 @@ import type { HeaderFields, PageSource, Reply } from "../../http/reply.ts";
 import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
 
-/** Where the page's parts come from. */
+/** Options of `docsPage`. */
 export interface DocsPageOptions {
-  /** Finds a module's file; throws where it is not installed. @default as this module would */
+  /** Resolves a module to its file; throws if it is not installed. @default resolution from this module */
   readonly resolve?: (specifier: string) => string;
 }
 
-/** Scripts and styles from here alone, requests to here alone, and no frame around it. */
+/** Allows scripts, styles and requests from this origin only, and no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,14 +44,14 @@ const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** What is taken from the package as it is. */
+/** The files that are served from the package. */
 const VENDOR_FILES: Readonly<Record<string, string>> = {
   "swagger-ui-bundle.js": SCRIPT,
   "swagger-ui.css": CSS,
   "favicon-32x32.png": "image/png",
 };
 
-/** Serves the page and its parts under `/docs`. */
+/** Creates the page. It serves `/docs` and the files below it. */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
 }: DocsPageOptions = {}): PageSource {
@@ -63,10 +63,10 @@ export function docsPage({
     }
   }
 
-  async function page(): Promise<string> {
-    const description = await vendorFile("package.json");
-    if (description === undefined) return MISSING_HTML;
-    const { version } = JSON.parse(description.toString()) as { readonly version: string };
+  async function html(): Promise<string> {
+    const manifest = await vendorFile("package.json");
+    if (manifest === undefined) return MISSING_HTML;
+    const { version } = JSON.parse(manifest.toString()) as { readonly version: string };
     return pageHtml(version);
   }
 
@@ -77,7 +77,7 @@ export function docsPage({
       answer(request, type, body, fields);
     switch (name) {
       case "":
-        return send(HTML, await page());
+        return send(HTML, await html());
       case "page.css":
         return send(CSS, PAGE_CSS);
       case "page.js":
@@ -85,7 +85,7 @@ export function docsPage({
     }
     const type = Object.hasOwn(VENDOR_FILES, name) ? VENDOR_FILES[name] : undefined;
     const body = type === undefined ? undefined : await vendorFile(name);
-    // The page asks for these by version, so what is kept under an address never changes.
+    // The page requests these files with the version in the query, so the content of a URL never changes.
     if (type !== undefined && body !== undefined) return send(type, body, IMMUTABLE_CACHE);
     return undefined;
   };

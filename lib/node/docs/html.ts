@@ -1,4 +1,4 @@
-/** The page around Swagger UI, which is asked for by its version. */
+/** The HTML of the page. `version` is the version of Swagger UI, part of the URLs of its files. */
 export function pageHtml(version: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -15,26 +15,26 @@ export function pageHtml(version: string): string {
   </head>
   <body>
     <main id="docs"></main>
-    <noscript>This page needs JavaScript. The document behind it: <a href="/openapi.json">/openapi.json</a></noscript>
+    <noscript>This page requires JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
   </body>
 </html>
 `;
 }
 
-/** The page where Swagger UI is not installed. */
+/** The page to serve if Swagger UI is not installed. */
 export const MISSING_HTML = `<!doctype html>
 <html lang="en">
   <head><meta charset="utf-8"><title>Store Orders API</title><link rel="stylesheet" href="/docs/page.css"></head>
   <body>
     <main>
-      <p>This page needs a package that is not installed: <code>npm install swagger-ui-dist</code></p>
-      <p>The document that it would show: <a href="/openapi.json">/openapi.json</a></p>
+      <p>Swagger UI is not installed. Run <code>npm install swagger-ui-dist</code> and restart the server.</p>
+      <p>The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</p>
     </main>
   </body>
 </html>
 `;
 
-/** What the page adds to the styles of Swagger UI. */
+/** The styles of the page, in addition to those of Swagger UI. */
 export const PAGE_CSS = `
 body { margin: 0; }
 html.dark-mode body { background: #1c2022; }

@@ -1,24 +1,24 @@
 /**
- * What the page does in the browser. It keeps the key in the page's memory alone, sends requests to this server
- * alone, and reads from the document which operations can be tried, are leaving, or may still change.
+ * The script of the page. The key stays in the page's memory, and requests go to this server only. The OpenAPI document
+ * determines which operations can be tried and which show a badge.
  */
 export const PAGE_SCRIPT = `"use strict";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", follow);
-follow();
+const applyColorScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", applyColorScheme);
+applyColorScheme();
 
 const plugin = ({ React }) => {
-  const operationAt = (system, path, method) =>
+  const findOperation = (system, path, method) =>
     system.specSelectors.specJson().getIn(["paths", path, method]);
 
-  const badgesOf = (operation) => {
+  const getBadges = (operation) => {
     const stability = operation.get("x-stability");
     const sunset = operation.get("x-sunset");
     return [
       ...(stability ? [stability] : []),
-      ...(sunset ? ["deprecated, gone from " + sunset.slice(0, 10)] : []),
+      ...(sunset ? ["deprecated, removed on " + sunset.slice(0, 10)] : []),
     ];
   };
 
@@ -26,21 +26,21 @@ const plugin = ({ React }) => {
     statePlugins: {
       spec: {
         wrapSelectors: {
-          // The list has no end that a page could show.
+          // The list can be too long to display.
           allowTryItOutFor: (_original, system) => (_state, path, method) =>
-            operationAt(system, path, method)?.get("x-try-it-out") !== false,
+            findOperation(system, path, method)?.get("x-try-it-out") !== false,
         },
       },
     },
     wrapComponents: {
       OperationSummaryPath: (Original, system) => (props) => {
         const { path, method } = props.operationProps.toObject();
-        const badges = badgesOf(operationAt(system, path, method)).map((text) =>
+        const badges = getBadges(findOperation(system, path, method)).map((text) =>
           React.createElement("span", { className: "badge", key: text }, text),
         );
         return React.createElement(React.Fragment, null, React.createElement(Original, props), ...badges);
       },
-      // Formatting would read long integers as doubles and lose their last digits.
+      // The formatter would parse long integers as doubles and lose digits.
       responseBody: (Original) => (props) =>
         React.createElement(
           Original,
@@ -50,9 +50,9 @@ const plugin = ({ React }) => {
   };
 };
 
-const show = (spec) =>
+const render = (spec) =>
   SwaggerUIBundle({
-    // Another server would be another host, and the page's policy allows none.
+    // The content security policy allows requests to this server only.
     spec: { ...spec, servers: spec.servers.slice(0, 1) },
     dom_id: "#docs",
     presets: [SwaggerUIBundle.presets.apis],
@@ -65,7 +65,7 @@ const show = (spec) =>
     validatorUrl: null,
   });
 
-fetch("/openapi.json").then((response) => response.json()).then(show).catch((error) => {
-  document.getElementById("docs").textContent = "The document could not be loaded: " + error.message;
+fetch("/openapi.json").then((response) => response.json()).then(render).catch((error) => {
+  document.getElementById("docs").textContent = "The OpenAPI document could not be loaded: " + error.message;
 });
 `;

@@ -61,7 +61,7 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
     ask: createRequester(server.url, key),
     key: { accountId: "shop", hash },
     async [Symbol.asyncDispose]() {
-      await server.close({ grace: 0 });
+      await server.close({ graceMs: 0 });
       await store.close();
       await proxy.close();
       client.destroy();

@@ -4,7 +4,7 @@ import { hostTable } from "../../../lib/domains/routing.ts";
 import { docsPage } from "../../../lib/node/docs/docs-page.ts";
 import { codeOf, openShop } from "../../http/fixture.ts";
 
-const PARTS = [
+const FILES = [
   "/docs",
   "/docs/",
   "/docs/page.js",
@@ -13,35 +13,38 @@ const PARTS = [
   "/docs/swagger-ui.css",
 ];
 
-describe("every part of the page", () => {
-  test.each(PARTS)("%s needs no key, is not counted, and is held to itself", async (path) => {
-    const { send, events } = await openShop({ pages: docsPage() });
-    const { status, headers, text } = await send("GET", path, { authorization: "" });
-    expect(status).toBe(200);
-    expect(text.length).toBeGreaterThan(100);
-    expect([...headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    const policy = headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).not.toMatch(/unsafe|\*|https?:/);
-    expect(events).toMatchObject([{ status: 200 }]);
-    expect((await send("GET", "/v1/store/orders")).headers.get("x-ratelimit-remaining")).toBe("59");
-  });
+describe("every file of the page", () => {
+  test.each(FILES)(
+    "%s needs no key, is not counted, and has a strict content security policy",
+    async (path) => {
+      const { send, events } = await openShop({ pages: docsPage() });
+      const { status, headers, text } = await send("GET", path, { authorization: "" });
+      expect(status).toBe(200);
+      expect(text.length).toBeGreaterThan(100);
+      expect([...headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      expect(events).toMatchObject([{ status: 200 }]);
+      expect((await send("GET", "/v1/store/orders")).headers.get("x-ratelimit-remaining")).toBe("59");
+    },
+  );
 
-  test.each(PARTS)("%s comes compressed to those who can read it, and without body to HEAD", async (path) => {
+  test.each(FILES)("%s is compressed if the client accepts it, and has no body for HEAD", async (path) => {
     const { handler } = await openShop({ pages: docsPage() });
-    const ask = (method: string, encoding: string) =>
+    const get = (method: string, encoding: string) =>
       handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
-    const plain = Buffer.from(await (await ask("GET", "identity")).arrayBuffer());
-    const packed = await ask("GET", "gzip");
+    const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
+    const packed = await get("GET", "gzip");
     expect(packed.headers.get("content-encoding")).toBe("gzip");
     expect(gunzipSync(await packed.arrayBuffer()).equals(plain)).toBe(true);
-    const head = await ask("HEAD", "identity");
+    const head = await get("HEAD", "identity");
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 });
 
-test("the page names no other host, and holds no script and no style of its own", async () => {
+test("the page refers to no other host and contains no inline script or style", async () => {
   const { send } = await openShop({ pages: docsPage() });
   const { text, headers } = await send("GET", "/docs");
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -58,7 +61,7 @@ test.each([
   "/docs/__proto__",
   "/docs/page.js/b",
   "/docsx",
-])("%s is none of its parts", async (path) => {
+])("%s is not a file of the page", async (path) => {
   const { handler } = await openShop({ pages: docsPage() });
   const url = "http://localhost/";
   const request = { url: url + path.slice(1), method: "GET", headers: new Headers() } as Request;
@@ -72,12 +75,12 @@ test.each([
   expect(headers.get("x-ratelimit-limit")).toBe("60");
 });
 
-test("without the option there is no page", async () => {
+test("/docs is 404 without the pages option", async () => {
   const { send } = await openShop();
   expect((await send("GET", "/docs")).status).toBe(404);
 });
 
-test("where Swagger UI is not installed the page says what to do", async () => {
+test("the page explains how to install Swagger UI if it is missing", async () => {
   const resolve = () => {
     throw new Error("Cannot find module");
   };
@@ -88,7 +91,7 @@ test("where Swagger UI is not installed the page says what to do", async () => {
   expect((await send("GET", "/docs/swagger-ui-bundle.js")).status).toBe(404);
 });
 
-test("a redirect host redirects the page as well (decision 22)", async () => {
+test("a redirect host redirects the page", async () => {
   const redirect = { from: "old.example.com", to: "orders.example.com", status: 301 } as const;
   const table = hostTable({ primary: "orders.example.com", aliases: [], redirects: [redirect] });
   const { send } = await openShop({ pages: docsPage(), hosts: () => table });
@@ -97,7 +100,7 @@ test("a redirect host redirects the page as well (decision 22)", async () => {
   expect((await send("GET", "/docs", { host: "other.example.com" })).status).toBe(421);
 });
 
-test("a page that fails is an internal error and tells nothing", async () => {
+test("a page that fails gets a 500 without the error's text", async () => {
   const { send, events } = await openShop({ pages: async () => Promise.reject(new Error("secret")) });
   const answer = await send("GET", "/docs");
   expect(codeOf(answer)).toBe("internal_error");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { isDocumented } from "./abuse/documented.ts";
+import { expectDocumented } from "./abuse/expect-documented.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";
 import { figuresOf } from "./load/growth.ts";
 import type { Memory } from "./load/memory.ts";
@@ -25,19 +25,19 @@ async function memoryOfServer(): Promise<Memory> {
   return child.told<Memory>();
 }
 
-/** Sends it, takes what comes back until the server closes, and looks at each answer. */
+/** Sends the bytes and checks every response until the server closes the connection. */
 async function send({ kind, bytes, methods }: RawBytes): Promise<readonly number[]> {
-  const line = openSocket(url, methods);
-  line.send(bytes);
-  const { answers, rest } = await line.closed();
+  const connection = openSocket(url, methods);
+  connection.send(bytes);
+  const { responses, rest } = await connection.closed();
   try {
-    expect(rest, "a torn answer").toBe("");
-    const final = answers.filter(({ status }) => status >= 200);
+    expect(rest, "an incomplete response").toBe("");
+    const final = responses.filter(({ status }) => status >= 200);
     if (kind === "valid" || kind === "pipelined") expect(final).toHaveLength(methods.length);
     for (const [turn, { status, headers, body }] of final.entries()) {
-      const page = status === 200 && !headers.has("x-ratelimit-limit");
-      const head = methods[turn] === "HEAD";
-      isDocumented({ status, body, header: (name) => headers.get(name) }, { head, page });
+      const isPage = status === 200 && !headers.has("x-ratelimit-limit");
+      const isHead = methods[turn] === "HEAD";
+      expectDocumented({ status, body, header: (name) => headers.get(name) }, { isHead, isPage });
     }
     return final.map(({ status }) => status);
   } catch (error) {
@@ -45,7 +45,7 @@ async function send({ kind, bytes, methods }: RawBytes): Promise<readonly number
   }
 }
 
-test(`${CONNECTIONS} connections with bytes of all kinds: documented answers or none, and nothing of it is kept`, async () => {
+test(`${CONNECTIONS} connections with arbitrary bytes get only documented responses, and memory does not grow`, async () => {
   const cases = fc.sample(rawBytes(key), { seed, numRuns: CONNECTIONS });
   const kinds = new Map<string, number>();
   const statuses = new Map<number, number>();
@@ -68,15 +68,15 @@ test(`${CONNECTIONS} connections with bytes of all kinds: documented answers or 
     memory.push(await memoryOfServer());
   }
   for (const status of [200, 204, 400, 404, 405]) expect(statuses.has(status), `${status}`).toBe(true);
-  const list = (counts: ReadonlyMap<string | number, number>) =>
+  const format = (counts: ReadonlyMap<string | number, number>) =>
     [...counts]
       .toSorted()
       .map((entry) => entry.join(": "))
       .join(", ");
   tell("abuse of the socket", {
-    "connections, each with documented answers and no 500": CONNECTIONS,
-    kinds: list(kinds),
-    statuses: list(statuses),
+    "connections with documented responses only, without a 500": CONNECTIONS,
+    kinds: format(kinds),
+    statuses: format(statuses),
     ...figuresOf(memory),
   });
 });

@@ -1,12 +1,12 @@
 /**
- * Requests that servers disagree about. In each stands another one, `DELETE` of the order that is pending, which one
- * of them might carry out.
+ * Requests that servers parse differently. Each contains a hidden one, the `DELETE` of a pending order, which a server
+ * might execute.
  */
 
-/** Stands for a key, and is as long as one: lengths are right when it is put in. */
+/** A placeholder with the length of a key, so that Content-Length stays correct when it is replaced. */
 export const KEY = "K".repeat(51);
 
-/** What it is, and the bytes of it. */
+/** The name and the bytes of a request. */
 export type Shape = readonly [name: string, bytes: string];
 
 const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\n`;
@@ -15,8 +15,8 @@ const outer = (fields: string, body = "") =>
   `DELETE /v1/store/orders/77 HTTP/1.1\r\n${HEAD}${fields}\r\n${body}`;
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Each could be two requests to one server and one to another: refused, and the connection closed. */
-export const REFUSED: readonly Shape[] = [
+/** Ambiguous: one request for one server and two for another. They get 400, and the connection is closed. */
+export const REJECTED: readonly Shape[] = [
   [
     "a length and chunks (CL.TE)",
     outer(`Content-Length: ${hidden.length + 5}\r\nTransfer-Encoding: chunked\r\n`, `0\r\n\r\n${hidden}`),
@@ -43,7 +43,7 @@ export const REFUSED: readonly Shape[] = [
     `DELETE /v1/store/orders/77 HTTP/1.1\r\n A: b\r\n${HEAD}\r\n${hidden}`,
   ],
   ["a line that ends with LF alone", outer("A: b\nTransfer-Encoding: chunked\r\n", `0\r\n\r\n${hidden}`)],
-  ["a head of lines with LF alone", outer("Content-Length: 0\r\n").replaceAll("\r", "") + hidden],
+  ["a head with LF line ends", outer("Content-Length: 0\r\n").replaceAll("\r", "") + hidden],
   ["a CR within a value", outer("A: b\rTransfer-Encoding: chunked\r\n", `0\r\n\r\n${hidden}`)],
   ["a CR before the colon", outer("Transfer-Encoding\r: chunked\r\n", `0\r\n\r\n${hidden}`)],
   ["a NUL within a value", outer("A: b\0\r\n", hidden)],
@@ -54,20 +54,20 @@ export const REFUSED: readonly Shape[] = [
   ["two hosts", outer("Host: y\r\n", hidden)],
   ["two hosts that agree", outer("host: x\r\n", hidden)],
   ["no host", `DELETE /v1/store/orders/77 HTTP/1.1\r\nContent-Length: 0\r\n\r\n${hidden}`],
-  ["a host that is none", outer("").replace("Host: x", "Host: x y") + hidden],
+  ["an invalid host", outer("").replace("Host: x", "Host: x y") + hidden],
   ["a host with a path", outer("").replace("Host: x", "Host: x/v1") + hidden],
   ["a host with credentials", outer("").replace("Host: x", "Host: a@x") + hidden],
   ["two hosts in one field", outer("").replace("Host: x", "Host: x, y") + hidden],
   ["a URL of another host", outer("").replace(" /v1", " http://y/v1") + hidden],
   ["a URL of another scheme", outer("").replace(" /v1", " ftp://x/v1") + hidden],
-  ["a target that is no path", outer("").replace(" /v1", " v1") + hidden],
-  ["the asterisk of a method that has none", outer("").replace("/v1/store/orders/77", "*") + hidden],
+  ["a target that is not a path", outer("").replace(" /v1", " v1") + hidden],
+  ["an asterisk with another method than OPTIONS", outer("").replace("/v1/store/orders/77", "*") + hidden],
   ["a target with a fragment", outer("").replace("/77", "/77#a") + hidden],
-  ["HTTP/2.0 in words", outer("").replace("HTTP/1.1", "HTTP/2.0") + hidden],
+  ["HTTP/2.0 as a version", outer("").replace("HTTP/1.1", "HTTP/2.0") + hidden],
   ["HTTP/1.2", outer("").replace("HTTP/1.1", "HTTP/1.2") + hidden],
   ["HTTP/0.9", `DELETE /v1/store/orders/77\r\n\r\n${hidden}`],
-  ["a beginning of HTTP/2", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${hidden}`],
-  ["CONNECT, with more behind it", `CONNECT x:443 HTTP/1.1\r\n${HEAD}\r\n${hidden}`],
+  ["an HTTP/2 preface", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${hidden}`],
+  ["CONNECT, followed by a request", `CONNECT x:443 HTTP/1.1\r\n${HEAD}\r\n${hidden}`],
   [
     "chunks in HTTP/1.0",
     outer("Transfer-Encoding: chunked\r\n", `0\r\n\r\n${hidden}`).replace("HTTP/1.1", "HTTP/1.0"),
@@ -79,8 +79,8 @@ export const REFUSED: readonly Shape[] = [
   ["a chunk of a negative size", outer("Transfer-Encoding: chunked\r\n", `-1\r\n${hidden}`)],
   ["a chunk of a size with 0x", outer("Transfer-Encoding: chunked\r\n", `0x0\r\n\r\n${hidden}`)],
   ["a chunk of a size with a space", outer("Transfer-Encoding: chunked\r\n", `0 \r\n\r\n${hidden}`)],
-  ["a chunk of no size", outer("Transfer-Encoding: chunked\r\n", `\r\n\r\n${hidden}`)],
-  ["a chunk longer than it says", outer("Transfer-Encoding: chunked\r\n", `1\r\nab\r\n0\r\n\r\n${hidden}`)],
+  ["a chunk without a size", outer("Transfer-Encoding: chunked\r\n", `\r\n\r\n${hidden}`)],
+  ["a chunk longer than its size", outer("Transfer-Encoding: chunked\r\n", `1\r\nab\r\n0\r\n\r\n${hidden}`)],
   ["a chunk line that ends with LF alone", outer("Transfer-Encoding: chunked\r\n", `0\n\n${hidden}`)],
   [
     "an extension with a line break",
@@ -94,10 +94,10 @@ export const REFUSED: readonly Shape[] = [
     "a length among the trailers",
     outer("Transfer-Encoding: chunked\r\n", `0\r\nContent-Length: 9\r\n\r\n${hidden}`),
   ],
-  ["a trailer that is none", outer("Transfer-Encoding: chunked\r\n", `0\r\nA b\r\n\r\n${hidden}`)],
+  ["an invalid trailer", outer("Transfer-Encoding: chunked\r\n", `0\r\nA b\r\n\r\n${hidden}`)],
 ];
 
-/** Spellings of the coding that one server reads as chunked and another one does not (TE.TE). */
+/** Spellings that one server reads as chunked and another one does not (TE.TE). */
 export const AMBIGUOUS_CODINGS = [
   "xchunked",
   "chunked, identity",
@@ -126,8 +126,8 @@ export const AMBIGUOUS_CODINGS = [
   "chunked\x85",
 ] as const;
 
-/** Each is one request, whoever reads it: answered once, and what stands in it is not carried out. */
-export const ONE: readonly Shape[] = [
+/** One request for every server: it gets one response, and the hidden request is not executed. */
+export const SINGLE: readonly Shape[] = [
   ["a request in a body with a length", outer(`Content-Length: ${hidden.length}\r\n`, hidden)],
   ["a request in a chunk", outer("Transfer-Encoding: chunked\r\n", `${chunk(hidden)}0\r\n\r\n`)],
   [
@@ -146,7 +146,7 @@ export const ONE: readonly Shape[] = [
     "chunks with trailers",
     outer("Transfer-Encoding: chunked\r\n", `${chunk(hidden)}0\r\nHost: y\r\nA: b\r\n\r\n`),
   ],
-  ["a coding that is none by its name", outer("Transfer_Encoding: chunked\r\n")],
+  ["a field name with an underscore instead of the hyphen", outer("Transfer_Encoding: chunked\r\n")],
   [
     "an upgrade to HTTP/2",
     outer("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"),
@@ -163,10 +163,10 @@ export const ONE: readonly Shape[] = [
   ],
 ];
 
-/** Chunks in a coding of that spelling, with a request behind them. */
-export function inCoding(coding: string): string {
+/** A chunked body with that spelling of the coding, and a request after it. */
+export function withCoding(coding: string): string {
   return outer(`Transfer-Encoding: ${coding}\r\n`, `0\r\n\r\n${hidden}`);
 }
 
-/** Two requests in one write: what a proxy may do with those of two clients. */
-export const TWO = outer("") + hidden;
+/** Two requests in one write, as a proxy can combine those of two clients. */
+export const PIPELINED = outer("") + hidden;

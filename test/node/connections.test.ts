@@ -17,12 +17,12 @@ const many = (count: number) =>
 test("an HTTP/1.0 client gets the list without chunks, and the connection is closed", async () => {
   const { url, head, store } = await serve();
   await store.orders.place(many(20_000));
-  const line = openSocket(url);
-  line.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
-  const { answers } = await line.closed();
-  expect(answers).toHaveLength(1);
-  expect(answers[0]?.headers.has("transfer-encoding")).toBe(false);
-  expect(JSON.parse(answers[0]?.body ?? "")).toHaveLength(20_004);
+  const connection = openSocket(url);
+  connection.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
+  const { responses } = await connection.closed();
+  expect(responses).toHaveLength(1);
+  expect(responses[0]?.headers.has("transfer-encoding")).toBe(false);
+  expect(JSON.parse(responses[0]?.body ?? "")).toHaveLength(20_004);
 });
 
 test("pipelined requests are executed one after another and answered in order", async () => {
@@ -36,30 +36,30 @@ test("pipelined requests are executed one after another and answered in order", 
     running--;
     return apply(...args);
   };
-  const line = openSocket(url);
+  const connection = openSocket(url);
   const cancels = many(3_000).flatMap(({ record }) => [
     `DELETE /v1/store/orders/${record.id}`,
     `DELETE /v1/store/orders/${record.id}`,
   ]);
-  line.send([...cancels, "GET /nowhere"].map((start) => `${start} HTTP/1.1\r\n${head}\r\n`).join(""));
-  const { answers, rest } = await line.answers(6_001);
-  expect(answers.map(({ status }) => status)).toEqual([...many(3_000).flatMap(() => [204, 409]), 404]);
+  connection.send([...cancels, "GET /nowhere"].map((start) => `${start} HTTP/1.1\r\n${head}\r\n`).join(""));
+  const { responses, rest } = await connection.responses(6_001);
+  expect(responses.map(({ status }) => status)).toEqual([...many(3_000).flatMap(() => [204, 409]), 404]);
   expect(rest).toBe("");
 });
 
 test("the socket is not read while a pipelined request waits for its turn", async () => {
   const { url, head, store, events } = await serve();
   store.orders.apply = () => new Promise(() => {});
-  const line = openSocket(url);
-  await once(line.socket, "connect");
+  const connection = openSocket(url);
+  await once(connection.socket, "connect");
   const batch = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
   const maxBytes = 48 * 1024 * 1024;
   let taken = 0;
   let before: number;
   const more = () => {
-    while (taken < maxBytes && line.socket.write(batch)) taken += batch.length;
+    while (taken < maxBytes && connection.socket.write(batch)) taken += batch.length;
   };
-  line.socket.on("drain", () => {
+  connection.socket.on("drain", () => {
     taken += batch.length;
     more();
   });
@@ -75,9 +75,9 @@ test("the socket is not read while a pipelined request waits for its turn", asyn
 
 test("a malformed request does not suppress the response to the request before it", async () => {
   const { url, head } = await serve();
-  const line = openSocket(url);
-  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
-  expect((await line.closed()).answers.map(({ status }) => status)).toEqual([204, 400]);
+  const connection = openSocket(url);
+  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
+  expect((await connection.closed()).responses.map(({ status }) => status)).toEqual([204, 400]);
 });
 
 test("a reset of a connection that waits for its error response does not affect other connections", async () => {
@@ -88,10 +88,10 @@ test("a reset of a connection that waits for its error response does not affect 
     begin();
     return held;
   };
-  const line = openSocket(url);
-  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
+  const connection = openSocket(url);
+  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nCONNECT x:1 HTTP/1.1\r\n${head}\r\n`);
   await begun;
-  line.socket.resetAndDestroy();
+  connection.socket.resetAndDestroy();
   for (let attempt = 0; attempt < 5; attempt++) expect((await fetch(url)).status).toBe(401);
   release(undefined);
 });
@@ -132,10 +132,10 @@ test("a list is not read if its client disconnects before it starts", async () =
     await held;
     return admit(...args);
   };
-  const line = openSocket(url);
-  line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+  const connection = openSocket(url);
+  connection.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
   await admitted;
-  line.socket.resetAndDestroy();
+  connection.socket.resetAndDestroy();
   for (let attempt = 0; attempt < 5; attempt++) await fetch(url);
   release();
   await expect
@@ -149,16 +149,16 @@ test("a closing server sends Connection: close on connections in use and closes 
   const inUse = openSocket(url);
   const unused = openSocket(url);
   const idle = openSocket(url);
-  for (const line of [inUse, idle]) {
-    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
-    const { answers } = await line.answers(1);
-    expect(answers[0]?.headers.get("connection")).toBe("keep-alive");
+  for (const connection of [inUse, idle]) {
+    connection.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    const { responses } = await connection.responses(1);
+    expect(responses[0]?.headers.get("connection")).toBe("keep-alive");
   }
   const closed = server.close({ graceMs: 60_000 });
   inUse.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(2));
-  const { answers } = await inUse.closed();
-  expect(answers.map(({ status }) => status)).toEqual([200, 204, 409]);
-  expect(answers.map(({ headers }) => headers.get("connection"))).toEqual([
+  const { responses } = await inUse.closed();
+  expect(responses.map(({ status }) => status)).toEqual([200, 204, 409]);
+  expect(responses.map(({ headers }) => headers.get("connection"))).toEqual([
     "keep-alive",
     "keep-alive",
     "close",
@@ -168,15 +168,15 @@ test("a closing server sends Connection: close on connections in use and closes 
 
 test("connections above the limit are closed, and those within it are served", async () => {
   const { url, head } = await serve({ maxConnections: 2 });
-  const lines = [openSocket(url), openSocket(url)];
-  for (const line of lines) {
-    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
-    await line.answers(1);
+  const connections = [openSocket(url), openSocket(url)];
+  for (const connection of connections) {
+    connection.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    await connection.responses(1);
   }
-  expect((await openSocket(url).closed()).answers).toEqual([]);
-  for (const line of lines) {
-    line.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
-    expect((await line.answers(2)).answers).toHaveLength(2);
+  expect((await openSocket(url).closed()).responses).toEqual([]);
+  for (const connection of connections) {
+    connection.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
+    expect((await connection.responses(2)).responses).toHaveLength(2);
   }
 });
 

@@ -52,10 +52,10 @@ test("every operation is served over a socket", async () => {
 
 test("a request with two Authorization headers is rejected with 401", async () => {
   const { raw, key } = await serve();
-  const answer = await raw(
+  const response = await raw(
     `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
-  expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  expect(response).toMatch(/^HTTP\/1.1 401 /);
 });
 
 test.each([
@@ -82,8 +82,8 @@ test.each([
   ],
 ])("%s gets %i with the Error body and the rate limit headers", async (_name, bytes, status, code) => {
   const { raw } = await serve();
-  const answer = await raw(bytes);
-  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  const response = await raw(bytes);
+  const [head = "", body = ""] = response.split("\r\n\r\n");
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   for (const name of ["limit", "remaining", "reset"])
     expect(head.toLowerCase()).toContain(`x-ratelimit-${name}: `);
@@ -114,11 +114,11 @@ test("a store that fails in the middle of a list ends the connection and leaves 
     }
   };
   const { raw, key, events } = await serve({ store });
-  const answer = await raw(
+  const response = await raw(
     `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`,
   );
-  expect(answer).toMatch(/^HTTP\/1.1 200 /);
-  expect(answer.trimEnd()).not.toMatch(/\]$|\r\n0\r\n/);
+  expect(response).toMatch(/^HTTP\/1.1 200 /);
+  expect(response.trimEnd()).not.toMatch(/\]$|\r\n0\r\n/);
   expect(events).toMatchObject([{ status: 200, bodyEnd: "failed" }]);
 });
 

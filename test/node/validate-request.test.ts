@@ -8,25 +8,27 @@ test.each(["x:99999", "1.2.3.4.5"])(
   "the host %s, which does not form a URL, gets 400 and does not affect other connections",
   async (host) => {
     const { url, head } = await serve();
-    const line = openSocket(url);
-    line.send(`GET /a"b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    const { answers } = await line.closed();
-    expect(answers.map(({ status }) => status)).toEqual([400]);
+    const connection = openSocket(url);
+    connection.send(`GET /a"b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const { responses } = await connection.closed();
+    expect(responses.map(({ status }) => status)).toEqual([400]);
     const other = openSocket(url);
     other.send(`GET /v1/store/orders HTTP/1.1\r\n${head}\r\n`);
-    expect((await other.answers(1)).answers[0]?.status).toBe(200);
+    expect((await other.responses(1)).responses[0]?.status).toBe(200);
   },
 );
 
 test("Expect: 100-continue gets 100 before the body and the response after it", async () => {
   const { url, head } = await serve();
-  const line = openSocket(url);
-  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
-  expect((await line.answers(1)).answers.map(({ status }) => status)).toEqual([100]);
-  line.send("hello");
-  expect((await line.answers(2)).answers.map(({ status }) => status)).toEqual([100, 204]);
-  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n`);
-  expect((await line.answers(3)).answers.at(-1)?.status).toBe(409);
+  const connection = openSocket(url);
+  connection.send(
+    `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
+  );
+  expect((await connection.responses(1)).responses.map(({ status }) => status)).toEqual([100]);
+  connection.send("hello");
+  expect((await connection.responses(2)).responses.map(({ status }) => status)).toEqual([100, 204]);
+  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n`);
+  expect((await connection.responses(3)).responses.at(-1)?.status).toBe(409);
 });
 
 test.each([
@@ -50,32 +52,32 @@ test.each([
   "%s gets the Error body and the rate limit headers at once, and the connection is closed",
   async (_name, start, field, status, code) => {
     const { url, head, store } = await serve();
-    const line = openSocket(url);
-    line.send(`${start}\r\n${head}${field}\r\n\r\n`);
-    const { answers } = await line.closed();
-    expect(answers).toHaveLength(1);
-    const [answer] = answers;
-    expect(answer?.status).toBe(status);
-    expect(JSON.parse(answer?.body ?? "")).toMatchObject({ code, status });
+    const connection = openSocket(url);
+    connection.send(`${start}\r\n${head}${field}\r\n\r\n`);
+    const { responses } = await connection.closed();
+    expect(responses).toHaveLength(1);
+    const [response] = responses;
+    expect(response?.status).toBe(status);
+    expect(JSON.parse(response?.body ?? "")).toMatchObject({ code, status });
     for (const name of ["limit", "remaining", "reset"])
-      expect(answer?.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+      expect(response?.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
     expect((await store.orders.find(1n))?.status).toBe("pending");
   },
 );
 
 test("an endless chunked body gets 413 after 10 MB, and the connection is closed", async () => {
   const { url, head, store } = await serve();
-  const line = openSocket(url);
-  line.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
+  const connection = openSocket(url);
+  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
   const part = `100000\r\n${"a".repeat(1024 * 1024)}\r\n`;
   let sent = 0;
   const more = () => {
-    for (let fits = true; fits && sent < 1_000; sent++) fits = line.socket.write(part);
+    for (let fits = true; fits && sent < 1_000; sent++) fits = connection.socket.write(part);
   };
-  line.socket.on("drain", more);
+  connection.socket.on("drain", more);
   more();
-  const { answers } = await line.closed();
-  expect(answers.map(({ status }) => status)).toEqual([413]);
+  const { responses } = await connection.closed();
+  expect(responses.map(({ status }) => status)).toEqual([413]);
   expect(sent).toBeGreaterThan(10);
   expect((await store.orders.find(1n))?.status).toBe("pending");
 });
@@ -94,10 +96,10 @@ test("a connection is closed after its error response even if the client keeps s
 
 test("TRACE and OPTIONS get 405 and never echo the key", async () => {
   const { url, head } = await serve();
-  const line = openSocket(url);
+  const connection = openSocket(url);
   for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])
-    line.send(`${start} HTTP/1.1\r\n${head}\r\n`);
-  const { answers } = await line.answers(3);
-  expect(answers.map(({ status }) => status)).toEqual([405, 405, 404]);
-  expect(answers[0]?.body).not.toContain("Bearer");
+    connection.send(`${start} HTTP/1.1\r\n${head}\r\n`);
+  const { responses } = await connection.responses(3);
+  expect(responses.map(({ status }) => status)).toEqual([405, 405, 404]);
+  expect(responses[0]?.body).not.toContain("Bearer");
 });

@@ -1,38 +1,45 @@
-/** Bytes for a socket: requests that are right, nearly right, several at once, and none at all. */
+/** Bytes for a socket: valid requests, pipelined ones, damaged ones, and garbage. */
 import fc from "fast-check";
-import { type Hostile, hostileRequest } from "./requests.ts";
+import { type HostileRequest, hostileRequest } from "./requests.ts";
 
-/** What is sent on one connection, as latin1, which the server is to answer or refuse, and then to close. */
+/** What is sent on one connection, as latin1. The server responds and closes the connection. */
 export interface RawBytes {
   readonly kind: "valid" | "pipelined" | "damaged" | "garbage";
   readonly bytes: string;
-  /** Of the requests in it, as far as they are to be answered. */
+  /** The methods of the requests that must get a response. */
   readonly methods: readonly string[];
 }
 
-/** A request as it stands on the wire. The last one of a connection says so. */
-function onTheWire({ method, path, headers, body }: Hostile, chunked: boolean, last: boolean): string {
+/** Formats a request. The last one of a connection has `Connection: close`. */
+function formatRequest(
+  { method, path, headers, body }: HostileRequest,
+  chunked: boolean,
+  last: boolean,
+): string {
   const fields = [["host", "localhost"], ...headers];
   if (last) fields.push(["connection", "close"]);
   const content = body === undefined ? "" : Buffer.from(body).toString("latin1");
   if (body !== undefined)
     fields.push(chunked ? ["transfer-encoding", "chunked"] : ["content-length", `${content.length}`]);
-  const head = [`${method} ${target(path)} HTTP/1.1`, ...fields.map(([name, value]) => `${name}: ${value}`)];
-  const sent = chunked && content !== "" ? inChunks(content) : content;
+  const head = [
+    `${method} ${toTarget(path)} HTTP/1.1`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ];
+  const sent = chunked && content !== "" ? toChunks(content) : content;
   return `${head.join("\r\n")}\r\n\r\n${sent}${chunked && body !== undefined ? "0\r\n\r\n" : ""}`;
 }
 
-/** A fragment is no part of a target, and what is no ASCII is escaped. */
-function target(path: string): string {
+/** A target without a fragment and with other than ASCII characters percent-encoded. */
+function toTarget(path: string): string {
   return path.replace(/#.*$/, "").replace(/[^!-~]/g, encodeURIComponent);
 }
 
-function inChunks(content: string): string {
+function toChunks(content: string): string {
   const parts = content.match(/.{1,512}/gs) ?? [];
   return parts.map((part) => `${part.length.toString(16)};a="b"\r\n${part}\r\n`).join("");
 }
 
-/** One change to bytes, at a place that is a fraction of their length. */
+/** One change to the bytes, at a fraction of their length. */
 const damage = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   what: fc.oneof(
@@ -71,18 +78,18 @@ function damaged(bytes: string, at: number, what: string): string {
   }
 }
 
-/** Something to send, of which `good` is a key. */
+/** Generates bytes to send; `good` is a valid key. */
 export function rawBytes(good: string): fc.Arbitrary<RawBytes> {
   const request = fc.tuple(hostileRequest(good), fc.boolean());
   const valid = request.map(([hostile, chunked]) => ({
     kind: "valid" as const,
-    bytes: onTheWire(hostile, chunked, true),
+    bytes: formatRequest(hostile, chunked, true),
     methods: [hostile.method],
   }));
   const pipelined = fc.array(request, { minLength: 2, maxLength: 8 }).map((requests) => ({
     kind: "pipelined" as const,
     bytes: requests
-      .map(([hostile, chunked], at) => onTheWire(hostile, chunked, at === requests.length - 1))
+      .map(([hostile, chunked], at) => formatRequest(hostile, chunked, at === requests.length - 1))
       .join(""),
     methods: requests.map(([{ method }]) => method),
   }));
@@ -93,7 +100,7 @@ export function rawBytes(good: string): fc.Arbitrary<RawBytes> {
       kind: "damaged" as const,
       bytes: changes.reduce(
         (bytes, { at, what }) => damaged(bytes, at, what),
-        onTheWire(hostile, chunked, true),
+        formatRequest(hostile, chunked, true),
       ),
       methods: [],
     }));

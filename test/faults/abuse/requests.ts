@@ -1,10 +1,10 @@
-/** Requests as nobody means them: shapes that are right, with content that is hostile. */
+/** Well-formed requests with hostile content. */
 import fc from "fast-check";
 
-/** A request before it is one. */
-export interface Hostile {
+/** The parts of a request. */
+export interface HostileRequest {
   readonly method: string;
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: string;
@@ -76,7 +76,7 @@ const query = fc.oneof(
   { weight: 1, arbitrary: fc.webQueryParameters().map((text) => `?${text}`) },
 );
 
-/** What may stand in a field's value (RFC 9110, 5.5). */
+/** Characters of a field value (RFC 9110, section 5.5). */
 const value = fc.string({
   unit: oneOf(..."abcXYZ019 \t\"'(),/:;<=>?@[\\]{}~\x80\xa0\xff"),
   maxLength: 60,
@@ -84,7 +84,7 @@ const value = fc.string({
 
 const fieldName = fc.string({ unit: oneOf(..."abcdefxyz0189!#$%&'*+-.^_`|~"), minLength: 1, maxLength: 20 });
 
-/** Fields that the service, a framework or a proxy could be led by. */
+/** Fields that a service, a framework or a proxy might act on. */
 const field = fc.oneof(
   fc.tuple(
     fieldName.map((name) => `x-${name}`),
@@ -132,7 +132,7 @@ const field = fc.oneof(
   fc.tuple(fc.constant("range"), oneOf("bytes=0-0", "bytes=-1", "bytes=0-,0-,0-,0-", "bytes=9-1", "lines=1")),
 );
 
-/** What a stranger makes of a key. `good` is one that there is. */
+/** Valid and invalid Authorization fields; `good` is a valid key. */
 function authorization(good: string) {
   return fc.oneof(
     { weight: 6, arbitrary: fc.constant(`Bearer ${good}`) },
@@ -160,8 +160,8 @@ function authorization(good: string) {
   );
 }
 
-/** A request to the service, of which `good` is a key. */
-export function hostileRequest(good: string): fc.Arbitrary<Hostile> {
+/** Generates requests; `good` is a valid key. */
+export function hostileRequest(good: string): fc.Arbitrary<HostileRequest> {
   const method = fc.oneof(
     { weight: 6, arbitrary: oneOf("GET", "DELETE", "HEAD") },
     { weight: 2, arbitrary: oneOf("POST", "PUT", "PATCH", "OPTIONS") },

@@ -1,4 +1,4 @@
-/** A server in a process of its own: tells its address and a key, then its memory whenever it is asked. */
+/** A server in its own process: reports its address and a key, then its memory use on each message. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";

@@ -1,58 +1,58 @@
-/** A client that sends bytes as they are. */
+/** A client that sends bytes unchanged. */
 import { connect, type Socket } from "node:net";
-import { type Answers, cutAnswers, type Reply } from "./raw-responses.ts";
+import { type ParsedResponse, type ParsedResponses, parseResponses } from "./raw-responses.ts";
 
 /** One connection to a server. */
 export interface RawConnection {
   readonly socket: Socket;
   send(bytes: string): void;
-  /** Resolves when that many answers are there, or the connection has ended. */
-  answers(count: number): Promise<Answers>;
-  /** Resolves when the connection has ended, with all that came. */
-  closed(): Promise<Answers>;
+  /** Resolves when that many responses have been received, or the connection has ended. */
+  responses(count: number): Promise<ParsedResponses>;
+  /** Resolves when the connection has ended, with everything received. */
+  closed(): Promise<ParsedResponses>;
 }
 
-/** Opens a connection. Of requests that are `HEAD`, the methods have to be told, in turn. */
+/** Opens a connection. `methods` are those of the requests in order; they are needed if one is `HEAD`. */
 export function openSocket(url: string, methods: readonly string[] = []): RawConnection {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setNoDelay();
-  const answers: Reply[] = [];
+  const responses: ParsedResponse[] = [];
   let rest = "";
   let ended = false;
-  let fault: Error | undefined;
+  let failure: Error | undefined;
   const waiting = new Set<() => void>();
 
-  function look(): void {
+  function parse(): void {
     try {
-      const turn = answers.filter(({ status }) => status >= 200).length;
-      const cut = cutAnswers(rest, methods.slice(turn), ended);
-      answers.push(...cut.answers);
-      rest = cut.rest;
+      const turn = responses.filter(({ status }) => status >= 200).length;
+      const parsed = parseResponses(rest, methods.slice(turn), ended);
+      responses.push(...parsed.responses);
+      rest = parsed.rest;
     } catch (error) {
-      fault = error instanceof Error ? error : new Error(String(error));
+      failure = error instanceof Error ? error : new Error(String(error));
       socket.destroy();
     }
     for (const wake of [...waiting]) wake();
   }
   socket.setEncoding("latin1").on("data", (more: string) => {
     rest += more;
-    look();
+    parse();
   });
-  // A reset is one way for a connection to end.
+  // A reset also ends a connection.
   socket
     .on("error", () => {})
     .on("close", () => {
       ended = true;
-      look();
+      parse();
     });
 
-  function until(isThere: () => boolean): Promise<Answers> {
+  function until(isReached: () => boolean): Promise<ParsedResponses> {
     return new Promise((resolve, reject) => {
       const wake = () => {
-        if (fault === undefined && !ended && !isThere()) return;
+        if (failure === undefined && !ended && !isReached()) return;
         waiting.delete(wake);
-        if (fault === undefined) resolve({ answers, rest });
-        else reject(fault);
+        if (failure === undefined) resolve({ responses, rest });
+        else reject(failure);
       };
       waiting.add(wake);
       wake();
@@ -62,7 +62,7 @@ export function openSocket(url: string, methods: readonly string[] = []): RawCon
   return {
     socket,
     send: (bytes) => void socket.write(bytes, "latin1"),
-    answers: (count) => until(() => answers.length >= count),
+    responses: (count) => until(() => responses.length >= count),
     closed: () => until(() => false),
   };
 }

@@ -1,75 +1,75 @@
-/** Answers as they stand on the wire, cut by HTTP's own rules: not by a client that forgives. */
+/** A strict parser of HTTP responses. Unlike a client, it tolerates nothing. */
 
-/** One answer, whole. */
-export interface Reply {
+/** One complete response. */
+export interface ParsedResponse {
   readonly status: number;
   readonly version: string;
-  /** By name in lower case; a field that stands there twice is a fault. */
+  /** By name in lower case. A repeated field is an error. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** What a connection gave: its answers, and what came after the last whole one. */
-export interface Answers {
-  readonly answers: readonly Reply[];
+/** The responses of a connection, and the bytes after the last complete one. */
+export interface ParsedResponses {
+  readonly responses: readonly ParsedResponse[];
   readonly rest: string;
 }
 
 /**
- * Cuts what came on a connection (as latin1) into answers. The methods are those of the requests in turn, as far as
- * they are known: an answer to `HEAD` has no body. Interim answers (1xx) stand there like any other, and are no
- * request's turn. Without a length, a body is whole when the connection has ended.
+ * Parses the bytes of a connection (latin1). `methods` are those of the requests in order, as far as they matter: a
+ * response to `HEAD` has no body. Interim responses (1xx) are included and belong to no request. A body without a
+ * length is complete when the connection has ended.
  */
-export function cutAnswers(bytes: string, methods: readonly string[], ended: boolean): Answers {
-  const answers: Reply[] = [];
+export function parseResponses(bytes: string, methods: readonly string[], ended: boolean): ParsedResponses {
+  const responses: ParsedResponse[] = [];
   let rest = bytes;
   for (let turn = 0; ; ) {
-    const cut = cutAnswer(rest, methods[turn], ended);
-    if (cut === undefined) return { answers, rest };
-    answers.push(cut.answer);
-    rest = cut.rest;
-    if (cut.answer.status >= 200) turn++;
+    const parsed = parseResponse(rest, methods[turn], ended);
+    if (parsed === undefined) return { responses, rest };
+    responses.push(parsed.response);
+    rest = parsed.rest;
+    if (parsed.response.status >= 200) turn++;
   }
 }
 
-function cutAnswer(bytes: string, method: string | undefined, ended: boolean) {
+function parseResponse(bytes: string, method: string | undefined, ended: boolean) {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [start = "", ...lines] = bytes.slice(0, end).split("\r\n");
   const [, version = "", digits = ""] = /^HTTP\/(1\.\d) (\d{3}) [ -~]*$/.exec(start) ?? [];
-  if (version === "") throw new Error(`No status line: ${JSON.stringify(bytes.slice(0, 80))}`);
-  const headers = fieldsOf(lines);
+  if (version === "") throw new Error(`Invalid status line: ${JSON.stringify(bytes.slice(0, 80))}`);
+  const headers = parseFields(lines);
   const status = Number(digits);
-  const bare = status < 200 || status === 204 || status === 304 || method === "HEAD";
+  const bodyless = status < 200 || status === 204 || status === 304 || method === "HEAD";
   const after = bytes.slice(end + 4);
-  const cut = bare ? { body: "", rest: after } : cutBody(headers, after, ended);
-  return cut && { answer: { status, version, headers, body: cut.body }, rest: cut.rest };
+  const parsed = bodyless ? { body: "", rest: after } : parseBody(headers, after, ended);
+  return parsed && { response: { status, version, headers, body: parsed.body }, rest: parsed.rest };
 }
 
-function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
+function parseFields(lines: readonly string[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, name = "", value = ""] =
       /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t -~\x80-\xff]*)$/.exec(line) ?? [];
-    if (name === "") throw new Error(`No header field: ${JSON.stringify(line)}`);
-    if (headers.has(name.toLowerCase())) throw new Error(`Twice: ${name}`);
+    if (name === "") throw new Error(`Invalid header field: ${JSON.stringify(line)}`);
+    if (headers.has(name.toLowerCase())) throw new Error(`Repeated header field: ${name}`);
     headers.set(name.toLowerCase(), value);
   }
   return headers;
 }
 
-function cutBody(headers: ReadonlyMap<string, string>, after: string, ended: boolean) {
+function parseBody(headers: ReadonlyMap<string, string>, after: string, ended: boolean) {
   const length = headers.get("content-length");
   if (headers.get("transfer-encoding") === "chunked") {
-    if (length !== undefined) throw new Error("Two lengths.");
-    return cutChunks(after);
+    if (length !== undefined) throw new Error("A response has both Content-Length and Transfer-Encoding.");
+    return parseChunks(after);
   }
   if (length === undefined) return ended ? { body: after, rest: "" } : undefined;
   const size = Number(length);
   return after.length < size ? undefined : { body: after.slice(0, size), rest: after.slice(size) };
 }
 
-function cutChunks(after: string) {
+function parseChunks(after: string) {
   let body = "";
   let rest = after;
   for (;;) {
@@ -79,7 +79,7 @@ function cutChunks(after: string) {
     const end = line.length + size;
     if (rest.length < end + 2) return undefined;
     body += rest.slice(line.length, end);
-    if (rest.slice(end, end + 2) !== "\r\n") throw new Error("A chunk has another length than it says.");
+    if (rest.slice(end, end + 2) !== "\r\n") throw new Error("A chunk does not have its announced length.");
     rest = rest.slice(end + 2);
     if (size === 0) return { body, rest };
   }

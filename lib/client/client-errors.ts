@@ -24,12 +24,14 @@ export class ApiError extends StoreOrdersError {
     this.code = code;
     this.status = status;
     this.requestId = requestId;
-    this.retryable = TRANSIENT.has(status);
+    this.retryable = isTransient(status);
   }
 }
 
-/** Statuses that are not caused by the request: the same request can succeed later. */
-const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** True for a status that is not caused by the request: the same request can succeed later. */
+export function isTransient(status: number): boolean {
+  return status === 429 || (status >= 502 && status <= 504);
+}
 
 /** The service requires a longer wait than the call allows. The request was not sent again. */
 export class RateLimitedError extends StoreOrdersError {
@@ -38,10 +40,14 @@ export class RateLimitedError extends StoreOrdersError {
   readonly retryable = true;
   /** The earliest instant at which the call can succeed. */
   readonly retryAt: Instant;
+  /** True if the service asked for a longer wait than a day, which is the longest that the client waits. */
+  readonly limitedToOneDay: boolean;
 
-  constructor(retryAt: Instant, options?: ErrorOptions) {
-    super(`The service accepts no requests before ${new Date(retryAt).toISOString()}.`, options);
+  constructor(retryAt: Instant, limitedToOneDay: boolean, options?: ErrorOptions) {
+    const limited = limitedToOneDay ? " It asked for a longer wait, but the client waits at most a day." : "";
+    super(`The service accepts no requests before ${new Date(retryAt).toISOString()}.${limited}`, options);
     this.retryAt = retryAt;
+    this.limitedToOneDay = limitedToOneDay;
   }
 }
 

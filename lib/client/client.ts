@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { InvalidInputError } from "../errors.ts";
 import type { OrderRecord } from "../orders/order.ts";
+import { checkOptions } from "./check-options.ts";
 import type { ApiError } from "./client-errors.ts";
-import { openBody, readOrders } from "./order-reader.ts";
+import { readOrders } from "./order-reader.ts";
 import { createRequestQueue } from "./request-queue.ts";
+import { openBody } from "./response-body.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
 
@@ -65,14 +66,15 @@ export interface Client {
 
 /**
  * Creates a client. All its requests share one queue, which keeps them within the rate limits, so create one client
- * per key and reuse it. Throws `InvalidInputError` if the base URL or the key is invalid.
+ * per key and reuse it. Throws `InvalidInputError` if an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
+  checkOptions(options);
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
   const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
-  const ordersUrl = `${checkAddress(baseUrl, apiKey)}/store/orders`;
+  const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;
   const queue = createRequestQueue(clock, sleep);
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
@@ -85,7 +87,7 @@ export function createClient(options: ClientOptions): Client {
     async *list(callOptions = {}) {
       const { signal, deadline, release } = startCall(callOptions.signal);
       try {
-        const sent = await send({ method: "GET", url: ordersUrl, signal, deadline, read: openBody });
+        const sent = await send({ ...LIST, url: ordersUrl, signal, deadline });
         if (!sent.ok) throw sent.error;
         yield* readOrders(sent.value, { sleep, idleTimeoutMs, signal });
       } finally {
@@ -96,8 +98,8 @@ export function createClient(options: ClientOptions): Client {
     async cancel(id, callOptions = {}) {
       const { signal, deadline, release } = startCall(callOptions.signal);
       try {
-        const url = `${ordersUrl}/${id}`;
-        const sent = await send({ method: "DELETE", url, signal, deadline, read: discardBody });
+        const url = `${ordersUrl}/${encodeURIComponent(`${id}`)}`;
+        const sent = await send({ ...CANCEL, url, signal, deadline });
         return sent.ok ? { ok: true } : toCancelResult(sent.error, sent.ambiguous);
       } finally {
         release();
@@ -118,22 +120,17 @@ function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult
   }
 }
 
-async function discardBody(response: Response): Promise<undefined> {
-  await response.body?.cancel();
-}
+/** The parser decides whether a 200 is a list, except for a web page, such as the login page of a hotel network. */
+const LIST = {
+  method: "GET",
+  isSuccess: ({ status, headers }: Response) =>
+    status === 200 && !/^text\/html\b/i.test(headers.get("content-type") ?? ""),
+  read: openBody,
+} as const;
 
-/** Returns the base URL without a trailing slash. The error message never contains the key. */
-function checkAddress(baseUrl: string, apiKey: string): string {
-  const issues = [];
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
-    issues.push({ path: "baseUrl", message: "Write a URL such as https://orders.example.com/v1." });
-  }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    issues.push({
-      path: "apiKey",
-      message: "Write the key exactly as it was issued, without spaces or line breaks.",
-    });
-  }
-  if (issues.length > 0) throw new InvalidInputError(issues);
-  return baseUrl.replace(/\/+$/, "");
-}
+/** A response with any other status, such as 200 or 202, was sent by a proxy. */
+const CANCEL = {
+  method: "DELETE",
+  isSuccess: ({ status }: Response) => status === 204,
+  read: async () => undefined,
+} as const;

@@ -1,30 +1,61 @@
-import { ERRORS, type ErrorBody } from "../errors.ts";
-import { ApiError, type ApiErrorDetails } from "./client-errors.ts";
+import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
+import { ApiError } from "./client-errors.ts";
+import { cancelBody, readText } from "./response-body.ts";
 
-/** Reads an error response, including its body. */
-export async function readError(response: Response): Promise<ApiError> {
+/** Far above the size of any Error body. */
+const MAX_BODY_BYTES = 64 * 1024;
+/** The longest text of a response that an error carries. */
+const MAX_TEXT_CHARS = 500;
+
+/**
+ * Reads a response that is not the expected one. Anything can be in it, since it may have been sent by a proxy, such
+ * as the login page of a hotel network: a code counts only with the status that the service sends it with.
+ */
+export async function readError(response: Response, signal: AbortSignal): Promise<ApiError> {
   const { status, headers } = response;
-  const requestId = headers.get("x-request-id") ?? undefined;
-  const location = headers.get("location");
-  if (status < 400 && location !== null) {
-    const message = `The service redirects to ${location}. Redirects are not followed; check the base URL.`;
-    return new ApiError({ status, code: "unexpected_response", message, requestId });
+  const requestId = toPlainText(headers.get("x-request-id")) || undefined;
+  const unexpected = (message: string) =>
+    new ApiError({ status, code: "unexpected_response", message, requestId });
+  if (isRedirect(response)) {
+    cancelBody(response.body);
+    const target = toPlainText(headers.get("location")) || "another address";
+    return unexpected(
+      `Redirects are not followed, because the API key must not be sent to another host. A proxy or the service ` +
+        `redirected this request to ${target}; check the base URL.`,
+    );
   }
-  const { code, message } = parseErrorBody(await response.text());
-  return new ApiError({ status, code, message, requestId });
+  const { code, message } = parseErrorBody(await readText(response, MAX_BODY_BYTES, signal));
+  const text = toPlainText(message);
+  if (isErrorCode(code) && ERRORS[code].status === status)
+    return new ApiError({ status, code, message: text || ERRORS[code].message, requestId });
+  return unexpected(
+    `A proxy probably sent this response instead of the service.${text === "" ? "" : ` Its message: "${text}"`}`,
+  );
 }
 
-/** The body can be anything: it may have been sent by a proxy or a gateway in front of the service. */
-function parseErrorBody(text: string): Pick<ApiErrorDetails, "code" | "message"> {
-  let body: unknown;
+/** In a browser, a redirect that is not followed has neither a status nor a target. */
+function isRedirect({ type, status, headers }: Response): boolean {
+  return type === "opaqueredirect" || (status >= 300 && status < 400 && headers.has("location"));
+}
+
+function parseErrorBody(text: string): Partial<Record<keyof ErrorBody, unknown>> {
   try {
-    body = JSON.parse(text);
+    return Object(JSON.parse(text));
   } catch {
-    // Not JSON: treated like a body without a code.
+    return {};
   }
-  const { code, message } = (typeof body === "object" && body !== null ? body : {}) as Partial<ErrorBody>;
-  return {
-    code: typeof code === "string" && Object.hasOwn(ERRORS, code) ? code : "unexpected_response",
-    message: typeof message === "string" ? message : "Unexpected response; it was probably sent by a proxy.",
-  };
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERRORS, code);
+}
+
+/** Removes control characters, so that a response cannot forge log lines or control a terminal. */
+function toPlainText(text: unknown): string {
+  return typeof text === "string"
+    ? text
+        .slice(0, MAX_TEXT_CHARS)
+        .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+        .trim()
+    : "";
 }

@@ -69,7 +69,7 @@ export function createOrderParser(): OrderParser {
         const char = chunk.charAt(at);
         if (!WHITE_SPACE.includes(char)) {
           const next: State | undefined = (GRAMMAR[state] as Readonly<Record<string, State>>)[char];
-          if (next === undefined) throw new MalformedListError(`Unexpected character after order ${count}.`);
+          if (next === undefined) throw new MalformedListError(unexpectedCharacter(state, count));
           state = next;
           if (next === "element") {
             // Without advancing: the brace is the element's first character.
@@ -85,6 +85,12 @@ export function createOrderParser(): OrderParser {
       if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${count}.`);
     },
   };
+}
+
+function unexpectedCharacter(state: State, count: number): string {
+  return state === "before"
+    ? "The response is not a JSON array. A proxy probably sent it instead of the service."
+    : `Unexpected character after order ${count}.`;
 }
 
 const WHITE_SPACE = " \t\r\n";

@@ -1,25 +1,8 @@
 import type { OrderRecord } from "../orders/order.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { createOrderParser } from "./order-parser.ts";
-import { abortable, type Sleep, startTimeLimit } from "./time-limit.ts";
-
-/** A body whose first chunk has been read. */
-export interface OpenedBody {
-  /** `undefined` if the body is empty. */
-  readonly firstChunk: Uint8Array | undefined;
-  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-}
-
-/** Reads the first chunk of a body, so that a connection that fails before it can still be retried. */
-export async function openBody(response: Response, signal: AbortSignal): Promise<OpenedBody> {
-  const reader = (response.body ?? new Blob([]).stream()).getReader();
-  try {
-    return { firstChunk: (await abortable(reader.read(), signal)).value, reader };
-  } catch (error) {
-    cancelBody(reader);
-    throw error;
-  }
-}
+import { cancelBody, type OpenedBody } from "./response-body.ts";
+import { abortable, type Sleep, startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
 /**
  * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if
@@ -32,15 +15,16 @@ export async function* readOrders(
   const parser = createOrderParser();
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
+  /** Runs from order to order and not from chunk to chunk, so that chunks without an order cannot extend it. */
+  let idle: TimeLimit | undefined;
+
   async function readChunk(): Promise<Uint8Array | undefined> {
-    const limit = startTimeLimit(sleep, "idle", idleTimeoutMs, signal);
+    idle ??= startTimeLimit(sleep, "idle", idleTimeoutMs, signal);
     try {
-      return (await abortable(reader.read(), limit.signal)).value;
+      return (await abortable(reader.read(), idle.signal)).value;
     } catch (cause) {
-      limit.signal.throwIfAborted();
+      idle.signal.throwIfAborted();
       throw new IncompleteListError("The connection failed before the end of the list.", { cause });
-    } finally {
-      limit.release();
     }
   }
 
@@ -55,17 +39,15 @@ export async function* readOrders(
   try {
     for (let chunk = firstChunk; chunk !== undefined; chunk = await readChunk()) {
       for (const order of parser.push(decode(chunk))) {
+        idle?.release();
+        idle = undefined;
         yield order;
         signal.throwIfAborted();
       }
     }
     parser.end();
   } finally {
+    idle?.release();
     cancelBody(reader);
   }
-}
-
-/** Not awaited: a source that never settles must not block the caller. */
-function cancelBody(reader: ReadableStreamDefaultReader<Uint8Array>): void {
-  reader.cancel().catch(() => {});
 }

@@ -1,9 +1,9 @@
 import type { Instant } from "../clock.ts";
 
-/** The rate-limit headers of a response. */
+/** The rate-limit headers of a response. Missing and invalid headers are absent. */
 export interface RateLimitHeaders {
   readonly window?: RateLimitWindow;
-  /** The wait before the next request. */
+  /** The wait before the next request. It can be any length, even `Infinity`. */
   readonly retryAfterMs?: number;
 }
 
@@ -15,6 +15,9 @@ export interface RateLimitWindow {
   readonly resetsInMs: number;
 }
 
+/** The longest window is a day; the minute allows for clocks that differ slightly. */
+const MAX_WINDOW_MS = (24 * 60 + 1) * 60 * 1000;
+
 /**
  * Parses `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are
  * compared with the response's own `Date`, if present, so a skewed client clock does not matter.
@@ -22,15 +25,23 @@ export interface RateLimitWindow {
  */
 export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitHeaders {
   const serverNow = parseHttpDate(headers.get("date")) ?? now;
-  const remainingRequests = parseWholeNumber(headers.get("x-ratelimit-remaining"));
-  const resetSeconds = parseWholeNumber(headers.get("x-ratelimit-reset"));
+  const window = readWindow(headers, serverNow) ?? readWindow(headers, now);
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"), serverNow);
   return {
-    ...(remainingRequests === undefined || resetSeconds === undefined
-      ? {}
-      : { window: { remainingRequests, resetSeconds, resetsInMs: resetSeconds * 1000 - serverNow } }),
+    ...(window === undefined ? {} : { window }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
+}
+
+/** `undefined` if the reset cannot be that of a current window. */
+function readWindow(headers: Headers, now: Instant): RateLimitWindow | undefined {
+  const remainingRequests = parseWholeNumber(headers.get("x-ratelimit-remaining"));
+  const resetSeconds = parseWholeNumber(headers.get("x-ratelimit-reset"));
+  if (remainingRequests === undefined || resetSeconds === undefined) return undefined;
+  const resetsInMs = resetSeconds * 1000 - now;
+  return resetsInMs > 0 && resetsInMs <= MAX_WINDOW_MS
+    ? { remainingRequests, resetSeconds, resetsInMs }
+    : undefined;
 }
 
 function parseRetryAfter(header: string | null, serverNow: Instant): number | undefined {
@@ -41,11 +52,14 @@ function parseRetryAfter(header: string | null, serverNow: Instant): number | un
 }
 
 function parseWholeNumber(header: string | null): number | undefined {
-  return header !== null && /^\d{1,12}$/.test(header) ? Number(header) : undefined;
+  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
-/** The suffix is required because `Date.parse` accepts almost anything. */
+/** RFC 9110, section 5.6.7. The pattern is required because `Date.parse` accepts almost anything. */
 function parseHttpDate(header: string | null): Instant | undefined {
-  const instant = header?.endsWith(" GMT") === true ? Date.parse(header) : Number.NaN;
+  if (header === null || !HTTP_DATE.test(header)) return undefined;
+  const instant = Date.parse(header);
   return Number.isNaN(instant) ? undefined : instant;
 }
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

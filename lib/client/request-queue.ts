@@ -12,11 +12,18 @@ export interface WaitOptions {
 }
 
 /** Whether a request may be sent now, or when it could be. */
-export type QueueTurn = { readonly ok: true } | { readonly ok: false; readonly retryAt: Instant };
+export type QueueTurn =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly retryAt: Instant;
+      /** True if the service asked for a longer pause than `MAX_PAUSE_MS`. */
+      readonly limitedToOneDay: boolean;
+    };
 
 /** What a response says about the rate limit. Empty if there was no response. */
 export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
-  /** The time in which no request may be sent. */
+  /** The time in which no request may be sent. At most a day of it is observed. */
   readonly pauseMs?: number;
 }
 
@@ -32,6 +39,10 @@ export interface RequestQueue {
 }
 
 const MAX_IN_FLIGHT = 8;
+/** The current minute and day, and the next ones, since late responses report earlier windows. */
+const MAX_WINDOWS = 4;
+/** The length of the longest rate-limit window. No service needs a longer pause. */
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Creates a queue. While the limits are unknown, one request is sent at a time, and its response reports them. After
@@ -41,14 +52,14 @@ const MAX_IN_FLIGHT = 8;
 export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
   /** By reset time: the lowest reported quota, which may not include the requests in flight. */
   const windows = new Map<number, { readonly remainingRequests: number; readonly endsAt: Instant }>();
-  let pausedUntil: Instant = 0;
+  let pause = { until: 0, limited: false };
   let inFlight = 0;
   let lastTurn = Promise.resolve();
   let changed = Promise.withResolvers<void>();
 
   /** Returns when the next request may be sent, or `Infinity` if a response must arrive first. */
   function opensAt(now: Instant): Instant {
-    let opens = Math.max(pausedUntil, now);
+    let opens = Math.max(pause.until, now);
     let lowest = Infinity;
     for (const [resetSeconds, { remainingRequests, endsAt }] of windows) {
       if (endsAt <= now) windows.delete(resetSeconds);
@@ -79,7 +90,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
             await abortable(changed.promise, signal);
             continue;
           }
-          if (opens > deadline || opens - now > maxWaitMs) return { ok: false, retryAt: opens };
+          if (opens > deadline || opens - now > maxWaitMs)
+            return { ok: false, retryAt: opens, limitedToOneDay: opens === pause.until && pause.limited };
           await sleep(opens - now, signal);
         }
       } finally {
@@ -91,7 +103,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
     release({ window, pauseMs = 0 }) {
       const now = clock();
       inFlight--;
-      pausedUntil = Math.max(pausedUntil, now + pauseMs);
+      const until = now + Math.min(pauseMs, MAX_PAUSE_MS);
+      if (until > pause.until) pause = { until, limited: pauseMs > MAX_PAUSE_MS };
       if (window === undefined) {
         // The service may have counted the request all the same.
         for (const [resetSeconds, { remainingRequests, endsAt }] of windows)
@@ -103,6 +116,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
           remainingRequests: Math.min(known, remainingRequests),
           endsAt: now + resetsInMs,
         });
+        const [oldest] = windows.keys();
+        if (windows.size > MAX_WINDOWS && oldest !== undefined) windows.delete(oldest);
       }
       changed.resolve();
       changed = Promise.withResolvers();

@@ -1,6 +1,6 @@
 import type { Clock, Instant } from "../clock.ts";
 import { backoff } from "./backoff.ts";
-import { ApiError, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
+import { ApiError, isTransient, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
 import { readError } from "./error-response.ts";
 import { readRateLimitHeaders } from "./rate-limit-headers.ts";
 import type { QueueFeedback, RequestQueue } from "./request-queue.ts";
@@ -15,6 +15,8 @@ export interface ApiRequest<T> {
   readonly url: string;
   readonly signal: AbortSignal;
   readonly deadline: Instant;
+  /** True for a successful response. Every other one is an error. */
+  readonly isSuccess: (response: Response) => boolean;
   /** Reads a successful response. It is part of the attempt: if it fails, the request is retried. */
   readonly read: (response: Response, signal: AbortSignal) => Promise<T>;
 }
@@ -56,15 +58,15 @@ export function createSender(options: SenderOptions): Sender {
   function toQueueFeedback(response: Response, jitterMs: number): QueueFeedback {
     const { window, retryAfterMs } = readRateLimitHeaders(response.headers, clock());
     const feedback = window === undefined ? {} : { window };
-    if (response.status === 429) {
-      const resetsInMs = window?.remainingRequests === 0 ? window.resetsInMs : 0;
-      return { ...feedback, pauseMs: (retryAfterMs ?? Math.max(resetsInMs, MIN_PAUSE_MS)) + jitterMs };
-    }
-    return retryAfterMs === undefined ? feedback : { ...feedback, pauseMs: retryAfterMs + jitterMs };
+    if (!isTransient(response.status)) return feedback;
+    if (retryAfterMs !== undefined) return { ...feedback, pauseMs: retryAfterMs + jitterMs };
+    if (response.status !== 429) return feedback;
+    const resetsInMs = window?.remainingRequests === 0 ? window.resetsInMs : 0;
+    return { ...feedback, pauseMs: Math.max(resetsInMs, MIN_PAUSE_MS) + jitterMs };
   }
 
   async function attempt<T>(
-    { method, url, signal, read }: ApiRequest<T>,
+    { method, url, signal, isSuccess, read }: ApiRequest<T>,
     jitterMs: number,
   ): Promise<T | ApiError> {
     const limit = startTimeLimit(sleep, "attempt", attemptTimeoutMs, signal);
@@ -78,13 +80,10 @@ export function createSender(options: SenderOptions): Sender {
       } finally {
         queue.release(feedback);
       }
-      return await abortable<T | ApiError>(
-        response.ok ? read(response, limit.signal) : readError(response),
-        limit.signal,
-      );
+      return await (isSuccess(response) ? read(response, limit.signal) : readError(response, limit.signal));
     } catch (cause) {
       limit.signal.throwIfAborted();
-      throw new NetworkError("The service could not be reached.", { cause });
+      throw new NetworkError("The connection to the service failed.", { cause });
     } finally {
       limit.release();
     }
@@ -95,7 +94,7 @@ export function createSender(options: SenderOptions): Sender {
     let ambiguous = false;
     for (let number = 1, cause: unknown; ; number++) {
       const turn = await queue.acquire({ signal, deadline, maxWaitMs });
-      if (!turn.ok) throw new RateLimitedError(turn.retryAt, { cause });
+      if (!turn.ok) throw new RateLimitedError(turn.retryAt, turn.limitedToOneDay, { cause });
       const jitterMs = backoff(number, random);
       try {
         const result = await attempt(request, jitterMs);

@@ -55,7 +55,7 @@ describe("errors", () => {
     });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({
       code: "unexpected_response",
-      message: "413 unexpected_response: Too big.",
+      message: expect.stringMatching(/^413 unexpected_response: .* Its message: "Too big\."$/),
     });
   });
 
@@ -87,7 +87,13 @@ describe("errors", () => {
 
   test.each([
     ["baseUrl", { baseUrl: "orders.example.com" }],
+    ["baseUrl", { baseUrl: "https://user:so_test@orders.example.com/v1" }],
+    ["baseUrl", { baseUrl: "https://orders.example.com/v1?key=so_test" }],
+    ["baseUrl", { baseUrl: "https://orders.example.com/v1#so_test" }],
     ["apiKey", { apiKey: "so_test\n" }],
+    ["maxAttempts", { maxAttempts: Number.NaN }],
+    ["attemptTimeoutMs", { attemptTimeoutMs: -1 }],
+    ["maxWaitMs", { maxWaitMs: Number.NaN }],
   ])("an invalid %s is rejected when the client is created, without printing it", async (path, options) => {
     const error = await rejection(openClient(options));
     expect(error).toBeInstanceOf(InvalidInputError);

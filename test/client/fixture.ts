@@ -1,5 +1,5 @@
 import type { ClientOptions } from "../../lib/client/client.ts";
-import { createClient } from "../../lib/client/index.ts";
+import { createClient, type OrderRecord } from "../../lib/client/index.ts";
 import { openShop } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -59,4 +59,11 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (error: unknown) => error,
   );
+}
+
+/** All orders of a list. */
+export async function readAll(list: AsyncIterable<OrderRecord>): Promise<readonly OrderRecord[]> {
+  const orders: OrderRecord[] = [];
+  for await (const order of list) orders.push(order);
+  return orders;
 }

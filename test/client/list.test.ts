@@ -1,19 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  ApiError,
-  IncompleteListError,
-  NetworkError,
-  type OrderRecord,
-  TimeoutError,
-} from "../../lib/client/index.ts";
+import { ApiError, IncompleteListError, NetworkError, TimeoutError } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorResponse, openClient, rejection } from "./fixture.ts";
-
-async function collect(list: AsyncIterable<OrderRecord>): Promise<readonly OrderRecord[]> {
-  const orders: OrderRecord[] = [];
-  for await (const order of list) orders.push(order);
-  return orders;
-}
+import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
 
 /** A 200 whose body has these chunks and then fails, hangs or ends. */
 function streamResponse(texts: readonly string[], end: "fails" | "hangs" | "ends"): Response {
@@ -37,7 +25,7 @@ function streamResponse(texts: readonly string[], end: "fails" | "hangs" | "ends
 
 test("a list yields every order with all its digits and leaves no timer behind", async () => {
   const { client, run, pendingTimers } = await openClient();
-  expect(await run(collect(client.list()))).toEqual([
+  expect(await run(readAll(client.list()))).toEqual([
     { id: 1n, petId: 7n, quantity: 2 },
     { id: 2n, shipDate: "2026-11-01T00:00:00Z", complete: true },
     { id: 3n },
@@ -56,7 +44,7 @@ test("the request of a list is sent when its first order is read", async () => {
 
 test("an invalid key throws an ApiError", async () => {
   const { client, run } = await openClient({ apiKey: "wrong" });
-  await expect(run(collect(client.list()))).rejects.toBeInstanceOf(ApiError);
+  await expect(run(readAll(client.list()))).rejects.toBeInstanceOf(ApiError);
 });
 
 describe("retries before the first byte", () => {
@@ -71,13 +59,13 @@ describe("retries before the first byte", () => {
     const { client, run, sent } = await openClient({
       network: async (forward, attempt) => (attempt < 3 ? fail() : forward()),
     });
-    expect(await run(collect(client.list()))).toHaveLength(4);
+    expect(await run(readAll(client.list()))).toHaveLength(4);
     expect(sent).toHaveLength(3);
   });
 
   test("a connection that keeps failing is thrown after five attempts", async () => {
     const { client, run, sent } = await openClient({ network: async () => streamResponse([], "fails") });
-    await expect(run(collect(client.list()))).rejects.toBeInstanceOf(NetworkError);
+    await expect(run(readAll(client.list()))).rejects.toBeInstanceOf(NetworkError);
     expect(sent).toHaveLength(5);
   });
 });
@@ -105,7 +93,7 @@ describe("incomplete lists", () => {
       idleTimeoutMs: 7_000,
     });
     const startedAt = time.now;
-    const error = await run(rejection(collect(client.list())));
+    const error = await run(rejection(readAll(client.list())));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ phase: "idle" });
     expect(time.now - startedAt).toBe(7_000);
@@ -116,7 +104,7 @@ describe("incomplete lists", () => {
       network: async () => streamResponse(['[{"id":1},'], "hangs"),
       totalTimeoutMs: 3_000,
     });
-    await expect(run(collect(client.list()))).rejects.toMatchObject({ phase: "total" });
+    await expect(run(readAll(client.list()))).rejects.toMatchObject({ phase: "total" });
   });
 });
 

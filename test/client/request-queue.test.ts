@@ -120,3 +120,12 @@ test("if the first request in the queue is aborted, the next one takes its turn"
   await run(second);
   expect(turns.at(-1)).toEqual(["c", 60_000]);
 });
+
+test("at most four windows are kept, so that a service which reports thousands cannot fill the memory", async () => {
+  const { acquire, release, run, turns } = openQueue();
+  await run(acquire("a"));
+  release(0, 3_600);
+  for (let seconds = 60; seconds < 64; seconds++) release(50, seconds);
+  await run(acquire("b"));
+  expect(turns.at(-1)).toEqual(["b", 0]);
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { ERRORS, type ErrorCode } from "../../lib/errors.ts";
+import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
+
+const LOGIN_PAGE = { body: "<!doctype html><title>Log in</title>", type: "text/html; charset=utf-8" };
+
+function respond(status: number, body: string | null = null, contentType = "application/json"): Response {
+  return new Response(body, { status, headers: { "content-type": contentType } });
+}
+
+describe("cancel succeeds with 204 only", () => {
+  test.each([
+    ["200 with a login page", () => respond(200, LOGIN_PAGE.body, LOGIN_PAGE.type)],
+    ["200 with JSON", () => respond(200, '{"ok":true}')],
+    ["200 without a body", () => respond(200)],
+    ["201", () => respond(201)],
+    ["202", () => respond(202, "{}")],
+    ["205", () => respond(205)],
+    ["206", () => respond(206, "{}")],
+    ["299", () => respond(299)],
+    ["304", () => respond(304)],
+    ["a 404 without a body", () => respond(404)],
+    ["a 404 with a page", () => respond(404, LOGIN_PAGE.body, LOGIN_PAGE.type)],
+  ])("%s is an unexpected response, probably of a proxy", async (_name, response) => {
+    const { client, run, sent } = await openClient({ network: async () => response() });
+    const error = await run(rejection(client.cancel(1n)));
+    expect(error).toMatchObject({ name: "ApiError", code: "unexpected_response", retryable: false });
+    expect(`${error}`).toContain("proxy");
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe("a list is a 200 with a JSON array", () => {
+  test.each([
+    ["a 206", () => respond(206, '[{"id":1}]'), "unexpected_response"],
+    ["a 203", () => respond(203, '[{"id":1}]'), "unexpected_response"],
+    ["a 204", () => respond(204), "unexpected_response"],
+    ["a login page", () => respond(200, LOGIN_PAGE.body, LOGIN_PAGE.type), "unexpected_response"],
+    ["a login page that claims to be JSON", () => respond(200, LOGIN_PAGE.body), "list_malformed"],
+    ["an object", () => respond(200, '{"orders":[]}'), "list_malformed"],
+    ["a text", () => respond(200, "Welcome", "text/plain"), "list_malformed"],
+  ])("%s is an error that names a proxy as the probable cause", async (_name, response, code) => {
+    const { client, run, sent } = await openClient({ network: async () => response() });
+    const error = await run(rejection(readAll(client.list())));
+    expect(error).toMatchObject({ code, retryable: false });
+    expect(`${error}`).toContain("proxy");
+    expect(sent).toHaveLength(1);
+  });
+
+  test.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    "application/problem+json",
+    "text/plain",
+    "",
+  ])("a JSON array with the content type '%s' is a list", async (contentType) => {
+    const { client, run } = await openClient({ network: async () => respond(200, "[]", contentType) });
+    expect(await run(readAll(client.list()))).toEqual([]);
+  });
+});
+
+describe("a code counts only with its own status", () => {
+  test.each([
+    [500, "order_not_found"],
+    [409, "order_not_found"],
+    [404, "order_already_shipped"],
+    [400, "order_already_cancelled"],
+    [403, "invalid_api_key"],
+  ])("a %i with the code %s is an unexpected response", async (status, code) => {
+    const { client, run } = await openClient({ network: async () => errorResponse(status, code) });
+    await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_response", status });
+  });
+
+  test.each(Object.entries(ERRORS))("the code %s is recognised", async (code, { status }) => {
+    const { client, run } = await openClient({
+      network: async () => errorResponse(status, code),
+      maxAttempts: 1,
+    });
+    const settled = await run(client.cancel(1n).catch((error: unknown) => error));
+    expect((settled as { code: ErrorCode }).code).toBe(code);
+  });
+
+  test.each(["__proto__", "constructor", "toString", ""])("the code '%s' is not one", async (code) => {
+    const { client, run } = await openClient({ network: async () => errorResponse(404, code) });
+    await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_response" });
+  });
+});
+
+describe("redirects", () => {
+  test.each([301, 302, 303, 307, 308])(
+    "a %i is not followed, and the error names its target",
+    async (status) => {
+      const headers = { location: "https://login.example.net/" };
+      const { client, run, sent } = await openClient({
+        network: async () => new Response(null, { status, headers }),
+      });
+      for (const call of [() => client.cancel(1n), () => readAll(client.list())]) {
+        const error = await run(rejection(call()));
+        expect(error).toMatchObject({ code: "unexpected_response", status });
+        expect(`${error}`).toContain("https://login.example.net/");
+      }
+      expect(sent).toHaveLength(2);
+    },
+  );
+
+  test("in a browser, which hides the target, the error still reports a redirect", async () => {
+    const hidden = () =>
+      Object.defineProperties(new Response(null), {
+        type: { value: "opaqueredirect" },
+        status: { value: 0 },
+        ok: { value: false },
+      });
+    const { client, run } = await openClient({ network: async () => hidden() });
+    await expect(run(client.cancel(1n))).rejects.toThrow("redirect");
+  });
+});
+
+test("text of a response cannot write control characters into an error message", async () => {
+  const forged = "\u001b]0;title\u0007\r\n2026-11-20 INFO ok\u202e\u2028";
+  const { client, run } = await openClient({
+    network: async () =>
+      errorResponse(400, "bad_request", { "x-request-id": "a\u001b[2Jb" }, `${forged}${"x".repeat(50_000)}`),
+  });
+  const error = (await run(rejection(client.cancel(1n)))) as Error & { requestId: string };
+  expect(`${error.message}${error.requestId}`).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+  expect(error.message.length).toBeLessThan(1_000);
+});

@@ -22,11 +22,19 @@ const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
   import("./stop-signal.ts"),
 ]);
 
+/** How long log lines may take to be written after a signal to stop: a stalled reader must not keep the process. */
+const LOG_FLUSH_MS = 1_000;
+let stopped = false;
+
 process.exitCode = await runProgram({
   argv: process.argv.slice(2),
   env: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  waitForStop: () => waitForStopSignal(process),
+  async waitForStop() {
+    await waitForStopSignal(process);
+    stopped = true;
+  },
 });
+if (stopped) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();

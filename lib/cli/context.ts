@@ -45,7 +45,7 @@ export const withStoreOrCreate: WithStore = createWithStore({ create: true });
 
 function createWithStore(options: { readonly create: boolean }): WithStore {
   return async (context, command, run) => {
-    const opened = await openStore(chooseStore(globalFlags(command), context.env), options);
+    const opened = await openStore(chooseStore(globalFlags(command), context.env), options, context.terminal);
     try {
       context.exit(await run(opened));
     } finally {

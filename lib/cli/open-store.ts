@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { InvalidInputError } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 import type { StoreChoice } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** An open store with its display name. */
 export interface OpenedStore {
@@ -16,6 +17,7 @@ export interface OpenedStore {
 export async function openStore(
   choice: StoreChoice,
   { create }: { readonly create: boolean },
+  { log }: Pick<Terminal, "log">,
 ): Promise<OpenedStore> {
   switch (choice.kind) {
     case "sqlite": {
@@ -26,7 +28,14 @@ export async function openStore(
         throw new InvalidInputError([{ path: "--database", message }]);
       }
       const { createSqliteStore } = await import("../stores/sqlite/index.ts");
-      return { store: createSqliteStore({ path: choice.path }), name: choice.path };
+      const store = createSqliteStore({ path: choice.path });
+      if (isAccessibleToOthers(choice.path)) {
+        log(
+          `Warning: other users can access ${choice.path}, and it belongs to another user. ` +
+            `Run 'chmod 600 ${choice.path}' as its owner.`,
+        );
+      }
+      return { store, name: choice.path };
     }
     case "dynamodb": {
       const { createDynamodbStore } = await import("../stores/dynamodb/index.ts");
@@ -37,4 +46,11 @@ export async function openStore(
       };
     }
   }
+}
+
+/** True if the store could not make the database private. Windows has no file modes. */
+function isAccessibleToOthers(path: string): boolean {
+  return (
+    process.platform !== "win32" && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
+  );
 }

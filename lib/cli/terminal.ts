@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
+import { createLogWriter } from "./log-writer.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
@@ -13,8 +14,13 @@ export interface Terminal {
    * has closed the pipe (as `head` does): this is not an error, and the command can stop.
    */
   print(text: string): Promise<boolean>;
-  /** Writes a line to standard error. API keys are redacted, because these lines end up in logs. */
+  /**
+   * Writes a line to standard error. API keys are redacted, because these lines end up in logs. Lines are dropped while
+   * too many are waiting for the reader; `drainLog` prevents this.
+   */
   log(line: string): void;
+  /** Resolves when the reader of standard error has caught up, or has closed the pipe. */
+  drainLog(): Promise<void>;
 }
 
 /** The streams of a process. */
@@ -30,6 +36,8 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
   stdout.on("error", () => {});
   stderr.on("error", () => {});
 
+  const logWriter = createLogWriter(stderr);
+
   return {
     input: stdin,
     screen: isInteractive(stderr) ? stderr : undefined,
@@ -41,9 +49,8 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
           else reject(new Error(`Standard output cannot be written: ${error.code ?? error.message}.`));
         });
       }),
-    log: (line) => {
-      stderr.write(`${redactKeys(line)}\n`);
-    },
+    log: (line) => logWriter.write(redactKeys(line)),
+    drainLog: logWriter.drain,
   };
 }
 

@@ -1,12 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { type SpawnOptionsWithoutStdio, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { createCommandLine } from "../support/command-line.ts";
+import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
+const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
 const pathOf = (name: string) => join(cli.directory, name);
 
 test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {
@@ -80,6 +83,26 @@ test("a database with a newer schema version exits with 2", async () => {
   expect(status).toBe(2);
   expect(stderr).toMatch(/schema version 99; .* Upgrade store-orders/);
 });
+
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) process.stderr.write("skipped: a database of another user (only root can run as two users)\n");
+test.skipIf(!isRoot)(
+  "a warning is printed for a database of another user that everyone can access",
+  async () => {
+    const directory = pathOf("shared");
+    mkdirSync(directory);
+    for (const path of [cli.directory, directory]) chmodSync(path, 0o777);
+    const path = join(directory, "shared.db");
+    await createSqliteStore({ path }).close();
+    const list = (options: SpawnOptionsWithoutStdio) =>
+      waitForExit(spawn(process.execPath, [bin, "accounts", "list", "--database", path], options));
+    chmodSync(path, 0o666);
+    const other = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    expect(other).toMatchObject({ status: 0, stderr: expect.stringContaining(`Run 'chmod 600 ${path}'`) });
+    const owner = await list({ env: baseEnvironment(), cwd: "/" });
+    expect(owner).toMatchObject({ status: 0, stderr: "" });
+  },
+);
 
 test("an import that the store interrupts reports its last line, and continues when it is repeated", async () => {
   const lines = Array.from({ length: 20_000 }, (_, id) => `{"id":${id},"petId":${id}}\n`).join("");

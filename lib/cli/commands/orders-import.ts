@@ -35,6 +35,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               if (reason !== undefined) progress.log(`line ${number}: ${reason}`);
             }
             await rejects.write(step.rejects);
+            await context.terminal.drainLog();
             progress.update(step, source.bytesRead());
           }
         } catch (error) {
@@ -123,9 +124,12 @@ async function openRejects(file: string | undefined, sourceIdentity: string | un
   };
 }
 
+/** Rejected lines are customers' data: other users must not read a file that is created for them. */
+const PRIVATE_FILE_MODE = 0o600;
+
 async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
   try {
-    return await open(file, flags);
+    return await open(file, flags, PRIVATE_FILE_MODE);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
     const verb = flags === "r" ? "read" : "written";

@@ -4,6 +4,7 @@ import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
+import type { Store } from "../../stores/store.ts";
 import { readPort } from "../arguments.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
@@ -24,7 +25,9 @@ interface ServeFlags {
 export function addServeCommand(parent: Command, context: CommandContext): void {
   parent
     .command("serve")
-    .description("Serves the API. SIGTERM and SIGINT drain in-flight requests (10 s), then exit with 0.")
+    .description(
+      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
+    )
     .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
@@ -53,6 +56,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
         });
+        await checkStore(store);
         const server = await startServer(startNodeServer, { handler, ...address, trustProxy });
         try {
           // Seed only while the server is listening, so that the key is always shown.
@@ -83,6 +87,11 @@ Each request is logged as a line of JSON on standard error.`;
 const NOT_SEEDED =
   "The database is not empty, so no demo data was added. A key is shown only when it is issued; " +
   `'keys issue --account ${DEMO_ACCOUNT}' issues another one.`;
+
+/** Throws if the store cannot be reached, so that no address is printed for a server that cannot serve. */
+async function checkStore({ orders, accounts }: Store): Promise<void> {
+  await Promise.all([orders.find(0n), accounts.find(DEMO_ACCOUNT)]);
+}
 
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
 async function loadHosts(file: string | undefined, host: string, { log }: Terminal) {

@@ -11,6 +11,7 @@ import {
   toStoreError,
 } from "./errors.ts";
 import { type DatabaseFile, databaseFile } from "./file.ts";
+import { restrictAccess } from "./file-mode.ts";
 import { migrate, versionCheck } from "./schema.ts";
 
 /** `flushed` survives a loss of power; `cached` survives the end of the process, and costs no wait for the disk. */
@@ -52,6 +53,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
     // The log of a new database is made when it is read for the first time.
     db.exec("SELECT 1 FROM sqlite_schema");
+    if (path !== ":memory:") restrictAccess(path);
     const file = databaseFile(path);
     return { db, file, ...groupCommit(db, file) };
   } catch (error) {

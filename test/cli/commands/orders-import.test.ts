@@ -1,11 +1,12 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { MAX_LINE_BYTES } from "../../../lib/orders/lines.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
@@ -102,6 +103,22 @@ test("lines that are not UTF-8 or too long are rejected and written to --rejects
   expect({ status, stdout }).toEqual({ status: 1, stdout: '{"placed":1,"unchanged":0,"rejected":3}\n' });
   const kept = readFileSync(join(cli.directory, "odd.rejects"));
   expect(kept.equals(Buffer.concat([tooLong, newline, notUtf8, newline, tooLong, newline]))).toBe(true);
+});
+
+test.skipIf(process.platform === "win32")("a new --rejects file is readable only by its owner", async () => {
+  const args = ["orders", "import", "-", "--rejects", "private.rejects", ...newDatabase()];
+  await cli.run(args, { input: "x" });
+  expect(statSync(join(cli.directory, "private.rejects")).mode & 0o777).toBe(0o600);
+});
+
+test("a slow reader of standard error gets every rejected line", async () => {
+  const child = cli.spawn(["orders", "import", "-", ...newDatabase()]);
+  const line = `{"${"x".repeat(300)}":1}\n`;
+  child.stdin.end(line.repeat(20_000));
+  await sleep(2_000);
+  const { status, stderr } = await waitForExit(child);
+  expect(status).toBe(1);
+  expect(stderr.match(/^line \d+: /gm)?.length).toBe(20_000);
 });
 
 test("control characters from a line are escaped in its error message", async () => {

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import {
   baseEnvironment,
@@ -105,43 +105,59 @@ test("serve --demo does not change a database that has orders but no account", a
   expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
 });
 
-test("SIGTERM completes the request in flight, accepts no new one, and exits with 0", async () => {
-  const store = createSqliteStore({ path: join(cli.directory, "long.db") });
-  const orders = Array.from({ length: 60_000 }, (_, id) => ({
-    record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
-    status: "pending" as const,
-  }));
-  await store.orders.place(orders);
-  await store.close();
-  await cli.json("accounts", "create", "acme", "--plan", "pro", "--database", "long.db");
-  const { key } = await cli.json<{ key: string }>(
-    "keys",
-    "issue",
-    "--account",
-    "acme",
-    "--database",
-    "long.db",
+describe("a signal", () => {
+  let key = "";
+  beforeAll(async () => {
+    const store = createSqliteStore({ path: join(cli.directory, "long.db") });
+    const orders = Array.from({ length: 60_000 }, (_, id) => ({
+      record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
+      status: "pending" as const,
+    }));
+    await store.orders.place(orders);
+    await store.close();
+    const database = ["--database", "long.db"];
+    await cli.json("accounts", "create", "acme", "--plan", "pro", ...database);
+    ({ key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...database));
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s completes the request in flight, accepts no new one, and exits with 0",
+    async (signal) => {
+      const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
+      const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+      const exit = waitForExit(server);
+      const { hostname, port } = new URL(url);
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      await once(socket, "readable");
+      server.kill(signal);
+      await sleep(200);
+      await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
+
+      let response = "";
+      for await (const chunk of socket) response += chunk;
+      const body = response.slice(response.indexOf("\r\n\r\n"));
+      expect(body.match(/"id":/g)?.length).toBe(60_000);
+      expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
+      const { status, stderr } = await exit;
+      expect(status).toBe(0);
+      expect(JSON.parse(stderr)).toMatchObject({ status: 200, bodyEnd: "complete" });
+    },
   );
 
-  const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-  const log = waitForExit(server);
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-  await once(socket, "readable");
-  server.kill("SIGTERM");
-  await sleep(200);
-  await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
-
-  let response = "";
-  for await (const chunk of socket) response += chunk;
-  const body = response.slice(response.indexOf("\r\n\r\n"));
-  expect(body.match(/"id":/g)?.length).toBe(60_000);
-  expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
-  const { status, stderr } = await log;
-  expect(status).toBe(0);
-  expect(JSON.parse(stderr)).toMatchObject({ status: 200, bodyEnd: "complete" });
+  test("SIGTERM ends the server with 0 while nothing reads its log", async () => {
+    const server = cli.spawn(["serve", "--port", "0", "--database", "stalled.db"]);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+    // More log lines than the pipe of standard error holds.
+    for (let batch = 0; batch < 40; batch++) {
+      const requests = Array.from({ length: 50 }, () => fetch(`${url}/${"x".repeat(500)}`));
+      for (const response of await Promise.all(requests)) await response.text();
+    }
+    const exit = once(server, "exit", { signal: AbortSignal.timeout(8_000) });
+    server.kill("SIGTERM");
+    expect(await exit).toEqual([0, null]);
+    server.stderr.resume();
+  });
 });
 
 const hasSignals = process.platform !== "win32";

@@ -66,4 +66,6 @@ test("a missing prefix exits with 2, and an unreachable endpoint with 3", async 
   const unreachable = await cli.run(["accounts", "list"], { env });
   expect([unreachable.status, unreachable.stdout]).toEqual([3, ""]);
   expect(unreachable.stderr).toMatch(/^error: DynamoDB could not be asked/);
+  const server = await cli.run(["serve", "--port", "0"], { env });
+  expect([server.status, server.stdout], "serve prints no address").toEqual([3, ""]);
 });

@@ -1,0 +1,33 @@
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, describe, expect, test } from "vitest";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe.skipIf(process.platform === "win32")("the mode of a database file", () => {
+  test("a database that other users could read becomes private when it is opened, with its log files", async () => {
+    const path = join(directory, "restored.db");
+    await createSqliteStore({ path }).close();
+    chmodSync(path, 0o644);
+    const store = createSqliteStore({ path });
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    await store.close();
+  });
+
+  test("a file that is not a database of this package keeps its mode", () => {
+    const foreign = join(directory, "foreign.db");
+    new DatabaseSync(foreign).exec("CREATE TABLE foreign_table (x)");
+    const text = join(directory, "text.db");
+    writeFileSync(text, "This text is not a database. ".repeat(50));
+    for (const path of [foreign, text]) {
+      chmodSync(path, 0o644);
+      expect(() => createSqliteStore({ path })).toThrow();
+      expect(modeOf(path)).toBe(0o644);
+    }
+  });
+});

@@ -14,7 +14,8 @@ export interface DnsServer extends AsyncDisposable {
 
 /**
  * Serves records over UDP like a recursive resolver: it follows CNAME records, and distinguishes NXDOMAIN from a name
- * without such records. A line of the zone is `name TYPE data`.
+ * without such records. A line of the zone is `name TYPE data`; the key of a failure is `name`, or `TYPE name` to
+ * restrict it to a type.
  */
 export async function startDnsServer(
   zone: string,
@@ -27,11 +28,13 @@ export async function startDnsServer(
   const exists = (name: string) =>
     records.some((record) => record.name === name || record.name.endsWith(`.${name}`));
 
-  const failureOf = (name: string) => {
-    const [nearest] = Object.keys(failures)
-      .filter((failing) => name === failing || name.endsWith(`.${failing}`))
-      .sort((one, other) => other.length - one.length);
-    return failures[nearest ?? ""] ?? "none";
+  const failureOf = (type: string, name: string): Failure => {
+    const [nearest] = Object.entries(failures)
+      .map(([key, failure]) => ({ failure, types: key.split(" ").slice(0, -1), at: key.split(" ").at(-1) }))
+      .filter(({ types }) => types.length === 0 || types.includes(type))
+      .filter(({ at = "" }) => name === at || name.endsWith(`.${at}`))
+      .sort((one, other) => (other.at?.length ?? 0) - (one.at?.length ?? 0));
+    return nearest?.failure ?? "none";
   };
 
   const queries: string[] = [];
@@ -42,7 +45,7 @@ export async function startDnsServer(
       if (question === undefined) return;
       const type = Packet.typeName(question.type);
       queries.push(`${type} ${question.name}`);
-      const failure = failureOf(question.name);
+      const failure = failureOf(type, question.name);
       if (failure === "timeout") return;
       const response = Packet.createResponseFromRequest(request);
       response.header.ra = 1;

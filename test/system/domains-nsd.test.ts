@@ -34,6 +34,9 @@ appended CNAME ${TARGET}
 address A 192.0.2.1
 address6 AAAA 2001:db8::1
 proxied A 104.16.132.229
+dangling CNAME gone.platform.example.net.
+through CNAME alias.platform.example.net.
+empty CNAME text.platform.example.net.
 loop CNAME loop2
 loop2 CNAME loop
 other TXT "a name with another record"
@@ -49,6 +52,8 @@ allowed CNAME caa.hosting.example.net.
   "example.net": `${HEAD}
 d-1a2b3c.platform A 198.51.100.7
 d-1a2b3c.platform AAAA 2001:db8::7
+alias.platform CNAME gone.platform
+text.platform TXT "a name without an address"
 old.hosting A 192.0.2.1
 old.hosting CAA 128 tbs "unknown"
 caa.hosting CAA 0 issue "amazon.com; account=12345"
@@ -105,6 +110,24 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
   test("a name that does not exist is distinguished from one without such a record", async () => {
     expect(await resolver("missing.example.com", "CNAME")).toEqual({ outcome: "nxdomain" });
     expect(await resolver("other.example.com", "CNAME")).toEqual({ outcome: "nodata" });
+  });
+
+  test.each([
+    [
+      "dangling.example.com",
+      "gone.platform.example.net",
+      "NXDOMAIN: gone.platform.example.net does not exist",
+    ],
+    [
+      "through.example.com",
+      "alias.platform.example.net",
+      "CNAME alias.platform.example.net → gone.platform.example.net; NXDOMAIN: gone.platform.example.net does not exist",
+    ],
+    ["empty.example.com", "text.platform.example.net", "text.platform.example.net has no A or AAAA record"],
+  ])("%s is not verified, because its target %s has no address", async (host, target, found) => {
+    const verification = await verifyHost(host, { resolver, target });
+    expect(verification).toMatchObject({ state: "pending_dns", dns: "target_missing" });
+    expect(verification.reasons).toMatchObject([{ code: "target_missing", name: target, found }]);
   });
 
   test("forbidding CAA records are reported with their name, two levels up or behind a CNAME", async () => {

@@ -45,8 +45,8 @@ const ATTENTION: Readonly<Record<AttentionReason, readonly string[]>> = {
   ],
   certificate_failed: ["The certificate authority rejected the request.", ...CHECK_CERTIFICATE],
   dns_broken: [
-    "The record no longer points to the platform.",
-    "Fix it at the DNS provider, then run 'store-orders domains check'.",
+    "The DNS records no longer lead to the platform.",
+    "Fix them at the DNS provider, then run 'store-orders domains check'.",
     PROPAGATION,
   ],
 };

@@ -1,11 +1,12 @@
 import { RECORD_TTL_SECONDS } from "../records.ts";
+import { checkTarget, explainMissingTarget } from "./check-target.ts";
 import { type CnameChain, followCnames } from "./cname-chain.ts";
 import { isProxyAddress } from "./proxy-ranges.ts";
 import {
   type CheckedHost,
-  DNS_FAILURES,
   describeExpectedRecord,
   describeRecordToAdd,
+  explainUnanswered,
   type Reason,
   type ReasonCode,
 } from "./reasons.ts";
@@ -16,8 +17,7 @@ export async function checkRecords(resolver: DnsResolver, checked: CheckedHost):
   const { host, target } = checked;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
-  // Records beyond the expected target are not checked.
-  if (pointsTo === target) return [];
+  if (pointsTo === target) return checkTarget(resolver, checked);
   if (pointsTo !== undefined) return [explainWrongTarget(checked, chain)];
   if (chain.failure !== undefined) return [await explainFailure(resolver, checked, chain.failure)];
   if (chain.end === "nxdomain") {
@@ -91,11 +91,6 @@ async function explainFailure(
   return explainUnanswered(checked, checked.host, failure);
 }
 
-function explainUnanswered(checked: CheckedHost, name: string, failure: DnsFailure): Reason {
-  const fix = `Retry, or use another resolver. If it keeps failing, check the name servers of ${checked.zone}.`;
-  return { ...createReason(checked, "dns_unanswered", `${name}: ${DNS_FAILURES[failure]}`, fix), name };
-}
-
 function explainBlockingAddress(checked: CheckedHost, addresses: readonly string[]): Reason {
   const { zone, label, target } = checked;
   if (addresses.some(isProxyAddress)) return explainProxied(checked, addresses);
@@ -122,10 +117,7 @@ async function compareAddresses(
   if (strays.length === 0) return [];
   const failure = firstFailure(answers);
   if (failure !== undefined) return [explainUnanswered(checked, target, failure)];
-  if (platform.size === 0) {
-    const fix = `Check that ${target} is the platform host, exactly.`;
-    return [{ ...createReason(checked, "target_missing", `${target} has no address`, fix), name: target }];
-  }
+  if (platform.size === 0) return [explainMissingTarget(checked, `${target} has no A or AAAA record`)];
   const expected = `${describeExpectedRecord(checked)} (${[...platform].join(", ")})`;
   if (strays.length < addresses.length) {
     const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(strays)} for ${strays.join(", ")}.`;

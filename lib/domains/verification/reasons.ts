@@ -20,7 +20,7 @@ export const REASONS = {
   proxied: { axis: "dns", state: "proxied", title: "The record is proxied, which hides its target." },
   wrong_target: { axis: "dns", state: "wrong_target", title: "The record points to the wrong target." },
   record_missing: { axis: "dns", state: "missing", title: "The record is missing." },
-  target_missing: { axis: "dns", state: "unknown", title: "The platform host has no address." },
+  target_missing: { axis: "dns", state: "target_missing", title: "The platform host has no address." },
   dns_unanswered: { axis: "dns", state: "unknown", title: "The DNS lookup failed." },
   caa_forbids: { axis: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
   caa_unknown_critical: {
@@ -82,6 +82,18 @@ export const DNS_FAILURES = {
   unreachable: "no DNS server at the resolver's address",
   malformed: "malformed response",
 } as const satisfies Record<DnsFailure, string>;
+
+/** Explains a lookup that failed. It says nothing about the domain, so the state is unknown. */
+export function explainUnanswered(checked: CheckedHost, name: string, failure: DnsFailure): Reason {
+  return {
+    code: "dns_unanswered",
+    host: checked.host,
+    name,
+    found: `${name}: ${DNS_FAILURES[failure]}`,
+    expected: describeExpectedRecord(checked),
+    fix: `Retry, or use another resolver. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`,
+  };
+}
 
 /** Explains why a set of CAA records forbids the authority, and which record to change. */
 export function explainCaa(

@@ -34,8 +34,8 @@ test("domains records reads YAML and JSON, and prints a table or JSON", async ()
 });
 
 test("domains check queries live DNS and exits with 1 until every host is verified", async () => {
-  const wrong = `example.com NS ns.example.net\norders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME old.example.net`;
-  const right = `${wrong.replace("old.example.net", TARGET)}\n${TARGET} A 192.0.2.1`;
+  const wrong = `${TARGET} A 192.0.2.1\nexample.com NS ns.example.net\norders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME old.example.net`;
+  const right = wrong.replace("old.example.net", TARGET);
   const check = ["domains", "check", "domains.yaml", "--target", TARGET];
 
   await using broken = await startDnsServer(wrong);

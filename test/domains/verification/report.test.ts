@@ -14,6 +14,7 @@ test("a report shows, per host, its state and for each reason what was found, wh
 com NS ns.registry.example
 example.com NS ns1.example.com
 orders.example.com CNAME ${TARGET}
+${TARGET} A 198.51.100.7
 www.example.com CNAME old.hosting.example.net
 slow.example.com A 192.0.2.1
 `,
@@ -47,13 +48,12 @@ slow.example.com A 192.0.2.1
 
 const NO_DATA: DnsAnswer<never> = { outcome: "nodata" };
 
-/** A resolver with only these CNAME records. */
+/** A resolver with only these CNAME records and an address for the platform host. */
 function createResolver(cnames: Readonly<Record<string, string>>): DnsResolver {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
-    const target = type === "CNAME" ? cnames[name] : undefined;
-    return target === undefined
-      ? NO_DATA
-      : ({ outcome: "found", records: [target] } as unknown as DnsAnswer<T>);
+    const address = type === "A" && name === TARGET ? "198.51.100.7" : undefined;
+    const data = type === "CNAME" ? cnames[name] : address;
+    return data === undefined ? NO_DATA : ({ outcome: "found", records: [data] } as unknown as DnsAnswer<T>);
   };
 }
 

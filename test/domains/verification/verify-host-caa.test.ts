@@ -88,7 +88,7 @@ describe("verification of CAA records", () => {
 
   test("a failed lookup of CAA records leaves the certificate unknown, even if the record is correct", async () => {
     const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
-    const { state, dns, certificate, reasons } = await verify(HOST, zone, { [TARGET]: "SERVFAIL" });
+    const { state, dns, certificate, reasons } = await verify(HOST, zone, { [`CAA ${TARGET}`]: "SERVFAIL" });
     expect({ state, dns, certificate }).toEqual({ state: "unknown", dns: "ok", certificate: "unknown" });
     expect(reasons).toMatchObject([{ code: "caa_unanswered", name: TARGET }]);
   });

@@ -222,11 +222,90 @@ describe("verification of an apex", () => {
     expect(reasons).toMatchObject([{ code: "dns_unanswered", name: TARGET, found: `${TARGET}: SERVFAIL` }]);
   });
 
-  test("an apex is unknown if the platform host does not exist", async () => {
+  test.each([
+    ["does not exist", "", "typo.platform.example.net has no A or AAAA record"],
+    [
+      "has other records only",
+      'typo.platform.example.net CAA 0 issue "amazon.com"',
+      "typo.platform.example.net has no A or AAAA record",
+    ],
+  ])("an apex is not verified if the platform host %s", async (_, zone, found) => {
     const options = { target: "typo.platform.example.net" };
-    const { state, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, {}, options);
-    expect(state).toBe("unknown");
-    expect(reasons).toMatchObject([{ code: "target_missing", name: "typo.platform.example.net" }]);
+    const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1\n${zone}`, {}, options);
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "target_missing" });
+    expect(reasons).toMatchObject([{ code: "target_missing", name: "typo.platform.example.net", found }]);
+  });
+});
+
+describe("verification of the platform host", () => {
+  const GONE = "gone.platform.example.net";
+  const pointsToGone = `${HOST} CNAME ${GONE}`;
+
+  test.each([
+    ["does not exist", "", `NXDOMAIN: ${GONE} does not exist`],
+    ["has no address", `${GONE} CAA 0 issue "amazon.com"`, `${GONE} has no A or AAAA record`],
+    [
+      "is a CNAME to a name that does not exist",
+      `${GONE} CNAME b.example.net\nb.example.net CNAME c.example.net`,
+      `CNAME ${GONE} → b.example.net → c.example.net; NXDOMAIN: c.example.net does not exist`,
+    ],
+    [
+      "is a CNAME to a name without an address",
+      `${GONE} CNAME b.example.net\nb.example.net CAA 0 issue "amazon.com"`,
+      `CNAME ${GONE} → b.example.net; b.example.net has no A or AAAA record`,
+    ],
+    [
+      "is in a CNAME loop",
+      `${GONE} CNAME b.example.net\nb.example.net CNAME ${GONE}`,
+      `CNAME ${GONE} → b.example.net → ${GONE}; the records form a loop`,
+    ],
+    [
+      "is a CNAME to the host",
+      `${GONE} CNAME ${HOST}`,
+      `CNAME ${GONE} → ${HOST} → ${GONE}; the records form a loop`,
+    ],
+  ])("a host is not verified if the platform host %s", async (_, zone, found) => {
+    const verification = await verify(HOST, `${pointsToGone}\n${zone}`, {}, { target: GONE });
+    expect(verification).toMatchObject({ state: "pending_dns", dns: "target_missing" });
+    expect(verification.reasons[0]).toEqual({
+      code: "target_missing",
+      host: HOST,
+      name: GONE,
+      found,
+      expected: `an A or AAAA record for ${GONE}`,
+      fix: `Check that ${GONE} is the present target of ${HOST}. If its deployment was removed, remove the record orders at the DNS provider of example.com, or others can take over the host.`,
+    });
+    expect(eventOf(verification)).toBe("dns_failed");
+  });
+
+  test.each([
+    ["only an IPv6 address", `${GONE} AAAA 2001:db8::9`],
+    ["a CNAME to a name with an address", `${GONE} CNAME b.example.net\nb.example.net A 198.51.100.9`],
+  ])("a host is verified if the platform host has %s", async (_, zone) => {
+    expect(await verify(HOST, `${pointsToGone}\n${zone}`, {}, { target: GONE })).toMatchObject({
+      state: "verified",
+      reasons: [],
+    });
+  });
+
+  test.each(["SERVFAIL", "timeout"] as const)(
+    "a host is unknown if the lookup of the platform host fails with %s",
+    async (failure) => {
+      const verification = await verify(HOST, CORRECT, { [`CNAME ${TARGET}`]: failure });
+      expect(verification).toMatchObject({ state: "unknown", dns: "unknown" });
+      expect(verification.reasons[0]).toMatchObject({ code: "dns_unanswered", name: TARGET });
+      const addresses = { [`A ${TARGET}`]: failure, [`AAAA ${TARGET}`]: failure };
+      expect(await verify(HOST, CORRECT, addresses)).toMatchObject({ state: "unknown", dns: "unknown" });
+      expect(await verify(HOST, CORRECT, { [`AAAA ${TARGET}`]: failure })).toMatchObject({ dns: "ok" });
+    },
+  );
+
+  test("a platform host that the zone's own server refuses to look up is not checked", async () => {
+    expect(await verify(HOST, CORRECT, { net: "REFUSED" })).toMatchObject({ dns: "ok" });
+    const inZone = "platform.example.com";
+    const refused = { [inZone]: "REFUSED" } as const;
+    const verification = await verify(HOST, `${HOST} CNAME ${inZone}`, refused, { target: inZone });
+    expect(verification).toMatchObject({ state: "unknown", dns: "unknown" });
   });
 });
 

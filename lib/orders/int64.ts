@@ -18,20 +18,28 @@ export function parseInt64(text: string): bigint | undefined {
 }
 
 /**
- * `JSON.parse` that keeps every digit: an integer that a `number` cannot hold comes out as a `bigint`.
- * Throws `SyntaxError` as `JSON.parse` does.
+ * `JSON.parse` with exact integers. An integer that a `number` cannot represent exactly is returned as a `bigint`. A
+ * number with a fraction or an exponent never becomes an integer: `1.0`, `1e1` and `4503599627370496.64` are `NaN`.
+ * Throws `SyntaxError` like `JSON.parse`.
  */
 export function parseInt64Json(text: string): unknown {
-  // A reviver makes parsing several times slower, so it is used only where a long run of digits calls for it.
-  return /\d{16}/.test(text) ? JSON.parse(text, exactInteger as JsonReviver) : JSON.parse(text);
+  // A reviver makes parsing several times slower, so it is used only if a number needs it.
+  return NEEDS_SOURCE_TEXT.test(text) || STARTS_WITH_NUMBER.test(text)
+    ? JSON.parse(text, readExactly as JsonReviver)
+    : JSON.parse(text);
 }
+
+/** A property or array item with a fraction, an exponent, or more digits than a `number` holds exactly. */
+const NEEDS_SOURCE_TEXT = /(?:"\s*:|[[,])\s*-?(?:\d+[.eE]|\d{16})/;
+const STARTS_WITH_NUMBER = /^\s*-?\d/;
 
 type JsonReviver = (key: string, value: unknown) => unknown;
 
 // The third argument is ES2026's source text access, which the type library does not know yet.
-function exactInteger(_key: string, value: unknown, context: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  return context.source !== undefined && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+function readExactly(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || source === undefined) return value;
+  if (!/^-?\d+$/.test(source)) return Number.isInteger(value) ? Number.NaN : value;
+  return Number.isSafeInteger(value) ? value : BigInt(source);
 }
 
 /** `JSON.stringify` that writes a `bigint` as a JSON number with all its digits. */

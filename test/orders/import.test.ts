@@ -75,3 +75,18 @@ test("an empty import yields one step with zero counts", async () => {
   const [step] = await collectSteps(importOrders(toLines([]), createMemoryStore().orders));
   expect(step).toEqual({ line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] });
 });
+
+test.each(["4503599627370496.64", `12.${"0".repeat(30)}1`, "1e1", "1.0"])(
+  "an integer written as %s is rejected, not rounded",
+  async (number) => {
+    const { orders } = createMemoryStore();
+    const texts = [`{"id":${number}}`, `{"id":1,"petId":${number}}`, `{"id":1,"quantity":${number}}`];
+    const [step] = await collectSteps(importOrders(toLines(texts), orders));
+    expect(step).toMatchObject({ placed: 0, rejected: 3 });
+    expect(step?.rejects.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^id: Write a whole number .* in plain digits\.$/),
+      expect.stringMatching(/^petId: Write a whole number .* in plain digits\.$/),
+      expect.stringMatching(/^quantity: Write a whole number /),
+    ]);
+  },
+);

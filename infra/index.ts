@@ -1,23 +1,40 @@
-/** The program of a stack: settings, what has to be known of DNS, the rules, and the service. */
-import * as pulumi from "@pulumi/pulumi";
-import { readSettings } from "./config/settings.ts";
-import { preflight } from "./domains/preflight.ts";
-import { functionCode } from "./functions/code.ts";
-import { enforcePolicies } from "./policy/enforce.ts";
-import { StoreOrders } from "./store-orders.ts";
-
-const settings = readSettings();
-enforcePolicies(settings);
-const hosts = await preflight(settings);
-const code = await functionCode();
-
-const service = new StoreOrders(`${pulumi.getProject()}-${pulumi.getStack()}`, { settings, hosts, code });
-
-/** Where the API is: ends with `/v1`. */
-export const baseUrl = service.baseUrl;
-/** By host: its role, the record that it needs, and how far it has come. */
-export const domains = service.domains;
-/** What `store-orders --dynamodb` and every backup tool need to know. */
-export const ordersTable = service.tables.orders.name;
-export const accountsTable = service.tables.accounts.name;
-export const dashboardUrl = service.dashboardUrl;
+/**
+ * Pulumi components that deploy the service, for use in other Pulumi programs.
+ *
+ * ```ts
+ * import { functionCode, preflight, StoreOrders, withDefaults } from "store-orders/infra";
+ *
+ * const settings = withDefaults({ protect: true });
+ * const hosts = await preflight(settings);
+ * const orders = new StoreOrders("shop", { settings, hosts, code: await functionCode() });
+ * export const baseUrl = orders.baseUrl;
+ * ```
+ *
+ * @module store-orders/infra
+ */
+export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
+export { Api, type ApiArgs, STAGE } from "./api/api.ts";
+export { readSettings, type Settings, withDefaults } from "./config/settings.ts";
+export {
+  CustomDomain,
+  type CustomDomainArgs,
+  type HostDns,
+  type ValidationRecord,
+} from "./domains/custom-domain.ts";
+export type { DomainOutput } from "./domains/domain-output.ts";
+export { type HostPlan, planHosts } from "./domains/host-plan.ts";
+export { preflight } from "./domains/preflight.ts";
+export { functionCode } from "./functions/code.ts";
+export { OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
+export {
+  type FunctionRole,
+  PERMISSIONS,
+  type Statement,
+  type TableCalls,
+  tableStatements,
+} from "./functions/permissions.ts";
+export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
+export { enforcePolicies } from "./policy/enforce.ts";
+export { type PolicyContext, violations } from "./policy/policies.ts";
+export { StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
+export { Tables, type TablesArgs, tableArgs } from "./tables.ts";

@@ -4,14 +4,25 @@ export function typeToken(component: string): string {
 }
 
 /**
- * The part of a logical name that stands for a host. It depends on that host alone, so a neighbour that comes or
- * goes renames nobody; a hyphen in the host is doubled, so that no two hosts share a name.
+ * The part of a logical name that identifies a host. It depends on that host alone, so adding or removing another host
+ * renames nothing. A hyphen in the host is doubled, so that no two hosts get the same key.
  */
 export function hostKey(host: string): string {
   return host.replaceAll("-", "--").replaceAll(".", "-");
 }
 
-/** The mark in the comment of every DNS record of a stack, by which it knows its own. */
+/** The comment of every DNS record that a stack creates. The preflight recognises the stack's own records by it. */
 export function ownershipComment(project: string, stack: string): string {
+  // Compared with records of earlier versions, so the wording must not change.
   return `${project}/${stack}, kept by Pulumi`;
+}
+
+/** The tag of every certificate that a stack requests. The preflight recognises the stack's own certificates by it. */
+export function ownershipTag(project: string, stack: string): Readonly<Record<string, string>> {
+  return { "store-orders:stack": `${project}/${stack}` };
+}
+
+/** Resource options that keep a renamed resource in existing stacks. */
+export function renamedFrom(name: string): { readonly aliases: { readonly name: string }[] } {
+  return { aliases: [{ name }] };
 }

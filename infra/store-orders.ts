@@ -6,35 +6,34 @@ import type { Settings } from "./config/settings.ts";
 import { CustomDomain } from "./domains/custom-domain.ts";
 import { type DomainOutput, domainOutput } from "./domains/domain-output.ts";
 import { goesLive, type HostPlan } from "./domains/host-plan.ts";
-import { STACK_TAG } from "./domains/issued-certificates.ts";
 import { functionEnvironment } from "./functions/environment.ts";
 import { OrdersFunction } from "./functions/function.ts";
 import { type FunctionRole, PERMISSIONS, tableStatements } from "./functions/permissions.ts";
-import { typeToken } from "./names.ts";
+import { ownershipTag, typeToken } from "./names.ts";
 import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
 
-/** What the whole service is made of. */
+/** Arguments of {@link StoreOrders}. */
 export interface StoreOrdersArgs {
   readonly settings: Settings;
-  /** Every host, planned by `planHosts`. @default none: the platform's own host serves */
+  /** The hosts, as planned by `preflight`. @default none: only the API Gateway hostname serves */
   readonly hosts?: readonly HostPlan[];
-  /** The bundle with both functions. */
+  /** The bundle that contains both functions. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
 }
 
-/** API Gateway gives up on a buffered answer after 29 seconds, so the function need not go on any longer. */
+/** API Gateway times out a buffered response after 29 seconds, so a longer function timeout has no use. */
 const MAX_BUFFERED_SECONDS = 29;
 
-/** The whole service. Its name begins the names of everything in it, the tables' included. */
+/** The whole service. Its name is the prefix of all names in it, including those of the tables. */
 export class StoreOrders extends pulumi.ComponentResource {
   readonly tables: Tables;
   readonly api: Api;
   /** By host. */
   readonly customDomains: ReadonlyMap<string, CustomDomain>;
-  /** Ends with `/v1`. Under the primary host, once traffic goes there. */
+  /** Ends with `/v1`. Uses the primary host once the stack routes traffic to it. */
   readonly baseUrl: pulumi.Output<string>;
-  /** By host: its role, the record that it needs, and how far it has come. */
+  /** By host: its role, the DNS record that it needs, and its state. */
   readonly domains: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
 
@@ -103,14 +102,14 @@ export class StoreOrders extends pulumi.ComponentResource {
     return new AccessLog(`${this.#name}-access`, args, { parent: this });
   }
 
-  /** One after another, since the platform makes one domain in 30 seconds. */
+  /** Created one after another, because API Gateway creates at most one domain name per 30 seconds. */
   #customDomains(hosts: readonly HostPlan[]): ReadonlyMap<string, CustomDomain> {
-    const tags = { [STACK_TAG]: ownershipTag() };
+    const tags = ownershipTag(pulumi.getProject(), pulumi.getStack());
     const { restApi, stage } = this.api;
-    const made = new Map<string, CustomDomain>();
-    let after: CustomDomain | undefined;
+    const domains = new Map<string, CustomDomain>();
+    let previous: CustomDomain | undefined;
     for (const { host, key, dns, reverify } of hosts) {
-      after = new CustomDomain(
+      previous = new CustomDomain(
         `${this.#name}-${key}`,
         {
           host,
@@ -118,14 +117,14 @@ export class StoreOrders extends pulumi.ComponentResource {
           restApi: restApi.id,
           stageName: stage.stageName,
           tags,
-          ...(after === undefined ? {} : { after }),
+          ...(previous === undefined ? {} : { createAfter: previous }),
           ...(reverify === undefined ? {} : { reverify }),
         },
         { parent: this },
       );
-      made.set(host, after);
+      domains.set(host, previous);
     }
-    return made;
+    return domains;
   }
 
   #observability({ list, api }: Record<FunctionRole, OrdersFunction>) {
@@ -135,7 +134,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       const domain = this.customDomains.get(host);
       return domain === undefined ? [] : [{ key, host, arn: domain.certificate.arn }];
     });
-    const watched = {
+    const monitored = {
       apiName: restApi.name,
       stageName: stage.stageName,
       functions: { list: list.function.name, api: api.function.name },
@@ -146,7 +145,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     return new Observability(
       this.#name,
       {
-        watched,
+        monitored,
         region: restApi.region,
         ...(alarmEmail === undefined ? {} : { email: alarmEmail }),
       },
@@ -154,7 +153,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     );
   }
 
-  /** The primary's, from the run on that sends it the traffic; until then the platform's own host. */
+  /** The primary host if this update routes traffic to it, otherwise the API Gateway hostname. */
   #baseUrl(hosts: readonly HostPlan[]): pulumi.Output<string> {
     const primary = hosts.find((plan) => plan.role === "primary" && goesLive(plan));
     return primary === undefined
@@ -165,10 +164,5 @@ export class StoreOrders extends pulumi.ComponentResource {
 
 const DESCRIPTIONS = {
   list: "Streams the list of orders",
-  api: "Answers everything but the list of orders",
+  api: "Handles every request except listing orders",
 } as const satisfies Record<FunctionRole, string>;
-
-/** Tells the certificates of one stack from those of every other. */
-export function ownershipTag(): string {
-  return `${pulumi.getProject()}/${pulumi.getStack()}`;
-}

@@ -3,15 +3,15 @@ import * as pulumi from "@pulumi/pulumi";
 import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb/layout.ts";
 import { typeToken } from "./names.ts";
 
-/** What the tables are made of. */
+/** Arguments of {@link Tables}. */
 export interface TablesArgs {
-  /** The tables are called `<prefix>-orders` and `<prefix>-accounts`; the store is opened with the same prefix. */
+  /** The tables are named `<prefix>-orders` and `<prefix>-accounts`; open the store with the same prefix. */
   readonly prefix: string;
-  /** Keeps both from deletion, by Pulumi as by anyone else. @default false */
+  /** Enables deletion protection in Pulumi and in AWS. @default false */
   readonly protect?: boolean;
 }
 
-/** The two tables of the store, exactly as the library reads them. */
+/** The two DynamoDB tables of the store, with the key schema that the library expects. */
 export class Tables extends pulumi.ComponentResource {
   readonly orders: aws.dynamodb.Table;
   readonly accounts: aws.dynamodb.Table;
@@ -32,7 +32,7 @@ export class Tables extends pulumi.ComponentResource {
   }
 }
 
-/** Says the library's shape of a table in the provider's words. */
+/** Converts the library's description of a table into the provider's arguments. */
 export function tableArgs(shape: TableShape, protect: boolean): aws.dynamodb.TableArgs {
   const input = createTableInput(shape);
   return {

@@ -1,21 +1,21 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { typeToken } from "../names.ts";
+import { renamedFrom, typeToken } from "../names.ts";
 
-/** What an access log is made of. */
+/** Arguments of {@link AccessLog}. */
 export interface AccessLogArgs {
   readonly logRetentionDays: number;
-  /** Sets the logging role of the whole AWS account. @default false: the account has one */
+  /** Sets the logging role of the AWS account. @default false: the account already has one */
   readonly manageAccount?: boolean;
 }
 
 /**
- * The log that the gateway keeps of every request. API Gateway writes logs with one role for a whole account and
- * region. That setting belongs to nobody's stack, so it is made only where it is asked for, and then never removed.
+ * The access log of the API. API Gateway writes all logs of an account and region with one role. Because that setting
+ * is account-wide, it is opt-in and retained on destroy.
  */
 export class AccessLog extends pulumi.ComponentResource {
   readonly group: aws.cloudwatch.LogGroup;
-  /** What has to be there before a stage can log. */
+  /** What a stage that writes this log has to depend on. */
   readonly ready: readonly pulumi.Resource[];
 
   constructor(name: string, args: AccessLogArgs, options?: pulumi.ComponentResourceOptions) {
@@ -25,31 +25,31 @@ export class AccessLog extends pulumi.ComponentResource {
       { retentionInDays: args.logRetentionDays },
       { parent: this },
     );
-    this.ready = args.manageAccount === true ? this.setAccountRole(name) : [];
+    this.ready = args.manageAccount === true ? this.#setAccountRole(name) : [];
     this.registerOutputs({ group: this.group.name });
   }
 
-  private setAccountRole(name: string): readonly pulumi.Resource[] {
-    const kept = { parent: this, retainOnDelete: true };
-    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: GATEWAY_MAY_ASSUME }, kept);
-    const rights = new aws.iam.RolePolicyAttachment(
-      `${name}-rights`,
+  #setAccountRole(name: string): readonly pulumi.Resource[] {
+    const retained = { parent: this, retainOnDelete: true };
+    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: GATEWAY_TRUST_POLICY }, retained);
+    const policy = new aws.iam.RolePolicyAttachment(
+      `${name}-policy`,
       { role: role.name, policyArn: LOGGING_POLICY },
-      kept,
+      { ...retained, ...renamedFrom(`${name}-rights`) },
     );
     const account = new aws.apigateway.Account(
       `${name}-account`,
       { cloudwatchRoleArn: role.arn },
-      { ...kept, dependsOn: rights },
+      { ...retained, dependsOn: policy },
     );
     return [account];
   }
 }
 
-/** The managed policy that API Gateway asks for; a narrower one is refused as lacking permissions. */
+/** The managed policy that API Gateway requires: it rejects a role with a narrower one. */
 export const LOGGING_POLICY = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs";
 
-/** A line of the access log, in the gateway's words. It holds no address and no key. */
+/** The format of an access log line. It contains no IP address and no key. */
 export const ACCESS_LOG_FORMAT: string = JSON.stringify({
   at: "$context.requestTimeEpoch",
   id: "$context.requestId",
@@ -58,14 +58,14 @@ export const ACCESS_LOG_FORMAT: string = JSON.stringify({
   path: "$context.path",
   status: "$context.status",
   bytes: "$context.responseLength",
-  // Of a stream, the latency is the length; how long it took to begin stands here.
+  // The latency of a stream includes its whole transfer, so the time to first byte is logged as well.
   firstByte: "$context.integration.timeToFirstContent",
   latency: "$context.responseLatency",
   mode: "$context.integration.responseTransferMode",
   tls: "$context.tlsVersion",
 });
 
-const GATEWAY_MAY_ASSUME = {
+const GATEWAY_TRUST_POLICY = {
   Version: "2012-10-17",
   Statement: [
     { Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "apigateway.amazonaws.com" } },

@@ -3,36 +3,36 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import type { OrdersFunction } from "../functions/function.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
-import { typeToken } from "../names.ts";
+import { renamedFrom, typeToken } from "../names.ts";
 import { ACCESS_LOG_FORMAT, type AccessLog } from "./access-log.ts";
 import { gatewayResponses } from "./gateway-responses.ts";
 import { type RouteNode, routeTree } from "./route-tree.ts";
 
-/** What the API is made of. */
+/** Arguments of {@link Api}. */
 export interface ApiArgs {
   readonly functions: Readonly<Record<FunctionRole, OrdersFunction>>;
-  /** The longest that the streamed answer may take. */
+  /** The timeout of a streamed response. */
   readonly streamSeconds: number;
-  /** What the stage lets through in all; the limits of accounts are the service's own. */
+  /** The throttle of the whole stage. The service itself enforces the limits of each account. */
   readonly throttle: { readonly perSecond: number; readonly burst: number };
   /** @default none */
   readonly accessLog?: AccessLog;
 }
 
-/** The one stage. */
+/** The name of the only stage. */
 export const STAGE = "live";
 
-/** Regional, as only there a stream may pause for minutes. Left alone, the platform's own host would take TLS 1.0. */
+/** Regional, because edge-optimized endpoints close a stream that is idle for 30 seconds. The default policy accepts TLS 1.0. */
 const REST_API = {
   description: "A store's orders API",
   endpointConfiguration: { types: "REGIONAL" },
   securityPolicy: "TLS_1_2",
 } as const;
 
-/** The longest that the gateway waits for an answer that comes at once. */
+/** The timeout of a buffered response, the maximum of API Gateway. */
 const BUFFERED_MS = 29_000;
 
-/** The REST API (HTTP APIs do not stream): the list streamed, everything else buffered. */
+/** The REST API (HTTP APIs cannot stream). It streams the list of orders and buffers every other response. */
 export class Api extends pulumi.ComponentResource {
   readonly restApi: aws.apigateway.RestApi;
   readonly stage: aws.apigateway.Stage;
@@ -61,12 +61,12 @@ export class Api extends pulumi.ComponentResource {
     return new aws.apigateway.RestApi(`${this.#name}-rest`, REST_API, { parent: this });
   }
 
-  /** Every resource, its methods and the function behind each. Gives what a deployment has to wait for. */
+  /** Creates every resource with its methods. Returns the integrations, on which a deployment has to depend. */
   #routes(routes: readonly RouteNode[]): readonly aws.apigateway.Integration[] {
     const ids = new Map<string, pulumi.Input<string>>([["root", this.restApi.rootResourceId]]);
     return routes.flatMap((node) => {
       const resourceId = this.#resource(node, ids);
-      return node.methods.map(({ method, to }) => this.#method(node.key, method, to, resourceId));
+      return node.methods.map(({ method, target }) => this.#method(node.key, method, target, resourceId));
     });
   }
 
@@ -82,28 +82,28 @@ export class Api extends pulumi.ComponentResource {
     return id;
   }
 
-  #method(key: string, httpMethod: string, to: FunctionRole, resourceId: pulumi.Input<string>) {
+  #method(key: string, httpMethod: string, target: FunctionRole, resourceId: pulumi.Input<string>) {
     const name = `${this.#name}-${key}-${httpMethod.toLowerCase()}`;
-    const at = { restApi: this.restApi.id, resourceId, httpMethod };
+    const address = { restApi: this.restApi.id, resourceId, httpMethod };
     const method = new aws.apigateway.Method(
       `${name}-method`,
-      { ...at, authorization: "NONE" },
+      { ...address, authorization: "NONE" },
       this.#child(),
     );
     return new aws.apigateway.Integration(
       `${name}-integration`,
-      { ...at, type: "AWS_PROXY", integrationHttpMethod: "POST", ...this.#target(to) },
+      { ...address, type: "AWS_PROXY", integrationHttpMethod: "POST", ...this.#integrationTarget(target) },
       { ...this.#child(), dependsOn: method },
     );
   }
 
-  #target(to: FunctionRole) {
+  #integrationTarget(target: FunctionRole) {
     const { functions, streamSeconds } = this.#args;
-    return to === "list"
+    return target === "list"
       ? {
           uri: functions.list.streamUri,
           responseTransferMode: "STREAM",
-          // Without it a stream is cut off after 29 seconds as well.
+          // The default is 29 seconds, for streams too.
           timeoutMilliseconds: streamSeconds * 1_000,
         }
       : { uri: functions.api.invokeUri, responseTransferMode: "BUFFERED", timeoutMilliseconds: BUFFERED_MS };
@@ -123,11 +123,14 @@ export class Api extends pulumi.ComponentResource {
         ...(fields.length === 0 ? {} : { responseParameters: Object.fromEntries(fields) }),
       };
       const key = type.toLowerCase().replaceAll("_", "-");
-      return new aws.apigateway.Response(`${this.#name}-answer-${key}`, args, this.#child());
+      return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, {
+        ...this.#child(),
+        ...renamedFrom(`${this.#name}-answer-${key}`),
+      });
     });
   }
 
-  /** A stage keeps serving an earlier deployment until there is a new one, so whatever shapes the API triggers one. */
+  /** A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment. */
   #deployment(shape: object, dependsOn: readonly pulumi.Resource[]) {
     const { list, api } = this.#args.functions;
     const triggers = { shape: hashOf(shape), list: list.streamUri, api: api.invokeUri };
@@ -158,7 +161,7 @@ export class Api extends pulumi.ComponentResource {
     return new aws.apigateway.MethodSettings(`${this.#name}-throttle`, args, { parent: this });
   }
 
-  /** The gateway may call each function's alias, for this API and stage alone. */
+  /** Allows this API's stage, and nothing else, to invoke the alias of each function. */
   #permissions() {
     return Object.entries(this.#args.functions).map(
       ([
@@ -176,18 +179,20 @@ export class Api extends pulumi.ComponentResource {
           qualifier: alias.name,
           sourceArn,
         };
-        return new aws.lambda.Permission(`${this.#name}-may-call-${role}`, args, { parent: this });
+        return new aws.lambda.Permission(`${this.#name}-invoke-${role}`, args, {
+          parent: this,
+          ...renamedFrom(`${this.#name}-may-call-${role}`),
+        });
       },
     );
   }
 
-  /** What hangs below the API goes with it, which spares its deletion a call each. */
+  /** Resources below the API are deleted with it, which saves one call for each. */
   #child() {
     return { parent: this, deletedWith: this.restApi };
   }
 }
 
-/** The same for the same plan, whatever else changes. */
-function hashOf(plan: object): string {
-  return createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 16);
+function hashOf(shape: object): string {
+  return createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
 }

@@ -1,8 +1,8 @@
 import { ERRORS, type ErrorCode } from "../../lib/errors.ts";
 
-/** What the gateway answers by itself, without asking a function, in the shape of an Error body. */
+/** A response that API Gateway produces without invoking a function, with the Error body of the API. */
 export interface GatewayResponse {
-  /** The gateway's own name of the case. */
+  /** The response type, as API Gateway names it. */
   readonly type: string;
   readonly status: number;
   readonly body: string;
@@ -10,10 +10,10 @@ export interface GatewayResponse {
 }
 
 /**
- * By case, the error that it is answered with. The two defaults stand for whatever is not named; every path has a
- * function behind it, so a missing route can only mean a request that the gateway cannot read.
+ * The error of each response type. The two defaults cover all other types. Every path has an integration, so a missing
+ * route means a request that API Gateway cannot parse.
  */
-const CASES = {
+const ERROR_BY_TYPE = {
   DEFAULT_4XX: "bad_request",
   DEFAULT_5XX: "internal_error",
   ACCESS_DENIED: "forbidden",
@@ -27,18 +27,18 @@ const CASES = {
   INTEGRATION_TIMEOUT: "gateway_timeout",
 } as const satisfies Record<string, ErrorCode>;
 
-/** How long a client should wait after the stage's own throttle, in seconds: it refills every second. */
-const THROTTLE_RETRY_AFTER = 1;
+/** The stage's throttle refills every second. */
+const THROTTLE_RETRY_AFTER_SECONDS = 1;
 
-/** Every answer that the gateway gives by itself. */
+/** The responses that API Gateway produces itself. */
 export function gatewayResponses(): readonly GatewayResponse[] {
-  return Object.entries(CASES).map(([type, code]) => {
+  return Object.entries(ERROR_BY_TYPE).map(([type, code]) => {
     const { status, message } = ERRORS[code];
     return {
       type,
       status,
       body: JSON.stringify({ code, message, status }),
-      headers: code === "rate_limit_exceeded" ? { "Retry-After": `${THROTTLE_RETRY_AFTER}` } : {},
+      headers: code === "rate_limit_exceeded" ? { "Retry-After": `${THROTTLE_RETRY_AFTER_SECONDS}` } : {},
     };
   });
 }

@@ -1,32 +1,32 @@
 import { BASE_PATH, OPERATIONS, type Operation } from "../../lib/http/operations.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 
-/** A resource of the REST API: one segment of a path, with the methods that answer there. */
+/** A resource of the REST API: one path segment with its methods. */
 export interface RouteNode {
-  /** Names it among the others, and in logical names: `v1-store`, `v1-store-rest`. */
+  /** Unique; part of logical names: `v1-store`, `v1-store-rest`. */
   readonly key: string;
   readonly path: string;
-  /** The node above; absent for the root, which every API has. */
+  /** The key of the parent; missing for the root, which every API has. */
   readonly parent?: string;
-  /** The segment itself, `{proxy+}` for every path below. */
+  /** The path segment; `{proxy+}` matches every path below the parent. */
   readonly segment: string;
   readonly methods: readonly RouteMethod[];
 }
 
-/** A method of a resource, and the function behind it. */
+/** A method of a resource and the function that handles it. */
 export interface RouteMethod {
   readonly method: "ANY" | Operation["method"];
-  readonly to: FunctionRole;
+  readonly target: FunctionRole;
 }
 
-/** The operation whose answer is streamed. Everything else is short, and may have no body, which breaks a stream. */
+/** The streamed operation. The others are short, and responses without a body do not work with streaming. */
 const STREAMED: (typeof OPERATIONS)[number]["id"] = "listOrders";
 
-const REST = "{proxy+}";
+const PROXY = "{proxy+}";
 
 /**
- * The tree by which every path and every method reaches a function. A literal segment hides the wildcard beside it,
- * so there is a wildcard below every literal one.
+ * The resources by which every path and method reaches a function. A literal segment takes precedence over the wildcard
+ * beside it and never falls back to it, so there is a wildcard below every literal segment.
  */
 export function routeTree(operations: readonly Operation[] = OPERATIONS): readonly RouteNode[] {
   const streamed = operations.filter(({ id }) => id === STREAMED);
@@ -35,10 +35,10 @@ export function routeTree(operations: readonly Operation[] = OPERATIONS): readon
   return [...paths].flatMap((path) => {
     const here = streamed.filter((operation) => `${BASE_PATH}${operation.path}` === path);
     const methods = [
-      { method: "ANY", to: "api" } as const,
-      ...here.map(({ method }) => ({ method, to: "list" }) as const),
+      { method: "ANY", target: "api" } as const,
+      ...here.map(({ method }) => ({ method, target: "list" }) as const),
     ];
-    return [literalNode(path, methods), restNode(path)];
+    return [literalNode(path, methods), proxyNode(path)];
   });
 }
 
@@ -48,13 +48,13 @@ function literalNode(path: string, methods: readonly RouteMethod[]): RouteNode {
   return { key: keyOf(path), path, segment, methods, ...(path === "/" ? {} : { parent: keyOf(above) }) };
 }
 
-function restNode(below: string): RouteNode {
-  const path = below === "/" ? `/${REST}` : `${below}/${REST}`;
-  const methods = [{ method: "ANY", to: "api" }] as const;
-  return { key: `${keyOf(below)}-rest`, path, parent: keyOf(below), segment: REST, methods };
+function proxyNode(below: string): RouteNode {
+  const path = below === "/" ? `/${PROXY}` : `${below}/${PROXY}`;
+  const methods = [{ method: "ANY", target: "api" }] as const;
+  return { key: `${keyOf(below)}-rest`, path, parent: keyOf(below), segment: PROXY, methods };
 }
 
-/** `/v1/store` gives `/v1` and `/v1/store`. */
+/** For `/v1/store`: `/v1` and `/v1/store`. */
 function prefixesOf(path: string): readonly string[] {
   const segments = path.split("/").slice(1);
   return segments.map((_, index) => `/${segments.slice(0, index + 1).join("/")}`);

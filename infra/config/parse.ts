@@ -6,56 +6,62 @@ import { toIssues } from "../../lib/issues.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";
 import { SECRET_KEYS, settingsSchema } from "./schema.ts";
 
-/** What a stack is configured to be. Every value has passed its rules. */
+/** The valid settings of a stack. */
 export interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
   readonly domains?: DomainMapping;
 }
 
-/** The configuration of a stack as it is handed to a program. */
+/** The configuration of a stack as Pulumi passes it to the program. */
 export interface StackConfig {
-  /** By full key, such as `store-orders:plan`: text, or JSON. */
+  /** By full key, such as `store-orders:plan`: plain text or JSON. */
   readonly values: Readonly<Record<string, string>>;
-  /** The full keys that are kept encrypted. */
+  /** The full keys of the secrets. */
   readonly secretKeys: readonly string[];
 }
 
-/** Settings that hold every rule, or everything that is wrong with them: the path begins with the full key. */
-export type SettingsOutcome = { readonly settings: ParsedSettings } | { readonly issues: readonly Issue[] };
+/** Valid settings, or every issue. The path of an issue begins with the full key. */
+export type SettingsResult =
+  | { readonly ok: true; readonly settings: ParsedSettings }
+  | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
 
-/** The namespace of the keys. */
+/** The namespace of the configuration keys. */
 export const NAMESPACE = "store-orders";
 
-/** Checks the configuration of a stack and tells everything that is wrong with it. Pure. */
-export function parseSettings({ values, secretKeys }: StackConfig): SettingsOutcome {
-  const written = Object.fromEntries(
+/** Validates the configuration of a stack. Pure. */
+export function parseSettings({ values, secretKeys }: StackConfig): SettingsResult {
+  const raw = Object.fromEntries(
     Object.entries(values)
       .filter(([key]) => key.startsWith(`${NAMESPACE}:`))
-      .map(([key, text]) => [key.slice(NAMESPACE.length + 1), decoded(text)]),
+      .map(([key, text]) => [key.slice(NAMESPACE.length + 1), decodeValue(text)]),
   );
-  const parsed = settingsSchema.safeParse(written);
-  const domains = parseStackDomains(written["domains"], written["plan"]);
+  const parsed = settingsSchema.safeParse(raw);
+  const domains = parseStackDomains(raw["domains"], raw["plan"]);
   const issues = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
-    ...("issues" in domains ? domains.issues : hostIssues(written, domains.domains)),
-    ...secretKeys.filter((key) => key.startsWith(`${NAMESPACE}:`)).flatMap(secretIssues),
+    ...("issues" in domains ? domains.issues : findHostIssues(raw, domains.domains)),
+    ...secretKeys.filter((key) => key.startsWith(`${NAMESPACE}:`)).flatMap(findSecretIssues),
   ];
   if (!parsed.success || "issues" in domains || issues.length > 0) {
-    return { issues: issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message })) };
+    const withFullKeys = issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message }));
+    return { ok: false, code: "invalid_settings", issues: withFullKeys };
   }
   const { domains: _raw, ...rest } = parsed.data;
-  return { settings: domains.domains === undefined ? rest : { ...rest, domains: domains.domains } };
+  return {
+    ok: true,
+    settings: domains.domains === undefined ? rest : { ...rest, domains: domains.domains },
+  };
 }
 
-/** Says in one text what is wrong with a stack's configuration, and where to mend it. */
-export function explainSettings(stack: string, issues: readonly Issue[]): string {
+/** Formats the issues of a stack's configuration as one message that names the file and key of each. */
+export function explainIssues(stack: string, issues: readonly Issue[]): string {
   const file = `Pulumi.${stack}.yaml`;
   const lines = issues.map(({ path, message }) => `  ${file}  ${path}: ${message}`);
   const count = issues.length === 1 ? "one problem" : `${issues.length} problems`;
   return [`The configuration of the stack '${stack}' has ${count}:`, ...lines].join("\n");
 }
 
-/** Structured values and numbers arrive as JSON, text as it is. */
-function decoded(text: string): unknown {
+/** Pulumi passes structured values, numbers and booleans as JSON, and strings unquoted. */
+function decodeValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -63,46 +69,50 @@ function decoded(text: string): unknown {
   }
 }
 
-/** The certificate authority puts the host into a field of 64 characters. */
-const LONGEST_HOST = 64;
+/** The common name of a certificate is limited to 64 characters (RFC 5280, appendix A.1). */
+const MAX_HOST_CHARS = 64;
 
 function parseStackDomains(value: unknown, plan: unknown) {
   if (value === undefined) return { domains: undefined };
-  // A plan that is none has an issue of its own, which must not bring a second one about domains.
+  // An invalid plan has its own issue and must not cause a second one about domains.
   const known = typeof plan === "string" && isPlan(plan) ? plan : plan === undefined ? "free" : "pro";
   const parsed = parseDomains(value, { plan: known });
   if (!parsed.ok) return parsed;
   const issues = hostsOf(parsed.domains)
-    .filter(({ host }) => host.length > LONGEST_HOST)
+    .filter(({ host }) => host.length > MAX_HOST_CHARS)
     .map(({ host }) => ({
       path: "domains",
-      message: `${host} has ${host.length} characters, and a certificate takes ${LONGEST_HOST}. Choose a shorter name.`,
+      message: `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}. Choose a shorter name.`,
     }));
   return issues.length === 0 ? parsed : { issues };
 }
 
-/** Every host that another key names has to be configured, since a mistyped one would do nothing. */
-function hostIssues(written: Readonly<Record<string, unknown>>, config?: DomainMapping): readonly Issue[] {
-  const known = new Set(config === undefined ? [] : hostsOf(config).map(({ host }) => host));
-  const { hold, adopt, dns } = written;
-  const named = [...HOST_KEYS].flatMap((key) => namesIn(written[key]).map((host) => ({ key, host })));
+/** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
+function findHostIssues(raw: Readonly<Record<string, unknown>>, mapping?: DomainMapping): readonly Issue[] {
+  const known = new Set(mapping === undefined ? [] : hostsOf(mapping).map(({ host }) => host));
+  const { hold, adopt, dns } = raw;
+  const named = [...HOST_KEYS].flatMap((key) => namesIn(raw[key]).map((host) => ({ key, host })));
   const unknown = named
     .filter(({ host }) => !known.has(normalizeName(host)))
     .map(({ key, host }) => ({
       path: key,
-      message: `${host} is not among the domains. Add it there, or remove it here.`,
+      message: `${host} is not one of the configured domains. Add it to 'domains', or remove it here.`,
     }));
   const both = namesIn(hold)
     .filter((host) => namesIn(adopt).map(normalizeName).includes(normalizeName(host)))
-    .map((host) => ({ path: "hold", message: `${host} is under 'adopt' too. Remove it from one of them.` }));
+    .map((host) => ({
+      path: "hold",
+      message: `${host} is also in 'adopt'. Remove it from one of the two keys.`,
+    }));
   const manual =
     dns !== "manual"
       ? []
       : ["hold", "adopt"]
-          .filter((key) => namesIn(written[key]).length > 0)
+          .filter((key) => namesIn(raw[key]).length > 0)
           .map((path) => ({
             path,
-            message: "With 'dns: manual' no routing record is made. Remove this key.",
+            message:
+              "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.",
           }));
   return [...unknown, ...both, ...manual];
 }
@@ -115,14 +125,14 @@ function namesIn(value: unknown): readonly string[] {
   return names.filter((name) => typeof name === "string");
 }
 
-function secretIssues(key: string): readonly Issue[] {
+function findSecretIssues(key: string): readonly Issue[] {
   const path = key.slice(NAMESPACE.length + 1);
   if (SECRET_KEYS.has(path)) return [];
-  const message = `Only ${[...SECRET_KEYS].join(", ")} can be a secret. Set this one again without --secret.`;
+  const message = `Only ${[...SECRET_KEYS].join(", ")} can be a secret. Set this key again without --secret.`;
   return [{ path, message }];
 }
 
-/** The keys that an error names. Those of the settings are listed; those of single values are in their messages. */
+/** The known keys that an error message lists, at the top level only. */
 function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return path.length === 0 ? Object.keys(settingsSchema.shape) : [];
 }

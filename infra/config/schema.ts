@@ -3,13 +3,13 @@ import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
-/** The retention times that CloudWatch Logs knows, in days. */
+/** The retention periods that CloudWatch Logs accepts, in days. */
 const RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
 
-/** The longest that Lambda and a streamed answer of API Gateway may take, in seconds. */
-const MOST_SECONDS = 900;
+/** The maximum duration of a Lambda invocation and of a streamed response of API Gateway. */
+const MAX_TIMEOUT_SECONDS = 900;
 
 const wholeNumber = (from: number, to: number) => {
   const error = `Write a whole number from ${from} to ${to}.`;
@@ -19,11 +19,13 @@ const wholeNumber = (from: number, to: number) => {
 const oneOf = <const T extends readonly string[]>(names: T) =>
   z.enum(names, { error: `Write one of: ${names.join(", ")}.` });
 
-/** By host: what is decided about single ones. */
+/** A setting for individual hosts. */
 const byHost = <T extends z.ZodType>(value: T, example: string) =>
   z.record(z.string(), value, {
     error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,
   });
+
+const RECORD_ID = "Write the record's identifier in quotes: 32 hexadecimal digits.";
 
 const banPolicy = z
   .strictObject(
@@ -40,7 +42,7 @@ const throttle = z.strictObject(
   { error: "Write a mapping with 'perSecond' and 'burst'." },
 );
 
-/** Every key of the stack's configuration, with its default. Domains have a reader of their own. */
+/** Every key of the stack's configuration with its default. `domains` is validated separately. */
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
   domains: z.unknown().optional(),
@@ -48,11 +50,11 @@ export const settingsSchema = z.strictObject({
   reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
   hold: z.array(z.string(), { error: "Write a list of hosts." }).default([]),
   adopt: byHost(
-    z.string().regex(/^[0-9a-f]{32}$/, { error: "Write the record's identifier: 32 hexadecimal digits." }),
+    z.string({ error: RECORD_ID }).regex(/^[0-9a-f]{32}$/, { error: RECORD_ID }),
     "0123456789abcdef0123456789abcdef",
   ).default({}),
   memoryMiB: wholeNumber(128, 10_240).default(512),
-  timeoutSeconds: wholeNumber(1, MOST_SECONDS).default(300),
+  timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),
   logRetentionDays: z
     .literal(RETENTION_DAYS, { error: `Write one of: ${RETENTION_DAYS.join(", ")}.` })
@@ -64,5 +66,5 @@ export const settingsSchema = z.strictObject({
   protect: z.boolean({ error: "Write true or false." }).default(false),
 });
 
-/** The keys that may be set with `--secret`. */
+/** The keys that can be set with `--secret`. */
 export const SECRET_KEYS: ReadonlySet<string> = new Set(["alarmEmail"]);

@@ -3,40 +3,44 @@ import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { typeToken } from "../names.ts";
-import { CERTIFICATE_TIMEOUT, certificateChecks } from "./certificate-checks.ts";
+import { renamedFrom, typeToken } from "../names.ts";
+import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
 
-/** Where a host's DNS is, and who sets its records. */
+/** Where the DNS of a host is managed, and who creates its records. */
 export type HostDns =
   | {
-      readonly at: "cloudflare";
+      readonly provider: "cloudflare";
       readonly zoneId: string;
-      /** Stands with every record that is made, so that it is known as ours. */
+      /** The comment of every record that is created; marks the record as owned by this program. */
       readonly comment: string;
-      /** `held`: everything but the record that moves the traffic. `adopt`: takes over the record with this id. */
-      readonly route: "managed" | "held" | { readonly adopt: string };
+      /**
+       * How the record that routes traffic is handled. `managed`: created last. `held`: not created, everything else
+       * is. `adopt`: the record with this identifier is imported.
+       */
+      readonly routing: "managed" | "held" | { readonly adopt: string };
     }
   | {
-      readonly at: "manual";
-      /** True once the certificate has been issued: before that the domain cannot be made. */
-      readonly issued: boolean;
+      /** Someone sets the records by hand. */
+      readonly provider: "manual";
+      /** API Gateway accepts a domain name only once its certificate has been issued. */
+      readonly certificateIssued: boolean;
     };
 
-/** What a custom domain is made of. */
+/** Arguments of {@link CustomDomain}. */
 export interface CustomDomainArgs {
   /** In lower case, punycode, without a trailing dot. */
   readonly host: string;
   readonly dns: HostDns;
   readonly restApi: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
-  /** The domain before this one: the platform makes one in 30 seconds. @default none */
-  readonly after?: CustomDomain;
-  /** Another number asks for another certificate. @default none */
+  /** The domain to create first: API Gateway creates at most one domain name per 30 seconds. @default none */
+  readonly createAfter?: CustomDomain;
+  /** Change the number to request a new certificate. @default none */
   readonly reverify?: number;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** A DNS record that somebody has to set, or that was set. */
+/** The DNS record by which ACM validates that its owner controls the host. */
 export interface ValidationRecord {
   readonly type: "CNAME";
   readonly name: pulumi.Output<string>;
@@ -44,37 +48,38 @@ export interface ValidationRecord {
 }
 
 /**
- * One host, from certificate to traffic: certificate, validation record, validation, domain name, mapping, and the
- * record that brings the traffic last. Removed in the reverse order, so that no record is left that points nowhere.
+ * A host of an API: certificate, validation record, validation, domain name, mapping and, last, the record that routes
+ * traffic. They are removed in reverse order, so that no DNS record is left dangling.
  */
 export class CustomDomain extends pulumi.ComponentResource {
   readonly certificate: aws.acm.Certificate;
-  /** What proves to the certificate authority that the host is ours. It has to stay, for the renewals. */
+  /** ACM validation record; keep it for renewals. */
   readonly validationRecord: ValidationRecord;
-  /** Absent while the certificate of a host with DNS elsewhere is waited for. */
+  /** Missing while the certificate of a host with manual DNS has not been issued. */
   readonly domainName: aws.apigateway.DomainName | undefined;
-  /** What the host's record points to. Absent as long as there is no domain name. */
+  /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
   readonly state: pulumi.Output<DomainState>;
 
   readonly #name: string;
   readonly #args: CustomDomainArgs;
-  /** The last domain name in the row: this one's own, or that of the one before. */
-  readonly #last: aws.apigateway.DomainName | undefined;
+  /** The domain name that the next domain waits for: this domain's own, or the one that this domain waits for. */
+  readonly #lastDomainName: aws.apigateway.DomainName | undefined;
 
   constructor(name: string, args: CustomDomainArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("CustomDomain"), name, {}, options);
     this.#name = name;
     this.#args = args;
-    const { dns, after } = args;
+    const { dns, createAfter } = args;
+    const previous = createAfter === undefined ? undefined : createAfter.#lastDomainName;
 
     this.certificate = this.#certificate();
     this.validationRecord = validationRecordOf(this.certificate);
-    const validation = dns.at === "cloudflare" ? [this.#record("proof", dns, this.validationRecord)] : [];
-    const ready = dns.at === "cloudflare" || dns.issued;
-    this.domainName = ready ? this.#domainName(this.#validation(validation)) : undefined;
+    const records = dns.provider === "cloudflare" ? [this.#validationRecord(dns)] : [];
+    const ready = dns.provider === "cloudflare" || dns.certificateIssued;
+    this.domainName = ready ? this.#domainName(this.#validation(records), previous) : undefined;
     this.target = this.domainName?.regionalDomainName;
-    this.#last = this.domainName ?? (after === undefined ? undefined : after.#last);
+    this.#lastDomainName = this.domainName ?? previous;
     this.state =
       this.domainName === undefined ? pulumi.output("pending_dns" as const) : this.#publish(this.domainName);
     this.registerOutputs({ host: args.host, state: this.state });
@@ -89,11 +94,15 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 
+  #validationRecord(dns: CloudflareDns) {
+    return this.#record("validation-record", dns, this.validationRecord, renamedFrom(`${this.#name}-proof`));
+  }
+
   #validation(dependsOn: pulumi.Resource[]) {
     const { host, reverify = 0 } = this.#args;
-    const explain = new pulumi.ErrorHook(`${this.#name}-checks`, async ({ errors }) => {
-      // The engine ends with this hook, so what is said has to have arrived before.
-      await pulumi.log.error(certificateChecks(host, reverify, errors), this);
+    const explain = new pulumi.ErrorHook(`${this.#name}-certificate-timeout`, async ({ errors }) => {
+      // The engine stops the program after this hook, so the log call must complete first.
+      await pulumi.log.error(explainCertificateTimeout(host, reverify, errors), this);
       return false;
     });
     return new aws.acm.CertificateValidation(
@@ -108,13 +117,14 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 
-  #domainName({ certificateArn }: aws.acm.CertificateValidation) {
-    const { host, after } = this.#args;
-    const previous = after === undefined ? undefined : after.#last;
+  #domainName(
+    { certificateArn }: aws.acm.CertificateValidation,
+    previous: aws.apigateway.DomainName | undefined,
+  ) {
     return new aws.apigateway.DomainName(
       `${this.#name}-domain`,
       {
-        domainName: host,
+        domainName: this.#args.host,
         regionalCertificateArn: certificateArn,
         endpointConfiguration: { types: "REGIONAL" },
         securityPolicy: "TLS_1_2",
@@ -123,29 +133,29 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 
-  /** Maps every path of the host to the API; then, and not earlier, sends the traffic there. */
+  /** Maps every path of the host to the API and then, never before, routes traffic there. */
   #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<DomainState> {
     const { host, dns, restApi, stageName } = this.#args;
-    // No base path: a host with another mapping beside it could not answer on every path.
+    // No base path: with one, the host would serve only the paths below it.
     const mapping = new aws.apigateway.BasePathMapping(
       `${this.#name}-mapping`,
       { restApi, stageName, domainName },
       { parent: this },
     );
-    if (dns.at === "manual") return mapping.id.apply(() => "live" as const);
-    if (dns.route === "held") return mapping.id.apply(() => "pending_dns" as const);
-    const adopted = dns.route === "managed" ? {} : { import: `${dns.zoneId}/${dns.route.adopt}` };
+    if (dns.provider === "manual") return mapping.id.apply(() => "live" as const);
+    if (dns.routing === "held") return mapping.id.apply(() => "pending_dns" as const);
+    const adopted = dns.routing === "managed" ? {} : { import: `${dns.zoneId}/${dns.routing.adopt}` };
     const route = { name: host, value: regionalDomainName };
-    // A host has one CNAME at most, so a new one cannot be there before the old one is gone.
+    // A host can have only one CNAME, so the old one has to be deleted first.
     const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
     return this.#record("route", dns, route, options).id.apply(() => "live" as const);
   }
 
   #record(
     suffix: string,
-    { zoneId, comment }: Extract<HostDns, { at: "cloudflare" }>,
+    { zoneId, comment }: CloudflareDns,
     { name, value }: { readonly name: pulumi.Input<string>; readonly value: pulumi.Input<string> },
-    options: pulumi.CustomResourceOptions = {},
+    options: pulumi.CustomResourceOptions,
   ) {
     return new DnsRecord(
       `${this.#name}-${suffix}`,
@@ -155,19 +165,22 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 }
 
-/** A certificate for one host is validated by one record. Trailing dots would come back as a difference every time. */
+type CloudflareDns = Extract<HostDns, { provider: "cloudflare" }>;
+
+/** A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update. */
 function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
   const option = domainValidationOptions.apply(([first]) => {
-    if (first === undefined) throw new pulumi.RunError("The certificate has no validation record.");
+    if (first === undefined)
+      throw new pulumi.RunError("ACM returned no validation record for the certificate.");
     return first;
   });
   return {
     type: "CNAME",
-    name: option.resourceRecordName.apply(withoutDot),
-    value: option.resourceRecordValue.apply(withoutDot),
+    name: option.resourceRecordName.apply(withoutTrailingDot),
+    value: option.resourceRecordValue.apply(withoutTrailingDot),
   };
 }
 
-function withoutDot(name: string): string {
+function withoutTrailingDot(name: string): string {
   return name.replace(/\.$/, "");
 }

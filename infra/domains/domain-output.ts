@@ -5,19 +5,19 @@ import { recordOf } from "../../lib/domains/records.ts";
 import type { CustomDomain } from "./custom-domain.ts";
 import type { HostPlan } from "./host-plan.ts";
 
-/** What the stack tells about a host. */
+/** A host in the stack's outputs. */
 export interface DomainOutput {
   readonly role: HostRole;
   readonly state: pulumi.Output<DomainState>;
-  /** The record that brings the traffic. Without a value until the certificate has been issued. */
+  /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
   readonly record: {
     readonly type: string;
-    /** The label or labels below the zone, `@` at the apex. */
+    /** Relative to the zone; `@` at the apex. */
     readonly name: string;
     readonly ttl: number;
     readonly value?: pulumi.Output<string>;
   };
-  /** The record that proves the host is ours, where it has to be set by hand. It has to stay, for the renewals. */
+  /** The ACM validation record, present if it has to be set by hand. Keep it for renewals. */
   readonly validationRecord?: {
     readonly type: string;
     readonly name: pulumi.Output<string>;
@@ -25,7 +25,7 @@ export interface DomainOutput {
   };
 }
 
-/** Puts together what a host needs and how far it has come. */
+/** Describes a host for the stack's outputs. */
 export function domainOutput(plan: HostPlan, domain: CustomDomain): DomainOutput {
   const { host, role, zone, dns } = plan;
   const { type, name, ttl } = recordOf({ host, role }, "", zone === undefined ? [] : [zone]);
@@ -34,6 +34,6 @@ export function domainOutput(plan: HostPlan, domain: CustomDomain): DomainOutput
     role,
     state: domain.state,
     record: { type, name, ttl, ...(target === undefined ? {} : { value: target }) },
-    ...(dns.at === "manual" ? { validationRecord } : {}),
+    ...(dns.provider === "manual" ? { validationRecord } : {}),
   };
 }

@@ -3,24 +3,24 @@ import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
 import type { HostDns } from "./custom-domain.ts";
-import type { KnownZone } from "./zone-check.ts";
+import type { Zone } from "./zone-check.ts";
 
-/** Everything that is decided about a host before anything is made for it. */
+/** What to create for a host. */
 export interface HostPlan extends ConfiguredHost {
-  /** Stands for the host in logical names. */
+  /** Identifies the host in logical names. */
   readonly key: string;
-  /** The zone that its records go into, where it is known. */
+  /** The name of the zone that contains its records, if known. */
   readonly zone?: string;
   readonly dns: HostDns;
   readonly reverify?: number;
 }
 
-/** What was found by asking, host by host. */
+/** The results of the preflight's queries. */
 export interface Findings {
   /** By host: its zone at Cloudflare. */
-  readonly zones: ReadonlyMap<string, Pick<KnownZone, "id" | "name">>;
-  /** The hosts with DNS elsewhere whose certificate has been issued. */
-  readonly issued: ReadonlySet<string>;
+  readonly zones: ReadonlyMap<string, Pick<Zone, "id" | "name">>;
+  /** The hosts with DNS managed elsewhere whose certificate has been issued. */
+  readonly withCertificate: ReadonlySet<string>;
 }
 
 /** The hosts of a stack, the primary first. */
@@ -28,44 +28,43 @@ export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[
   return domains === undefined ? [] : hostsOf(domains);
 }
 
-/** True where everything but the record that moves the traffic is to be made. */
+/** True if everything except the host's routing record is to be created. */
 export function isHeld({ hold }: Settings, host: string): boolean {
   return hold.some((name) => normalizeName(name) === host);
 }
 
-/** Plans every host. Pure: what had to be asked is handed in. */
+/** Plans every host from the settings and the preflight's findings. Pure. */
 export function planHosts(
   settings: Settings,
-  { zones, issued }: Findings,
+  { zones, withCertificate }: Findings,
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
     const reverify = settingForHost(host, settings.reverify);
-    const again = reverify === undefined ? {} : { reverify };
-    const about = { host, role, key: hostKey(host), ...again };
+    const common = { host, role, key: hostKey(host), ...(reverify === undefined ? {} : { reverify }) };
     const zone = zones.get(host);
     if (settings.dns === "manual" || zone === undefined) {
-      return { ...about, dns: { at: "manual", issued: issued.has(host) } };
+      return { ...common, dns: { provider: "manual", certificateIssued: withCertificate.has(host) } };
     }
-    return {
-      ...about,
-      zone: zone.name,
-      dns: { at: "cloudflare", zoneId: zone.id, comment, route: routeOf(host, settings) },
-    };
+    const routing = routingOf(host, settings);
+    return { ...common, zone: zone.name, dns: { provider: "cloudflare", zoneId: zone.id, comment, routing } };
   });
 }
 
-/** True where the run that is planned leaves the host served. */
+/** True if the host is served once the planned update has completed. */
 export function goesLive({ dns }: HostPlan): boolean {
-  return dns.at === "cloudflare" ? dns.route !== "held" : dns.issued;
+  return dns.provider === "cloudflare" ? dns.routing !== "held" : dns.certificateIssued;
 }
 
-function routeOf(host: string, settings: Settings): Extract<HostDns, { at: "cloudflare" }>["route"] {
+function routingOf(
+  host: string,
+  settings: Settings,
+): Extract<HostDns, { provider: "cloudflare" }>["routing"] {
   const adopt = settingForHost(host, settings.adopt);
   if (adopt !== undefined) return { adopt };
   return isHeld(settings, host) ? "held" : "managed";
 }
 
-function settingForHost<T>(host: string, decisions: Readonly<Record<string, T>>): T | undefined {
-  return Object.entries(decisions).find(([name]) => normalizeName(name) === host)?.[1];
+function settingForHost<T>(host: string, byHost: Readonly<Record<string, T>>): T | undefined {
+  return Object.entries(byHost).find(([name]) => normalizeName(name) === host)?.[1];
 }

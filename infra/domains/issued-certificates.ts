@@ -1,35 +1,32 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 
-/** The tag by which a stack knows its certificates. */
-export const STACK_TAG = "store-orders:stack";
-
 /**
- * Which of the hosts have a certificate of this stack's that has ever been issued. For hosts whose DNS is elsewhere
- * this tells whether the domain can be made now, or has to wait for a record that somebody sets by hand.
+ * Returns the hosts for which this stack, identified by its tags, has a certificate that was issued at some time. With
+ * DNS managed elsewhere this decides whether a domain name can be created now, or has to wait until someone has set
+ * the validation record.
  */
 export async function findHostsWithCertificate(
   hosts: readonly string[],
-  stackTag: string,
+  tags: Readonly<Record<string, string>>,
 ): Promise<ReadonlySet<string>> {
   const found = await Promise.all(
-    hosts.map(async (host) => ((await isIssued(host, stackTag)) ? [host] : [])),
+    hosts.map(async (host) => ((await hasCertificate(host, tags)) ? [host] : [])),
   );
   return new Set(found.flat());
 }
 
-/** One that has run out was issued all the same: its domain stays, so that its alarm is about something. */
+/** Includes ended certificates, so that an expired one does not remove the domain: its alarm reports it instead. */
 const EVER_ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"];
 
-async function isIssued(domain: string, stackTag: string): Promise<boolean> {
-  const tags = { [STACK_TAG]: stackTag };
+async function hasCertificate(domain: string, tags: Readonly<Record<string, string>>): Promise<boolean> {
   try {
     await aws.acm.getCertificate({ domain, statuses: EVER_ISSUED, tags, mostRecent: true });
     return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    // The provider has no other way to say "none". Any other failure must not take a living domain for a new one.
+    // The provider reports "none found" only by its message. Any other error must not treat a live domain as new.
     if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return false;
-    throw new pulumi.RunError(`The certificate of ${domain} could not be looked up: ${reason}`);
+    throw new pulumi.RunError(`Cannot look up the certificate of ${domain}: ${reason}`);
   }
 }

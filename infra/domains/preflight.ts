@@ -1,22 +1,24 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Settings } from "../config/settings.ts";
-import { ownershipComment } from "../names.ts";
-import { ownershipTag } from "../store-orders.ts";
+import { ownershipComment, ownershipTag } from "../names.ts";
 import { findZones } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, isHeld, planHosts } from "./host-plan.ts";
 import { findHostsWithCertificate } from "./issued-certificates.ts";
 
-/** Asks what has to be known about the hosts before anything is made, and plans them. Stops where DNS is not ready. */
+/**
+ * Checks DNS and existing certificates before anything is created, in preview too, and plans the hosts.
+ *
+ * @throws {pulumi.RunError} if the DNS of a host is not ready; lists every problem with its fix
+ */
 export async function preflight(settings: Settings): Promise<readonly HostPlan[]> {
-  const hosts = configuredHosts(settings).map(({ host }) => ({ host, held: isHeld(settings, host) }));
-  const mark = ownershipComment(pulumi.getProject(), pulumi.getStack());
-  const byHand = settings.dns === "manual";
-  const zones = byHand ? new Map() : await findZones(hosts, mark);
-  const issued = byHand
-    ? await findHostsWithCertificate(
-        hosts.map(({ host }) => host),
-        ownershipTag(),
-      )
-    : new Set<string>();
-  return planHosts(settings, { zones, issued }, mark);
+  const stack = [pulumi.getProject(), pulumi.getStack()] as const;
+  const comment = ownershipComment(...stack);
+  const hosts = configuredHosts(settings).map(({ host }) => host);
+  if (settings.dns === "manual") {
+    const withCertificate = await findHostsWithCertificate(hosts, ownershipTag(...stack));
+    return planHosts(settings, { zones: new Map(), withCertificate }, comment);
+  }
+  const toCheck = hosts.map((host) => ({ host, held: isHeld(settings, host) }));
+  const zones = await findZones(toCheck, comment);
+  return planHosts(settings, { zones, withCertificate: new Set() }, comment);
 }

@@ -1,7 +1,7 @@
 import { isWithin, locateInZone } from "../../lib/domains/zone.ts";
 
-/** A zone as the DNS provider knows it. */
-export interface KnownZone {
+/** A zone as Cloudflare returns it. */
+export interface Zone {
   readonly id: string;
   readonly name: string;
   readonly status: string;
@@ -10,8 +10,8 @@ export interface KnownZone {
   readonly nameServers: readonly string[];
 }
 
-/** A record as the DNS provider keeps it. */
-export interface KnownRecord {
+/** A DNS record as Cloudflare returns it. */
+export interface ZoneRecord {
   readonly id: string;
   readonly name: string;
   readonly type: string;
@@ -19,10 +19,12 @@ export interface KnownRecord {
   readonly comment?: string | null;
 }
 
-/** The zone that a host's records go into, or why there is none, with the mend. */
-export type ZoneVerdict = { readonly zone: KnownZone } | { readonly problem: string };
+/** The zone of a host, or why its records cannot be created, with the fix. */
+export type ZoneSelection =
+  | { readonly ok: true; readonly zone: Zone }
+  | { readonly ok: false; readonly problem: string };
 
-/** The names that a host's zone can have: the host itself, and every name above it that can be registered. */
+/** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
   const registrable = locateInZone(host).zone;
   const labels = host.split(".");
@@ -31,63 +33,63 @@ export function zoneCandidates(host: string): readonly string[] {
     .filter((name) => isWithin(name, registrable));
 }
 
-/** Chooses a host's zone: the longest match, which has to be in force. */
-export function judgeZone(host: string, zones: readonly KnownZone[]): ZoneVerdict {
+/** Selects the zone of a host: the longest match, which has to be active, full and not paused. */
+export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection {
   const { zone: name } = locateInZone(
     host,
     zones.map((zone) => zone.name),
   );
-  const named = zones.filter((zone) => zone.name === name);
-  const zone = named.find(({ status }) => status === "active") ?? named[0];
-  if (zone === undefined) return { problem: noZone(host) };
-  const problem = flawOf(zone);
-  return problem === undefined ? { zone } : { problem: `${host}: ${problem}` };
+  const matches = zones.filter((zone) => zone.name === name);
+  const zone = matches.find(({ status }) => status === "active") ?? matches[0];
+  if (zone === undefined) return { ok: false, problem: describeMissingZone(host) };
+  const problem = describeZoneProblem(zone);
+  return problem === undefined ? { ok: true, zone } : { ok: false, problem: `${host}: ${problem}` };
 }
 
-/** The names between a host and its zone, at which a delegation would take the host out of the zone. */
-export function namesBetween(host: string, zone: string): readonly string[] {
+/** The names between a host and its zone: an NS record at one of them delegates the host out of the zone. */
+export function delegationCandidates(host: string, zone: string): readonly string[] {
   return zoneCandidates(host).filter((name) => name !== host && name !== zone && isWithin(name, zone));
 }
 
-/** Whatever stands in the way of a CNAME at a host. Our own record, known by its comment, does not. */
-export function judgeRecords(
+/** Describes every record that conflicts with a CNAME at the host. The stack's own CNAME, known by its comment, does not. */
+export function findConflicts(
   host: string,
   zone: string,
-  records: readonly KnownRecord[],
-  mark: string,
+  records: readonly ZoneRecord[],
+  ownComment: string,
 ): readonly string[] {
-  const inTheWay = ({ name, type, comment }: KnownRecord) => {
+  const conflicts = ({ name, type, comment }: ZoneRecord) => {
     if (type === "NS") return name !== zone;
     if (name !== host || !["A", "AAAA", "CNAME"].includes(type)) return false;
-    return type !== "CNAME" || comment !== mark;
+    return type !== "CNAME" || comment !== ownComment;
   };
-  return records.filter(inTheWay).map((record) => `${host}: ${explain(record, host)}`);
+  return records.filter(conflicts).map((record) => `${host}: ${describeConflict(record, host)}`);
 }
 
-function noZone(host: string): string {
-  const looked = zoneCandidates(host).join(", ");
+function describeMissingZone(host: string): string {
+  const candidates = zoneCandidates(host).join(", ");
   return (
-    `${host}: there is no zone for it among those that the Cloudflare token sees (looked for ${looked}). ` +
-    "Add the zone there, give the token 'Zone Read' on it, or set 'dns: manual' where DNS is elsewhere."
+    `${host}: the Cloudflare token can read no zone for this host (looked for ${candidates}). ` +
+    "Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere."
   );
 }
 
-function flawOf({ name, status, type, paused, nameServers }: KnownZone): string | undefined {
+function describeZoneProblem({ name, status, type, paused, nameServers }: Zone): string | undefined {
   if (status !== "active") {
-    const servers = nameServers.length === 0 ? "those that Cloudflare shows" : nameServers.join(" and ");
-    return `the zone ${name} is ${status}, so it is not delegated. Set its name servers at the registrar to ${servers}, and wait until Cloudflare calls it active.`;
+    const servers = nameServers.length === 0 ? "the ones that Cloudflare shows" : nameServers.join(" and ");
+    return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set its name servers at the registrar to ${servers}, and wait until the status is active.`;
   }
   if (type !== "full") {
-    return `the zone ${name} is of type ${type}, so Cloudflare does not answer for it. Set 'dns: manual'.`;
+    return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
   }
   return paused ? `the zone ${name} is paused. Resume it at Cloudflare.` : undefined;
 }
 
-function explain({ id, name, type, content, comment }: KnownRecord, host: string): string {
+function describeConflict({ id, name, type, content, comment }: ZoneRecord, host: string): string {
   const note = comment === undefined || comment === null || comment === "" ? "" : `, comment '${comment}'`;
   const record = `${type} ${name} → ${content} (record ${id}${note})`;
   if (type === "NS") {
-    return `${record} delegates the name elsewhere. Remove it, or set 'dns: manual' and keep the records where it leads.`;
+    return `${record} delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.`;
   }
-  return `${record} is in the way of our CNAME. Delete it; or, if it carries traffic, put ${host} under 'hold' and move it as "Moving a live host" says.`;
+  return `${record} conflicts with the CNAME of this stack. Delete it; if it serves traffic, add ${host} to 'hold' and follow infra/README.md#move-a-live-host.`;
 }

@@ -1,31 +1,31 @@
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
-/** The files that both functions are deployed as, by name. */
+/** The deployed files by name, shared by both functions. */
 export interface FunctionBundle {
   readonly "entry.mjs": string;
   readonly "entry.mjs.map": string;
 }
 
-/** How code becomes one ES module for Node 24 that needs nothing beside it. */
-export const bundling = {
+/** Bundles into one self-contained ES module for Node 24. */
+export const BUNDLE_OPTIONS = {
   bundle: true,
   write: false,
   format: "esm",
   platform: "node",
   target: "node24",
-  // The vendor's ES modules: what is not used of them stays out, a third of the whole.
+  // The ES modules of the AWS SDK can be tree-shaken, which saves a third.
   mainFields: ["module", "main"],
   minify: true,
   legalComments: "none",
 } as const satisfies BuildOptions;
 
 /** TypeScript in the repository, JavaScript in the published package. */
-const SOURCE = import.meta.url.endsWith(".ts") ? "ts" : "js";
+const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
 /**
- * Lambda gives a function its credentials in the environment and nowhere else. The other places that the vendor's
- * library would look at (profiles, single sign-on, other services) are a third of the bundle and stay out.
+ * Lambda passes credentials in the environment. The SDK's other credential providers (profiles, single sign-on, other
+ * services) are a third of the bundle, so they are left out.
  */
 const lambdaCredentials: Plugin = {
   name: "lambda-credentials",
@@ -36,15 +36,15 @@ const lambdaCredentials: Plugin = {
   },
 };
 
-/** Bundles the functions' entry with all that it imports, minified, with a source map. */
+/** Bundles the functions with everything they import, minified, with a source map. */
 export async function buildFunctions(): Promise<FunctionBundle> {
-  // Loaded here, so that a program that takes one component alone need not install it.
+  // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
-    ...bundling,
-    // Whatever folder this is called from, the same sources make the same bytes.
+    ...BUNDLE_OPTIONS,
+    // Makes the output independent of the working directory.
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: [`infra/functions/entry.${SOURCE}`],
+    entryPoints: [`infra/functions/entry.${EXTENSION}`],
     outfile: "entry.mjs",
     sourcemap: "linked",
     sourcesContent: false,

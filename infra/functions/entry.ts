@@ -1,7 +1,4 @@
-/**
- * The two functions behind the API, and the only reader of their environment: `list` streams the list of orders,
- * `api` answers everything else.
- */
+/** The two Lambda functions: `list` streams the list of orders, `api` handles every other request. */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import type { DomainMapping } from "../../lib/domains/mapping.ts";
@@ -16,9 +13,10 @@ const {
   STORE_ORDERS_BAN_POLICY: banPolicy,
   STORE_ORDERS_DOMAINS: domains,
 } = process.env;
-if (prefix === undefined) throw new Error("STORE_ORDERS_DYNAMODB is not set: it is the tables' prefix.");
+if (prefix === undefined)
+  throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
 
-// Both were checked when they were deployed; checking again would double the size of the bundle.
+// Both were validated when the stack was deployed. Validating again would double the size of the bundle.
 const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
 const config =
   domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainMapping }).domains;
@@ -27,7 +25,7 @@ const hosts = hostTable(config, [PLATFORM_HOST]);
 const { orders, accounts } = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
 const handler = createHandler({
-  store: telemetry.watch({ orders, accounts: withRejectionCache(accounts) }),
+  store: telemetry.instrument({ orders, accounts: withRejectionCache(accounts) }),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
   ...policy,

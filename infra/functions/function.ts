@@ -1,28 +1,28 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { typeToken } from "../names.ts";
+import { renamedFrom, typeToken } from "../names.ts";
 import type { Statement } from "./permissions.ts";
 
-/** What a function is made of. */
+/** Arguments of {@link OrdersFunction}. */
 export interface OrdersFunctionArgs {
   readonly description: string;
-  /** The bundle, and the function in it: `file.export`. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
+  /** `file.export` in the bundle. */
   readonly handler: string;
   readonly environment: Readonly<Record<string, pulumi.Input<string>>>;
-  /** What it may do besides writing its log. */
+  /** Its permissions besides writing its log. */
   readonly statements: readonly Statement[];
   readonly memoryMiB: number;
   readonly timeoutSeconds: number;
-  /** How many requests it may answer at once, set aside from the account's. @default the account's, shared */
+  /** Reserves this many concurrent executions. @default none: shares those of the account */
   readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
 }
 
-/** The alias that requests go to. It points at a published version, which a deployment moves at once. */
+/** The alias that API Gateway invokes. It points to a published version; a deployment moves it. */
 export const ALIAS = "live";
 
-/** One function with all that is its own: log group, role, rights, and the alias on its published version. */
+/** A function with its own log group, role, policy, and an alias on its published version. */
 export class OrdersFunction extends pulumi.ComponentResource {
   readonly function: aws.lambda.Function;
   readonly alias: aws.lambda.Alias;
@@ -37,18 +37,18 @@ export class OrdersFunction extends pulumi.ComponentResource {
       { retentionInDays: args.logRetentionDays },
       parent,
     );
-    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: LAMBDA_MAY_ASSUME }, parent);
-    const rights = new aws.iam.RolePolicy(
-      `${name}-rights`,
+    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: LAMBDA_TRUST_POLICY }, parent);
+    const policy = new aws.iam.RolePolicy(
+      `${name}-policy`,
       { role: role.id, policy: policyOf([...args.statements, logStatement(this.logs.arn)]) },
-      parent,
+      { ...parent, ...renamedFrom(`${name}-rights`) },
     );
     this.function = new aws.lambda.Function(
       `${name}-function`,
       functionArgs(args, role.arn, this.logs.name),
       {
         ...parent,
-        dependsOn: rights,
+        dependsOn: policy,
       },
     );
     this.alias = new aws.lambda.Alias(
@@ -59,12 +59,12 @@ export class OrdersFunction extends pulumi.ComponentResource {
     this.registerOutputs({ alias: this.alias.arn });
   }
 
-  /** What API Gateway calls to get the whole answer at once. */
+  /** The URI of an integration that buffers the response. */
   get invokeUri(): pulumi.Output<string> {
     return this.alias.invokeArn;
   }
 
-  /** What API Gateway calls to stream the answer. The provider knows it for the function only, not for an alias. */
+  /** The URI of an integration that streams the response. The provider has it only for functions, not for aliases. */
   get streamUri(): pulumi.Output<string> {
     return pulumi
       .all([this.function.responseStreamingInvokeArn, this.function.arn, this.alias.arn])
@@ -95,7 +95,7 @@ function functionArgs(
   };
 }
 
-const LAMBDA_MAY_ASSUME = {
+const LAMBDA_TRUST_POLICY = {
   Version: "2012-10-17",
   Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "lambda.amazonaws.com" } }],
 } as const satisfies aws.iam.PolicyDocument;
@@ -104,7 +104,7 @@ function policyOf(statements: readonly Statement[]): aws.iam.PolicyDocument {
   return { Version: "2012-10-17", Statement: [...statements] };
 }
 
-/** The streams of the log are Lambda's to name, so they are the one thing that a right leaves open. */
+/** Lambda chooses the names of log streams, so this is the only wildcard in the policy. */
 function logStatement(logGroup: pulumi.Output<string>): Statement {
   return {
     Effect: "Allow",

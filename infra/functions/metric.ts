@@ -1,19 +1,20 @@
 import type { Instant } from "../../lib/clock.ts";
 
-/** A number that CloudWatch keeps, and the properties that it is kept apart by. */
+/** A value of a CloudWatch metric. */
 export interface Metric {
   readonly name: string;
   readonly value: number;
   /** @default Count */
   readonly unit?: "Count" | "Milliseconds";
-  readonly by?: Readonly<Record<string, string>>;
+  /** @default none */
+  readonly dimensions?: Readonly<Record<string, string>>;
 }
 
 /**
- * Metrics in the embedded metric format: properties of a line of the log, from which CloudWatch takes them without a
- * call being made. It is one object, so no library is worth its size and its time to start.
+ * The fields of a JSON log line from which CloudWatch extracts metrics, without a call to its API.
+ * See https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-export function embed(
+export function embeddedMetrics(
   namespace: string,
   at: Instant,
   metrics: readonly Metric[],
@@ -21,12 +22,12 @@ export function embed(
   return {
     _aws: {
       Timestamp: at,
-      CloudWatchMetrics: metrics.map(({ name, unit = "Count", by = {} }) => ({
+      CloudWatchMetrics: metrics.map(({ name, unit = "Count", dimensions = {} }) => ({
         Namespace: namespace,
-        Dimensions: [Object.keys(by)],
+        Dimensions: [Object.keys(dimensions)],
         Metrics: [{ Name: name, Unit: unit }],
       })),
     },
-    ...Object.assign({}, ...metrics.map(({ name, value, by }) => ({ ...by, [name]: value }))),
+    ...Object.assign({}, ...metrics.map(({ name, value, dimensions }) => ({ ...dimensions, [name]: value }))),
   };
 }

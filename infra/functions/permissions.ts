@@ -1,32 +1,32 @@
 import type * as pulumi from "@pulumi/pulumi";
 
-/** The calls of DynamoDB that a function makes, by table. */
+/** The DynamoDB calls that a function makes, by table. */
 export interface TableCalls {
   readonly orders: readonly `dynamodb:${string}`[];
   readonly accounts: readonly `dynamodb:${string}`[];
 }
 
-/** Admission is one update; its refusal is explained by the item, which is read where the update did not return it. */
+/** Admission is one update. If it fails without returning the old item, the item is read to find the reason. */
 const ADMISSION = ["dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
 
-/** What each function does, and nothing beyond it. The list never writes an order. */
+/** Exactly the calls that each function makes. The `list` function never writes an order. */
 export const PERMISSIONS = {
   list: { orders: ["dynamodb:GetItem", "dynamodb:Query"], accounts: ADMISSION },
-  // A HEAD of the list has no body to stream, so it is answered here, and reads the first page.
+  // HEAD of the list has no body to stream, so this function handles it and reads the first page.
   api: { orders: ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"], accounts: ADMISSION },
 } as const satisfies Record<string, TableCalls>;
 
-/** One of the two functions. */
+/** The name of one of the two functions. */
 export type FunctionRole = keyof typeof PERMISSIONS;
 
-/** A statement of a policy: calls that are allowed on resources. */
+/** A statement of an IAM policy. */
 export interface Statement {
   readonly Effect: "Allow";
   readonly Action: string[];
   readonly Resource: pulumi.Input<string>;
 }
 
-/** The statements by which a function may make its calls to the tables. */
+/** The policy statements that allow a function its calls to the tables. */
 export function tableStatements(
   calls: TableCalls,
   tableArns: { readonly orders: pulumi.Input<string>; readonly accounts: pulumi.Input<string> },

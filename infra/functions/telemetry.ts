@@ -1,18 +1,18 @@
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { accessLine } from "../../lib/http/access-log.ts";
+import { accessFields } from "../../lib/http/access-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { OrderStore } from "../../lib/orders/order-store.ts";
-import { embed, type Metric } from "./metric.ts";
+import { embeddedMetrics, type Metric } from "./metric.ts";
 
-/** What is told of the functions' work: lines of JSON with metrics in them. */
+/** Writes access log lines and metrics, one JSON object per line. */
 export interface Telemetry {
-  /** Requests by operation and status, and who was admitted and refused by plan. */
+  /** Logs a request, and counts it by operation and status, and as admitted or rejected by plan. */
   readonly onRequest: (event: RequestEvent) => void;
-  /** How long the list took to begin. */
+  /** Measures the time to the first byte of the list. */
   readonly onFirstByte: (status: number, milliseconds: number) => void;
-  /** The same store, of which bans and the rows of whole lists are told. */
-  watch(store: Ports): Ports;
+  /** Returns the same store, which also counts bans and the records of complete lists. */
+  instrument(store: Ports): Ports;
 }
 
 interface Ports {
@@ -20,7 +20,7 @@ interface Ports {
   readonly accounts: AccountStore;
 }
 
-/** Makes the telemetry of one process. `namespace` tells the stacks of one account apart. */
+/** Creates the telemetry of a process. `namespace` separates the metrics of several stacks in one AWS account. */
 export function createTelemetry({
   namespace,
   write,
@@ -30,40 +30,40 @@ export function createTelemetry({
   write: (line: string) => void;
   clock?: Clock;
 }): Telemetry {
-  const tell = (...metrics: readonly Metric[]) =>
-    write(`${JSON.stringify(embed(namespace, clock(), metrics))}\n`);
+  const writeLine = (fields: object) => write(`${JSON.stringify(fields)}\n`);
+  const emit = (metric: Metric) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
   return {
     onRequest(event) {
       const at = clock();
-      const line = { ...event, ...embed(namespace, at, requestMetrics(event)) };
-      write(`${accessLine(line, new Date(at))}\n`);
+      const metrics = embeddedMetrics(namespace, at, requestMetrics(event));
+      writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
     onFirstByte(status, value) {
-      if (status === 200) tell({ name: "ListFirstByte", value, unit: "Milliseconds" });
+      if (status === 200) emit({ name: "ListFirstByte", value, unit: "Milliseconds" });
     },
 
-    watch({ orders, accounts }) {
+    instrument({ orders, accounts }) {
       return {
         orders: {
           ...orders,
           async *list() {
             let rows = 0;
             for await (const page of orders.list()) {
-              rows += rowsIn(page.json);
-              // Who reads a list need not come back after its last page.
-              if (page.last) tell({ name: "ListRows", value: rows });
+              rows += countRecords(page.json);
+              // Emitted before the last page is yielded, because the consumer may not resume after it.
+              if (page.last) emit({ name: "ListRows", value: rows });
               yield page;
             }
           },
         },
         accounts: {
           ...accounts,
-          async admit(...asked) {
-            const admission = await accounts.admit(...asked);
+          async admit(...args) {
+            const admission = await accounts.admit(...args);
             const banned = admission.outcome === "refused" && admission.write?.bannedUntil !== undefined;
-            if (banned) tell({ name: "Bans", value: 1, by: { Plan: admission.caller.plan } });
+            if (banned) emit({ name: "Bans", value: 1, dimensions: { Plan: admission.caller.plan } });
             return admission;
           },
         },
@@ -73,15 +73,14 @@ export function createTelemetry({
 }
 
 function requestMetrics({ operation = "none", status, plan, errorCode }: RequestEvent): readonly Metric[] {
-  const requests = { name: "Requests", value: 1, by: { Operation: operation, Status: `${status}` } };
+  const dimensions = { Operation: operation, Status: `${status}` };
+  const requests = { name: "Requests", value: 1, dimensions };
   if (plan === undefined) return [requests];
-  const refused = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
-  return [requests, { name: refused ? "Refused" : "Admitted", value: 1, by: { Plan: plan } }];
+  const rejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
+  return [requests, { name: rejected ? "Rejected" : "Admitted", value: 1, dimensions: { Plan: plan } }];
 }
 
-/** Every record begins with its identifier, and no other field can hold these characters. */
-function rowsIn(text: string): number {
-  let rows = 0;
-  for (let at = text.indexOf('{"id":'); at !== -1; at = text.indexOf('{"id":', at + 1)) rows++;
-  return rows;
+/** Every record begins with its identifier, and no other field can contain these characters. */
+function countRecords(json: string): number {
+  return json.split('{"id":').length - 1;
 }

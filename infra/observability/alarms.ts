@@ -1,19 +1,19 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { FunctionRole } from "../functions/permissions.ts";
 
-/** The names that metrics are kept under. */
+/** The resources with metrics, by the names that CloudWatch uses. */
 export interface MonitoredResources {
   readonly apiName: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
   readonly functions: Readonly<Record<FunctionRole, pulumi.Input<string>>>;
   readonly tables: Readonly<Record<"orders" | "accounts", pulumi.Input<string>>>;
-  /** By the key of its host. */
   readonly certificates: readonly {
+    /** Identifies the host in logical names. */
     readonly key: string;
     readonly host: string;
     readonly arn: pulumi.Input<string>;
   }[];
-  /** The namespace of the metrics that the functions write themselves. */
+  /** The namespace of the metrics that the functions write. */
   readonly namespace: string;
 }
 
@@ -24,53 +24,52 @@ export interface Metric {
   readonly dimensions: Readonly<Record<string, pulumi.Input<string>>>;
 }
 
-/** When somebody should look. */
+/** When to notify someone. */
 export interface Alarm extends Metric {
-  /** Names it among the others. */
+  /** Unique; part of the logical name. */
   readonly key: string;
   readonly description: string;
   readonly statistic: "Average" | "Sum" | "Minimum" | "p95";
   readonly comparison: "GreaterThanThreshold" | "LessThanThreshold";
   readonly threshold: number;
-  /** Length of a period in seconds. */
-  readonly period: number;
-  /** It rings when so many of so many periods are beyond the threshold. */
-  readonly outOf: readonly [bad: number, of: number];
+  readonly periodSeconds: number;
+  /** Alarms if this many of the last periods breach the threshold. */
+  readonly datapoints: { readonly breaching: number; readonly of: number };
 }
 
-const FIVE_MINUTES = 300;
-const DAY = 86_400;
-/** Two bad periods of three: one hiccup wakes nobody. */
+const FIVE_MINUTES_SECONDS = 300;
+const DAY_SECONDS = 86_400;
+/** More than none in two of three periods: a single spike does not alarm. */
 const TWO_OF_THREE = {
   statistic: "Sum",
   comparison: "GreaterThanThreshold",
   threshold: 0,
-  period: FIVE_MINUTES,
-  outOf: [2, 3],
+  periodSeconds: FIVE_MINUTES_SECONDS,
+  datapoints: { breaching: 2, of: 3 },
 } as const;
 
-/** Every alarm of a stack. Not one is about latency: that of a stream is its length. */
-export function alarmPlan(watched: MonitoredResources): readonly Alarm[] {
+/** The alarms of a stack. None uses latency, because the latency of a stream includes its whole transfer. */
+export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   return [
     {
       ...TWO_OF_THREE,
-      ...gatewayMetric(watched, "5XXError"),
+      ...gatewayMetric(monitored, "5XXError"),
       key: "5xx",
-      description: "More than 1 % of the requests fail on our side.",
+      description: "More than 1 % of the requests fail with a 5xx status.",
       statistic: "Average",
       threshold: 0.01,
     },
-    ...Object.entries(watched.functions).flatMap(([role, name]) => functionAlarms(role, name)),
-    ...Object.entries(watched.tables).flatMap(([table, name]) => tableAlarms(table, name)),
-    ...watched.certificates.map(certificateAlarm),
+    ...Object.entries(monitored.functions).flatMap(([role, name]) => functionAlarms(role, name)),
+    ...Object.entries(monitored.tables).flatMap(([table, name]) => tableAlarms(table, name)),
+    ...monitored.certificates.map(certificateAlarm),
     {
       ...TWO_OF_THREE,
-      ...ownMetric(watched, "ListFirstByte"),
+      ...ownMetric(monitored, "ListFirstByte"),
       key: "first-byte",
-      description: "One list in twenty takes more than two seconds to begin.",
+      description: "The time to first byte of the list exceeds two seconds at the 95th percentile.",
       statistic: "p95",
       threshold: 2_000,
-      outOf: [3, 3],
+      datapoints: { breaching: 3, of: 3 },
     },
   ];
 }
@@ -90,7 +89,7 @@ export function tableMetric(name: pulumi.Input<string>, metricName: string): Met
   return { namespace: "AWS/DynamoDB", metricName, dimensions: { TableName: name } };
 }
 
-/** A metric that the functions write themselves. */
+/** A metric that the functions write. */
 export function ownMetric(
   { namespace }: MonitoredResources,
   metricName: string,
@@ -105,13 +104,13 @@ function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alar
       ...TWO_OF_THREE,
       ...functionMetric(name, "Errors"),
       key: `${role}-errors`,
-      description: `The function '${role}' fails.`,
+      description: `Invocations of the function '${role}' fail.`,
     },
     {
       ...TWO_OF_THREE,
       ...functionMetric(name, "Throttles"),
       key: `${role}-throttles`,
-      description: `The function '${role}' is called more often at once than its concurrency allows.`,
+      description: `Invocations of the function '${role}' are throttled: they exceed its concurrency.`,
     },
   ];
 }
@@ -121,7 +120,7 @@ function tableAlarms(table: string, name: pulumi.Input<string>): readonly Alarm[
     ...TWO_OF_THREE,
     ...tableMetric(name, `${kind}ThrottleEvents`),
     key: `${table}-${kind.toLowerCase()}-throttles`,
-    description: `DynamoDB holds back calls (${kind.toLowerCase()}) to the table of ${table}.`,
+    description: `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
   }));
 }
 
@@ -131,11 +130,11 @@ function certificateAlarm({ key, host, arn }: MonitoredResources["certificates"]
     metricName: "DaysToExpiry",
     dimensions: { CertificateArn: arn },
     key: `${key}-certificate`,
-    description: `The certificate of ${host} ends in less than 30 days and has not been renewed. Check its validation record and CAA.`,
+    description: `The certificate of ${host} expires in less than 30 days and has not been renewed. Check its validation record and its CAA records.`,
     statistic: "Minimum",
     comparison: "LessThanThreshold",
     threshold: 30,
-    period: DAY,
-    outOf: [1, 1],
+    periodSeconds: DAY_SECONDS,
+    datapoints: { breaching: 1, of: 1 },
   };
 }

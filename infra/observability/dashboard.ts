@@ -8,7 +8,7 @@ import {
   tableMetric,
 } from "./alarms.ts";
 
-/** A graph of the dashboard, in CloudWatch's words. */
+/** A graph of the dashboard, as CloudWatch expects it. */
 interface Widget {
   readonly type: "metric";
   readonly x: number;
@@ -25,12 +25,12 @@ interface Line {
   readonly label: string;
 }
 
-/** What the dashboard shows, row by row: what clients see, the functions, the tables. */
+/** The content of the dashboard: requests, the functions, the tables. */
 export function dashboardBody(
-  watched: MonitoredResources,
+  monitored: MonitoredResources,
   region: unknown,
 ): { readonly widgets: readonly Widget[] } {
-  const { functions, tables } = watched;
+  const { functions, tables } = monitored;
   const byFunction = (metricName: string, stat: string) =>
     Object.entries(functions).map(([role, name]) => ({
       metric: functionMetric(name, metricName),
@@ -44,43 +44,43 @@ export function dashboardBody(
       label,
     }));
   const gateway = (metricName: string, label: string) => ({
-    metric: gatewayMetric(watched, metricName),
+    metric: gatewayMetric(monitored, metricName),
     stat: "Sum",
     label,
   });
   const firstByte = ["p50", "p95", "p99"].map((stat) => ({
-    metric: ownMetric(watched, "ListFirstByte"),
+    metric: ownMetric(monitored, "ListFirstByte"),
     stat,
     label: stat,
   }));
   const byPlan = (metricName: string) =>
     PLANS.map((plan) => ({
-      metric: ownMetric(watched, metricName, { Plan: plan }),
+      metric: ownMetric(monitored, metricName, { Plan: plan }),
       stat: "Sum",
       label: plan,
     }));
 
   const graphs: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
-    ["Time to the first byte of the list (ms)", firstByte],
-    ["Requests let in, by plan", byPlan("Admitted")],
-    ["Requests over the limit, by plan", byPlan("Refused")],
-    ["Bans, by plan", byPlan("Bans")],
-    ["Calls of the functions", byFunction("Invocations", "Sum")],
-    ["Calls at once", byFunction("ConcurrentExecutions", "Maximum")],
-    ["Errors of the functions", byFunction("Errors", "Sum")],
-    ["Throttles of the functions", byFunction("Throttles", "Sum")],
-    ["Duration (ms); of the list, its length", byFunction("Duration", "p95")],
+    ["Time to first byte of the list (ms)", firstByte],
+    ["Admitted requests by plan", byPlan("Admitted")],
+    ["Rejected requests (429) by plan", byPlan("Rejected")],
+    ["Bans by plan", byPlan("Bans")],
+    ["Function invocations", byFunction("Invocations", "Sum")],
+    ["Concurrent executions", byFunction("ConcurrentExecutions", "Maximum")],
+    ["Function errors", byFunction("Errors", "Sum")],
+    ["Function throttles", byFunction("Throttles", "Sum")],
+    ["Function duration (ms); for the list, of the whole stream", byFunction("Duration", "p95")],
     ["Read units", byTable("ConsumedReadCapacityUnits")],
     ["Write units", byTable("ConsumedWriteCapacityUnits")],
-    ["Throttles of the tables", [...byTable("ReadThrottleEvents"), ...byTable("WriteThrottleEvents")]],
+    ["Table throttles", [...byTable("ReadThrottleEvents"), ...byTable("WriteThrottleEvents")]],
   ];
   return { widgets: graphs.map(([title, lines], index) => widget(index, title, lines, region)) };
 }
 
 const WIDTH = 8;
 const HEIGHT = 6;
-const IN_A_ROW = 3;
+const PER_ROW = 3;
 
 function widget(index: number, title: string, lines: readonly Line[], region: unknown): Widget {
   const metrics = lines.map(({ metric: { namespace, metricName, dimensions }, stat, label }) => [
@@ -91,8 +91,8 @@ function widget(index: number, title: string, lines: readonly Line[], region: un
   ]);
   return {
     type: "metric",
-    x: (index % IN_A_ROW) * WIDTH,
-    y: Math.floor(index / IN_A_ROW) * HEIGHT,
+    x: (index % PER_ROW) * WIDTH,
+    y: Math.floor(index / PER_ROW) * HEIGHT,
     width: WIDTH,
     height: HEIGHT,
     properties: { title, region, view: "timeSeries", period: 300, metrics },

@@ -1,18 +1,18 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
-import { type Alarm, alarmPlan, type MonitoredResources } from "./alarms.ts";
+import { type Alarm, type MonitoredResources, planAlarms } from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
 
-/** What is watched, and who is told. */
+/** Arguments of {@link Observability}. */
 export interface ObservabilityArgs {
-  readonly watched: MonitoredResources;
+  readonly monitored: MonitoredResources;
   readonly region: pulumi.Input<string>;
-  /** Who is told by e-mail, once the address has been confirmed. @default nobody; the alarms are shown all the same */
+  /** Receives alarms by e-mail after confirming the subscription. @default none: alarms are only shown */
   readonly email?: pulumi.Input<string>;
 }
 
-/** Alarms and the dashboard. */
+/** The alarms and the dashboard of the service. */
 export class Observability extends pulumi.ComponentResource {
   readonly dashboardUrl: pulumi.Output<string>;
 
@@ -21,11 +21,11 @@ export class Observability extends pulumi.ComponentResource {
   constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Observability"), name, {}, options);
     this.#name = name;
-    const { watched, email, region } = args;
+    const { monitored, email, region } = args;
 
     const topic = email === undefined ? undefined : this.#topic(email);
-    for (const alarm of alarmPlan(watched)) this.#alarm(alarm, topic);
-    const dashboard = this.#dashboard(watched, region);
+    for (const alarm of planAlarms(monitored)) this.#alarm(alarm, topic);
+    const dashboard = this.#dashboard(monitored, region);
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });
   }
@@ -37,7 +37,7 @@ export class Observability extends pulumi.ComponentResource {
     return topic;
   }
 
-  #alarm({ key, outOf: [bad, of], ...alarm }: Alarm, topic: aws.sns.Topic | undefined) {
+  #alarm({ key, datapoints, ...alarm }: Alarm, topic: aws.sns.Topic | undefined) {
     const percentile = alarm.statistic === "p95";
     const actions = topic === undefined ? {} : { alarmActions: [topic.arn], okActions: [topic.arn] };
     new aws.cloudwatch.MetricAlarm(
@@ -50,9 +50,9 @@ export class Observability extends pulumi.ComponentResource {
         ...(percentile ? { extendedStatistic: alarm.statistic } : { statistic: alarm.statistic }),
         comparisonOperator: alarm.comparison,
         threshold: alarm.threshold,
-        period: alarm.period,
-        evaluationPeriods: of,
-        datapointsToAlarm: bad,
+        period: alarm.periodSeconds,
+        evaluationPeriods: datapoints.of,
+        datapointsToAlarm: datapoints.breaching,
         treatMissingData: "notBreaching",
         ...actions,
       },
@@ -60,10 +60,10 @@ export class Observability extends pulumi.ComponentResource {
     );
   }
 
-  #dashboard(watched: MonitoredResources, region: pulumi.Input<string>) {
+  #dashboard(monitored: MonitoredResources, region: pulumi.Input<string>) {
     return new aws.cloudwatch.Dashboard(
       `${this.#name}-dashboard`,
-      { dashboardName: this.#name, dashboardBody: pulumi.jsonStringify(dashboardBody(watched, region)) },
+      { dashboardName: this.#name, dashboardBody: pulumi.jsonStringify(dashboardBody(monitored, region)) },
       { parent: this },
     );
   }

@@ -33,7 +33,7 @@ test("the functions' log and metrics have none, nor does what goes to DynamoDB h
   const shop = await openShop({ store: { orders, accounts, close: async () => {} } });
   keep(shop.key);
   const handler = createHandler({
-    store: telemetry.watch({ orders, accounts: withRejectionCache(accounts) }),
+    store: telemetry.instrument({ orders, accounts: withRejectionCache(accounts) }),
     onRequest: telemetry.onRequest,
     clock: () => shop.time.now,
     banPolicy: { maxRejections: 2, durationMs: 60_000 },

@@ -11,17 +11,17 @@ import type { Value } from "./harness/wire.ts";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const WWW = "https://www.orders.example.com";
-const STRANGER = generateKey("live", "nobody");
+const UNISSUED_KEY = generateKey("live", "nobody");
 
 let deployed: Deployed;
-let base: Value | undefined;
+let baseUrl: Value | undefined;
 let key = "";
-let small = "";
+let smallAccountKey = "";
 
 beforeAll(async () => {
-  const seen = await run({ stack: "production", cloud: cloud() });
-  base = seen.stackOutputs["baseUrl"];
-  deployed = await deploy(seen);
+  const outcome = await run({ stack: "production", cloud: cloud() });
+  baseUrl = outcome.stackOutputs["baseUrl"];
+  deployed = await deploy(outcome);
   const client = clientFor(deployed.endpoint);
   const store = createDynamodbStore({ prefix: "store-orders-production", client });
   await store.orders.place(
@@ -33,29 +33,29 @@ beforeAll(async () => {
   const accounts = createAccounts({ store: store.accounts, environment: "live" });
   await accounts.create("acme", { plan: "pro" });
   await accounts.create("small", { plan: "enterprise", customLimits: { perMinute: 2, perDay: 2 } });
-  [key = "", small = ""] = (await Promise.all(["acme", "small"].map((id) => accounts.issueKey(id)))).map(
-    (issued) => ("key" in issued ? issued.key : ""),
-  );
+  [key = "", smallAccountKey = ""] = (
+    await Promise.all(["acme", "small"].map((id) => accounts.issueKey(id)))
+  ).map((issued) => ("key" in issued ? issued.key : ""));
   client.destroy();
 });
 afterAll(() => deployed.stop());
 
-const ask = (method: string, path: string, bearer = key) =>
-  deployed.fetch(method, `${String(base)}${path}`, { authorization: `Bearer ${bearer}` });
+const send = (method: string, path: string, bearer = key) =>
+  deployed.fetch(method, `${String(baseUrl)}${path}`, { authorization: `Bearer ${bearer}` });
 
-describe("from the stack file to an answer", () => {
-  test("the base address is the primary's", () => {
-    expect(base).toBe("https://orders.example.com/v1");
+describe("the deployed production stack", () => {
+  test("the base URL uses the primary host", () => {
+    expect(baseUrl).toBe("https://orders.example.com/v1");
   });
 
-  test("a key of nobody's is a 401, from either function", async () => {
-    // The first refusal that a process meets, so it has to look whether the engine tells the old item at all.
-    expect(await ask("GET", "/store/orders", STRANGER)).toMatchObject({ status: 401 });
-    expect(await ask("DELETE", "/store/orders/3", STRANGER)).toMatchObject({ status: 401 });
+  test("both functions respond with 401 to a key that was never issued", async () => {
+    // The first failed condition of each process, so it also detects whether the engine returns the old item.
+    expect(await send("GET", "/store/orders", UNISSUED_KEY)).toMatchObject({ status: 401 });
+    expect(await send("DELETE", "/store/orders/3", UNISSUED_KEY)).toMatchObject({ status: 401 });
   });
 
-  test("the list is streamed, int64 and all", async () => {
-    const { status, body, headers } = await ask("GET", "/store/orders");
+  test("the list is streamed with exact int64 identifiers", async () => {
+    const { status, body, headers } = await send("GET", "/store/orders");
     expect(status).toBe(200);
     expect(body.toString()).toBe(
       '[{"id":1,"quantity":2},{"id":2,"quantity":2},{"id":9223372036854775807,"quantity":2}]',
@@ -63,32 +63,32 @@ describe("from the stack file to an answer", () => {
     expect(headers.get("x-ratelimit-limit")).toBe("300");
   });
 
-  test("an order is cancelled once", async () => {
-    expect(await ask("DELETE", "/store/orders/1")).toMatchObject({ status: 204 });
-    expect(await ask("DELETE", "/store/orders/1")).toMatchObject({ status: 409 });
-    expect(await ask("DELETE", "/store/orders/2")).toMatchObject({ status: 409 });
-    expect(await ask("DELETE", "/store/orders/3")).toMatchObject({ status: 404 });
+  test("a pending order can be cancelled once; a shipped or unknown order cannot", async () => {
+    expect(await send("DELETE", "/store/orders/1")).toMatchObject({ status: 204 });
+    expect(await send("DELETE", "/store/orders/1")).toMatchObject({ status: 409 });
+    expect(await send("DELETE", "/store/orders/2")).toMatchObject({ status: 409 });
+    expect(await send("DELETE", "/store/orders/3")).toMatchObject({ status: 404 });
   });
 
-  test("HEAD of the list has the status and no body", async () => {
-    const { status, body } = await ask("HEAD", "/store/orders");
+  test("HEAD of the list has status 200 and no body", async () => {
+    const { status, body } = await send("HEAD", "/store/orders");
     expect({ status, length: body.length }).toEqual({ status: 200, length: 0 });
   });
 
-  test("over the limit it is a 429, for the list and the rest alike", async () => {
-    await ask("GET", "/store/orders", small);
-    await ask("DELETE", "/store/orders/3", small);
+  test("both functions respond with 429 and Retry-After over the limit", async () => {
+    await send("GET", "/store/orders", smallAccountKey);
+    await send("DELETE", "/store/orders/3", smallAccountKey);
     for (const [method, path] of [
       ["GET", "/store/orders"],
       ["DELETE", "/store/orders/3"],
     ] as const) {
-      const { status, headers } = await ask(method, path, small);
+      const { status, headers } = await send(method, path, smallAccountKey);
       expect(status).toBe(429);
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     }
   });
 
-  test("the redirect host leads to the primary, on every path and from either function", async () => {
+  test("both functions redirect every path of a redirect host to the primary host", async () => {
     for (const path of ["/", "/v1/store/orders?a=1&a=2", "/v1/store/orders/7", "/anything/else"]) {
       const { status, headers } = await deployed.fetch("GET", `${WWW}${path}`);
       expect(status).toBe(301);
@@ -96,17 +96,17 @@ describe("from the stack file to an answer", () => {
     }
   });
 
-  test("the platform's own host still serves, below its stage", async () => {
+  test("the API Gateway hostname serves below its stage", async () => {
     const url = "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1/store/orders";
     const headers = { authorization: `Bearer ${key}` };
     expect(await deployed.fetch("GET", url, headers)).toMatchObject({ status: 200 });
   });
 });
 
-test("the functions made exactly the calls that their policies allow: nothing missing, nothing over", () => {
-  expect(deployed.rights.size).toBe(2);
-  for (const { used, refused, allowed } of deployed.rights.values()) {
-    expect([...refused]).toEqual([]);
+test("the functions make exactly the DynamoDB calls that their policies allow", () => {
+  expect(deployed.calls.size).toBe(2);
+  for (const { used, denied, allowed } of deployed.calls.values()) {
+    expect([...denied]).toEqual([]);
     expect([...used].sort()).toEqual(allowed);
   }
 });

@@ -6,7 +6,7 @@ import { find, type Outcome, ofType, run } from "./harness/program.ts";
 import { inputsWithValues, typeErrors, unknownValues } from "./harness/provider-types.ts";
 import { UNKNOWN, type Value } from "./harness/wire.ts";
 
-// The first test to need a run waits for those before it.
+// Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
 const runs = Object.fromEntries(
@@ -21,13 +21,13 @@ const outcomes = async () =>
   Object.entries(runs).map(async ([name, outcome]) => [name, await outcome] as const);
 const outcome = async (name: string): Promise<Outcome> => {
   const found = await runs[name];
-  if (found === undefined) throw new Error(`There is no run '${name}'.`);
+  if (found === undefined) throw new Error(`There is no run named '${name}'.`);
   return found;
 };
 const names = ({ registrations }: Outcome) => registrations.map(({ urn }) => urn).sort();
 
-describe("both programs run whole, in preview and in update", () => {
-  test.each(Object.keys(runs))("%s", async (name) => {
+describe("both stacks", () => {
+  test.each(Object.keys(runs))("the %s succeeds and has all outputs", async (name) => {
     const { code, errors, stackOutputs } = await outcome(name);
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     expect(Object.keys(stackOutputs).sort()).toEqual([
@@ -40,26 +40,29 @@ describe("both programs run whole, in preview and in update", () => {
   });
 
   test.each(["staging", "production"])(
-    "the first preview of %s shows everything that the update makes",
+    "the preview of %s lists everything that the update creates",
     async (stack) => {
       expect(names(await outcome(`${stack} preview`))).toEqual(names(await outcome(`${stack} update`)));
     },
   );
 
-  test.each(["staging", "production"])("what the preview of %s says comes true", async (stack) => {
-    const update = await outcome(`${stack} update`);
-    const made = new Map(update.registrations.map(({ urn, inputs }) => [urn, inputs]));
-    for (const { urn, inputs } of (await outcome(`${stack} preview`)).registrations) {
-      const { code: _files, ...announced } = inputs;
-      expect(comesTrue(announced, made.get(urn) ?? null), urn).toBe(true);
-    }
-  });
+  test.each(["staging", "production"])(
+    "the inputs that are known in the preview of %s are those of the update",
+    async (stack) => {
+      const update = await outcome(`${stack} update`);
+      const updated = new Map(update.registrations.map(({ urn, inputs }) => [urn, inputs]));
+      for (const { urn, inputs } of (await outcome(`${stack} preview`)).registrations) {
+        const { code: _files, ...previewed } = inputs;
+        expect(agrees(previewed, updated.get(urn) ?? null), urn).toBe(true);
+      }
+    },
+  );
 
-  test.each(["staging", "production"])("the plan of %s is the one under review", async (stack) => {
+  test.each(["staging", "production"])("the plan of %s matches the reviewed one", async (stack) => {
     await expect(planText(await outcome(`${stack} update`))).toMatchFileSnapshot(`plans/${stack}.txt`);
   });
 
-  test("an update leaves nothing unknown, and staging serves on the platform's own host", async () => {
+  test("an update leaves nothing unknown, and staging serves on the API Gateway hostname", async () => {
     for (const stack of ["staging", "production"]) {
       const { registrations, stackOutputs } = await outcome(`${stack} update`);
       expect(registrations.filter(({ inputs }) => !isKnown(inputs))).toEqual([]);
@@ -76,20 +79,20 @@ describe("both programs run whole, in preview and in update", () => {
   });
 });
 
-describe("every registration", () => {
-  test("hangs in the tree: each resource has a component above it, up to the stack", async () => {
+describe("every resource", () => {
+  test("has a component of this project as parent, and its name begins with that of its parent", async () => {
     for await (const [, { registrations }] of await outcomes()) {
       const byUrn = new Map(registrations.map((each) => [each.urn, each]));
       for (const { name, parent, custom } of registrations) {
-        const above = byUrn.get(parent);
-        if (custom) expect(above?.type, name).toMatch(/^store-orders:infra:/);
-        if (above?.type.startsWith("store-orders:") === true)
-          expect(name.startsWith(above.name), name).toBe(true);
+        const parentResource = byUrn.get(parent);
+        if (custom) expect(parentResource?.type, name).toMatch(/^store-orders:infra:/);
+        if (parentResource?.type.startsWith("store-orders:") === true)
+          expect(name.startsWith(parentResource.name), name).toBe(true);
       }
     }
   });
 
-  test("fits the provider's own types, and the values that they name", async () => {
+  test("has inputs that match the provider's types and documented values", async () => {
     const registrations: Registration[] = [];
     for (const stack of ["staging", "production"])
       registrations.push(...(await outcome(`${stack} update`)).registrations);
@@ -107,18 +110,18 @@ describe("every registration", () => {
 });
 
 describe("the tables", () => {
-  test("are backed up everywhere, and protected twice over in production alone", async () => {
-    for (const [stack, kept] of [
+  test("have point-in-time recovery in both stacks and deletion protection in production only", async () => {
+    for (const [stack, isProtected] of [
       ["staging", false],
       ["production", true],
     ] as const) {
       const tables = ofType(await outcome(`${stack} update`), "aws:dynamodb/table:Table");
       expect(tables).toHaveLength(2);
       for (const { protect, inputs } of tables) {
-        expect(protect).toBe(kept);
+        expect(protect).toBe(isProtected);
         expect(inputs).toMatchObject({
           billingMode: "PAY_PER_REQUEST",
-          deletionProtectionEnabled: kept,
+          deletionProtectionEnabled: isProtected,
           pointInTimeRecovery: { enabled: true },
         });
       }
@@ -127,9 +130,9 @@ describe("the tables", () => {
 });
 
 describe("the functions", () => {
-  test("are one bundle behind two aliases on published versions, each with a log and a role of its own", async () => {
-    const seen = await outcome("production update");
-    const functions = ofType(seen, "aws:lambda/function:Function");
+  test("share one bundle, and each has an alias on a published version, a log group and a role", async () => {
+    const stack = await outcome("production update");
+    const functions = ofType(stack, "aws:lambda/function:Function");
     const [one, other] = functions.map(({ inputs }) => inputs);
     expect(functions).toHaveLength(2);
     expect(one?.["code"]).toEqual(other?.["code"]);
@@ -143,26 +146,26 @@ describe("the functions", () => {
         memorySize: 1024,
       });
     }
-    for (const { inputs } of ofType(seen, "aws:lambda/alias:Alias")) {
+    for (const { inputs } of ofType(stack, "aws:lambda/alias:Alias")) {
       expect(inputs).toMatchObject({ name: "live", functionVersion: "1" });
     }
-    for (const { inputs } of ofType(seen, "aws:cloudwatch/logGroup:LogGroup")) {
+    for (const { inputs } of ofType(stack, "aws:cloudwatch/logGroup:LogGroup")) {
       expect(inputs["retentionInDays"]).toBe(365);
     }
   });
 
-  test("get their rights before they are made", async () => {
-    const seen = await outcome("production update");
-    for (const { name, dependencies } of ofType(seen, "aws:lambda/function:Function")) {
-      expect(dependencies).toContain(find(seen, name.replace("-function", "-rights")).urn);
+  test("are created after their policies", async () => {
+    const stack = await outcome("production update");
+    for (const { name, dependencies } of ofType(stack, "aws:lambda/function:Function")) {
+      expect(dependencies).toContain(find(stack, name.replace("-function", "-policy")).urn);
     }
   });
 });
 
 describe("the API", () => {
-  test("streams the list to an alias, for as long as the function may run, and buffers the rest", async () => {
-    const seen = await outcome("production update");
-    const integrations = ofType(seen, "aws:apigateway/integration:Integration");
+  test("streams the list from an alias with the timeout of its function, and buffers everything else", async () => {
+    const stack = await outcome("production update");
+    const integrations = ofType(stack, "aws:apigateway/integration:Integration");
     const streamed = integrations.filter(({ inputs }) => inputs["responseTransferMode"] === "STREAM");
     expect(streamed.map(({ name }) => name)).toEqual([
       "store-orders-production-gateway-v1-store-orders-get-integration",
@@ -180,14 +183,14 @@ describe("the API", () => {
     }
   });
 
-  test("is deployed after everything that shapes it, and the functions answer to it alone", async () => {
-    const seen = await outcome("production update");
-    const [deployment] = ofType(seen, "aws:apigateway/deployment:Deployment");
+  test("is deployed after its integrations and gateway responses, and only its stage may invoke the functions", async () => {
+    const stack = await outcome("production update");
+    const [deployment] = ofType(stack, "aws:apigateway/deployment:Deployment");
     for (const type of ["integration:Integration", "response:Response"]) {
-      for (const { urn } of ofType(seen, `aws:apigateway/${type}`))
+      for (const { urn } of ofType(stack, `aws:apigateway/${type}`))
         expect(deployment?.dependencies).toContain(urn);
     }
-    const permissions = ofType(seen, "aws:lambda/permission:Permission");
+    const permissions = ofType(stack, "aws:lambda/permission:Permission");
     expect(permissions).toHaveLength(2);
     for (const { inputs } of permissions) {
       expect(inputs).toMatchObject({
@@ -197,22 +200,22 @@ describe("the API", () => {
     }
   });
 
-  test("takes TLS 1.2 at least, and never touches the account's own settings unless asked", async () => {
-    const seen = await outcome("production update");
+  test("requires TLS 1.2, and leaves account-wide settings unchanged by default", async () => {
+    const stack = await outcome("production update");
     for (const type of ["restApi:RestApi", "domainName:DomainName"]) {
-      for (const { inputs } of ofType(seen, `aws:apigateway/${type}`))
+      for (const { inputs } of ofType(stack, `aws:apigateway/${type}`))
         expect(inputs["securityPolicy"]).toBe("TLS_1_2");
     }
-    expect(ofType(seen, "aws:apigateway/account:Account")).toEqual([]);
-    expect(find(seen, "store-orders-production-gateway-stage").inputs["accessLogSettings"]).toBeUndefined();
+    expect(ofType(stack, "aws:apigateway/account:Account")).toEqual([]);
+    expect(find(stack, "store-orders-production-gateway-stage").inputs["accessLogSettings"]).toBeUndefined();
   });
 });
 
-/** True where everything that was known of a value is so. */
-function comesTrue(announced: Value, made: Value): boolean {
-  if (announced === UNKNOWN) return true;
-  if (typeof announced !== "object" || announced === null) return announced === made;
-  if (typeof made !== "object" || made === null) return false;
-  const now = new Map<string, Value>(Object.entries(made));
-  return Object.entries(announced).every(([key, value]) => comesTrue(value, now.get(key) ?? null));
+/** True if everything that is known of a value in the preview is the same in the update. */
+function agrees(previewed: Value, updated: Value): boolean {
+  if (previewed === UNKNOWN) return true;
+  if (typeof previewed !== "object" || previewed === null) return previewed === updated;
+  if (typeof updated !== "object" || updated === null) return false;
+  const entries = new Map<string, Value>(Object.entries(updated));
+  return Object.entries(previewed).every(([key, value]) => agrees(value, entries.get(key) ?? null));
 }

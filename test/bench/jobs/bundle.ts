@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { bundling } from "../../../infra/functions/build.ts";
+import { BUNDLE_OPTIONS } from "../../../infra/functions/build.ts";
 import { atMost, atMostFloor } from "../budgets.ts";
 import { type Figure, spreadOf } from "../figures.ts";
 import type { Job } from "../job.ts";
@@ -82,7 +82,7 @@ const CLIENT_ALONE = `
 
 async function bundled(contents: string): Promise<Uint8Array> {
   const { outputFiles } = await build({
-    ...bundling,
+    ...BUNDLE_OPTIONS,
     absWorkingDir: ROOT,
     stdin: { contents, resolveDir: ROOT, loader: "ts" },
   });

@@ -1,9 +1,9 @@
-/** A Pulumi program of one's own: an API that has nothing to do with orders, under a host by `CustomDomain`. */
+/** A Pulumi program that gives its own API, which has nothing to do with orders, a custom domain. */
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { CustomDomain, enforcePolicies } from "store-orders/infra";
 
-// Whatever this program adds is held to the same rules as the service itself.
+// Checks all resources of this program against the policies of the service.
 enforcePolicies({ protect: false });
 
 const config = new pulumi.Config("own-domain");
@@ -23,22 +23,22 @@ const stage = new aws.apigateway.Stage("greeting", {
 const greetings = new CustomDomain("greetings", {
   host: config.require("host"),
   dns: {
-    at: "cloudflare",
+    provider: "cloudflare",
     zoneId: config.require("zoneId"),
-    comment: "own-domain, kept by Pulumi",
-    route: "managed",
+    comment: "own-domain, managed by Pulumi",
+    routing: "managed",
   },
   restApi: api.id,
   stageName: stage.stageName,
 });
 
-/** An integration that answers by itself. */
+/** A mock integration with a fixed response. */
 function greeting() {
-  const answers = { "200": { description: "A greeting" } };
+  const methodResponses = { "200": { description: "A greeting" } };
   const responses = { default: { statusCode: "200", responseTemplates: { "application/json": '"Hello"' } } };
   const requestTemplates = { "application/json": '{"statusCode": 200}' };
   return {
-    responses: answers,
+    responses: methodResponses,
     "x-amazon-apigateway-integration": { type: "mock", requestTemplates, responses },
   };
 }

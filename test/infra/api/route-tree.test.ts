@@ -6,7 +6,7 @@ import { OPERATIONS } from "../../../lib/http/operations.ts";
 
 const tree = routeTree();
 
-/** Finds a request's function as the gateway does: a literal segment hides the wildcard beside it, for good. */
+/** Matches a request as API Gateway does: a literal segment takes precedence over the wildcard beside it, for good. */
 function functionFor(method: string, path: string): string | undefined {
   const segments = path.split("/").filter((segment) => segment !== "");
   let node = tree.find(({ parent }) => parent === undefined);
@@ -20,13 +20,14 @@ function functionFor(method: string, path: string): string | undefined {
     node = literal;
   }
   const here = node?.methods ?? [];
-  return (here.find((each) => each.method === method) ?? here.find((each) => each.method === "ANY"))?.to;
+  return (here.find((each) => each.method === method) ?? here.find((each) => each.method === "ANY"))?.target;
 }
 
-describe("the tree", () => {
-  test("is this one", () => {
+describe("the route tree", () => {
+  test("has a wildcard below every literal segment", () => {
     const lines = tree.map(
-      ({ path, methods }) => `${path}: ${methods.map(({ method, to }) => `${method} ${to}`).join(", ")}`,
+      ({ path, methods }) =>
+        `${path}: ${methods.map(({ method, target }) => `${method} ${target}`).join(", ")}`,
     );
     expect(lines).toMatchInlineSnapshot(`
       [
@@ -42,7 +43,7 @@ describe("the tree", () => {
     `);
   });
 
-  test("streams the list, and nothing beside it", () => {
+  test("only GET of the list is streamed", () => {
     expect(functionFor("GET", "/v1/store/orders")).toBe("list");
     for (const method of ["HEAD", "POST", "DELETE", "OPTIONS"])
       expect(functionFor(method, "/v1/store/orders")).toBe("api");
@@ -51,22 +52,19 @@ describe("the tree", () => {
     }
   });
 
-  test("leads every path and every method to a function", () => {
+  test("every path and method reaches a function", () => {
     const segment = fc.oneof(fc.constantFrom("v1", "store", "orders", "pets"), fc.string({ minLength: 1 }));
     const path = fc.array(segment, { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
     fc.assert(
       fc.property(
         fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
         path,
-        (method, at) => {
-          const to = functionFor(method, at);
-          return to === "api" || to === "list";
-        },
+        (method, requestPath) => ["api", "list"].includes(functionFor(method, requestPath) ?? ""),
       ),
     );
   });
 
-  test("has no two nodes of one name, and every parent before its children", () => {
+  test("keys are unique, and every parent precedes its children", () => {
     const keys = tree.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
     for (const [index, { parent }] of tree.entries()) {
@@ -74,14 +72,14 @@ describe("the tree", () => {
     }
   });
 
-  test("follows the operations: without a streamed one there is nothing to tell apart", () => {
+  test("without a streamed operation only the root and its wildcard remain", () => {
     const buffered = routeTree(OPERATIONS.filter(({ id }) => id !== "listOrders"));
     expect(buffered.map(({ path }) => path)).toEqual(["/", "/{proxy+}"]);
   });
 });
 
-describe("what the gateway answers by itself", () => {
-  test("has an Error body whose status is the one that is sent", () => {
+describe("the gateway responses", () => {
+  test("the body is an Error body with the status of the response", () => {
     for (const { body, status } of gatewayResponses()) {
       const { code, message, ...rest } = JSON.parse(body);
       expect(rest).toEqual({ status });
@@ -90,11 +88,11 @@ describe("what the gateway answers by itself", () => {
     }
   });
 
-  test("is text that the gateway's templates leave as it is", () => {
+  test("the body contains no characters that are special in a mapping template", () => {
     for (const { body } of gatewayResponses()) expect(body).not.toMatch(/[$#]/);
   });
 
-  test("tells a throttled client how long to wait", () => {
+  test("a throttled client gets Retry-After", () => {
     const throttled = gatewayResponses().filter(({ status }) => status === 429);
     expect(throttled.map(({ headers }) => headers["Retry-After"])).toEqual(["1", "1"]);
   });

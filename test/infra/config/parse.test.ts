@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { explainSettings, parseSettings } from "../../../infra/config/parse.ts";
+import { explainIssues, parseSettings } from "../../../infra/config/parse.ts";
 import { cloud } from "../harness/cloud.ts";
 import { run, stackFile } from "../harness/program.ts";
 
 const domains = { primary: "orders.example.com" };
 const long = `${"a".repeat(60)}.example.com`;
 
-/** A configuration by its keys without their namespace, as Pulumi hands it over. */
+/** Parses a configuration whose keys have no namespace. */
 const parse = (values: Readonly<Record<string, unknown>>, secretKeys: readonly string[] = []) =>
   parseSettings({
     values: Object.fromEntries(
@@ -18,10 +18,11 @@ const parse = (values: Readonly<Record<string, unknown>>, secretKeys: readonly s
     secretKeys: secretKeys.map((key) => `store-orders:${key}`),
   });
 
-describe("what is right", () => {
-  test("an empty configuration has every default", () => {
+describe("a valid configuration", () => {
+  test("an empty configuration has the defaults", () => {
     expect(parse({})).toMatchInlineSnapshot(`
       {
+        "ok": true,
         "settings": {
           "accessLogs": "off",
           "adopt": {},
@@ -46,13 +47,13 @@ describe("what is right", () => {
     `);
   });
 
-  test("keys of other namespaces are nobody's business here", () => {
+  test("keys of other namespaces are ignored", () => {
     expect(
       parseSettings({ values: { "aws:region": "eu-central-1" }, secretKeys: ["aws:token"] }),
     ).toHaveProperty("settings");
   });
 
-  test("hosts are named in any spelling", () => {
+  test("other keys can refer to hosts in any spelling", () => {
     const parsed = parse({
       plan: "pro",
       domains,
@@ -62,56 +63,54 @@ describe("what is right", () => {
     expect(parsed).toMatchObject({ settings: { hold: ["Orders.Example.com."] } });
   });
 
-  test("a ban policy is told in minutes and kept in milliseconds", () => {
+  test("the ban duration is configured in minutes and parsed to milliseconds", () => {
     expect(parse({ banPolicy: { minutes: 5 } })).toMatchObject({
       settings: { banPolicy: { maxRejections: 20, durationMs: 300_000 } },
     });
   });
 });
 
-describe("what is wrong is told with its key and its mend", () => {
+describe("an invalid configuration is reported with the key and the fix", () => {
   test.each<[string, Readonly<Record<string, unknown>>, string[]?]>([
-    ["a plan that is none", { plan: "gold" }],
-    ["domains on Free", { domains }],
+    ["an unknown plan", { plan: "gold" }],
+    ["domains on the Free plan", { domains }],
     [
-      "a redirect that leads elsewhere",
+      "a redirect to another host than the primary",
       { plan: "pro", domains: { ...domains, redirects: [{ from: "a.example.com", to: "b.example.com" }] } },
     ],
-    ["a URL for a host", { plan: "pro", domains: { primary: "https://orders.example.com/" } }],
-    ["a host that no certificate takes", { plan: "pro", domains: { primary: long } }],
-    ["memory that Lambda does not have", { memoryMiB: 64 }],
-    ["a number in words", { timeoutSeconds: "soon" }],
-    ["a retention that CloudWatch does not know", { logRetentionDays: 10 }],
-    ["an address that is none", { alarmEmail: "oncall" }],
-    ["a ban policy with a flaw", { banPolicy: { maxRejections: 0, hours: 1 } }],
-    ["a key that is misspelt", { protected: true }],
-    ["a switch that is no switch", { protect: "yes" }],
-    ["DNS that nobody runs", { dns: "route53" }],
+    ["a URL instead of a host", { plan: "pro", domains: { primary: "https://orders.example.com/" } }],
+    ["a host that is too long for a certificate", { plan: "pro", domains: { primary: long } }],
+    ["a memory size that Lambda does not support", { memoryMiB: 64 }],
+    ["text instead of a number", { timeoutSeconds: "soon" }],
+    ["a retention period that CloudWatch does not support", { logRetentionDays: 10 }],
+    ["an invalid e-mail address", { alarmEmail: "oncall" }],
+    ["an invalid ban policy", { banPolicy: { maxRejections: 0, hours: 1 } }],
+    ["a misspelt key", { protected: true }],
+    ["text instead of a boolean", { protect: "yes" }],
+    ["an unknown DNS provider", { dns: "route53" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],
     [
-      "a host both held and adopted",
+      "a host that is both held and adopted",
       { plan: "pro", domains, hold: ["orders.example.com"], adopt: { "orders.example.com": "0".repeat(32) } },
     ],
-    [
-      "a held host whose record nobody makes",
-      { plan: "pro", domains, dns: "manual", hold: ["orders.example.com"] },
-    ],
-    ["a record identifier that is none", { plan: "pro", domains, adopt: { "orders.example.com": "orders" } }],
-    ["a secret that cannot be one", { plan: "pro" }, ["plan"]],
-  ])("%s", (_what, values, secretKeys = []) => {
+    ["a held host with manual DNS", { plan: "pro", domains, dns: "manual", hold: ["orders.example.com"] }],
+    ["an invalid record identifier", { plan: "pro", domains, adopt: { "orders.example.com": "orders" } }],
+    ["a number as record identifier", { plan: "pro", domains, adopt: { "orders.example.com": 1e31 } }],
+    ["a secret that must not be one", { plan: "pro" }, ["plan"]],
+  ])("%s", (_case, values, secretKeys = []) => {
     const parsed = parse(values, secretKeys);
-    expect("issues" in parsed && explainSettings("staging", parsed.issues)).toMatchSnapshot();
+    expect(parsed.ok ? "" : explainIssues("staging", parsed.issues)).toMatchSnapshot();
   });
 
-  test("all of it at once, and a secret is not shown", () => {
+  test("all issues are reported together, without the values of secrets", () => {
     const parsed = parse({ plan: "gold", memoryMiB: 1, alarmEmail: "s3cret" }, ["alarmEmail"]);
-    const text = "issues" in parsed ? explainSettings("production", parsed.issues) : "";
+    const text = parsed.ok ? "" : explainIssues("production", parsed.issues);
     expect(text.split("\n")).toHaveLength(4);
     expect(text).not.toContain("s3cret");
   });
 });
 
-test("the program stops with it before anything is made, and without a stack trace", async () => {
+test("an invalid configuration stops the program before any resource is registered, without a stack trace", async () => {
   const config = { ...stackFile("production"), "store-orders:plan": "free", "store-orders:memoryMiB": 1 };
   const { code, errors, registrations } = await run({
     stack: "production",

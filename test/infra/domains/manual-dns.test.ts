@@ -1,22 +1,21 @@
 import { describe, expect, test, vi } from "vitest";
 import { ofType } from "../harness/program.ts";
-import { hosts, ok, update, withDomains } from "../harness/scenario.ts";
+import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
-// The first test to need a run waits for those before it.
+// Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
-const waiting = update(withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" }));
-const issued = update(withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" }), {
-  issued: ["orders.example.org"],
-});
+const config = withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" });
+const beforeCertificate = update(config);
+const withCertificate = update(config, { issued: ["orders.example.org"] });
 
-describe("DNS elsewhere", () => {
-  test("the first run asks for the certificate, tells the record to set, and waits for nothing", async () => {
-    const seen = await ok(waiting);
-    expect(hosts(seen)).toEqual([]);
-    expect(ofType(seen, "aws:acm/certificateValidation:CertificateValidation")).toEqual([]);
-    expect(seen.registrations.some(({ type }) => type.startsWith("cloudflare:"))).toBe(false);
-    expect(seen.stackOutputs["domains"]).toEqual({
+describe("with DNS managed elsewhere", () => {
+  test("the first update requests the certificate, outputs the validation record, and does not wait", async () => {
+    const outcome = await success(beforeCertificate);
+    expect(domainNames(outcome)).toEqual([]);
+    expect(ofType(outcome, "aws:acm/certificateValidation:CertificateValidation")).toEqual([]);
+    expect(outcome.registrations.some(({ type }) => type.startsWith("cloudflare:"))).toBe(false);
+    expect(outcome.stackOutputs["domains"]).toEqual({
       "orders.example.org": {
         role: "primary",
         state: "pending_dns",
@@ -28,20 +27,20 @@ describe("DNS elsewhere", () => {
         },
       },
     });
-    expect(seen.stackOutputs["baseUrl"]).toBe(
+    expect(outcome.stackOutputs["baseUrl"]).toBe(
       "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1",
     );
   });
 
-  test("once it has been issued, the next run makes the rest and tells where the host has to point", async () => {
-    const seen = await ok(issued);
-    expect(hosts(seen)).toEqual(["orders.example.org"]);
-    expect(seen.stackOutputs["domains"]).toMatchObject({
+  test("once the certificate has been issued, the next update creates the domain and outputs its target", async () => {
+    const outcome = await success(withCertificate);
+    expect(domainNames(outcome)).toEqual(["orders.example.org"]);
+    expect(outcome.stackOutputs["domains"]).toMatchObject({
       "orders.example.org": {
         state: "live",
         record: { value: "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com" },
       },
     });
-    expect(seen.stackOutputs["baseUrl"]).toBe("https://orders.example.org/v1");
+    expect(outcome.stackOutputs["baseUrl"]).toBe("https://orders.example.org/v1");
   });
 });

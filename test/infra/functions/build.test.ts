@@ -3,26 +3,26 @@ import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions, type FunctionBundle } from "../../../infra/functions/build.ts";
 
-const MOST_KIB = 400;
+const MAX_KIB = 400;
 
 let bundle: FunctionBundle;
 beforeAll(async () => {
   bundle = await buildFunctions();
 });
 
-describe("the bundle of the functions", () => {
-  test(`is at most ${MOST_KIB} KiB`, () => {
-    expect(Buffer.byteLength(bundle["entry.mjs"]) / 1024).toBeLessThanOrEqual(MOST_KIB);
+describe("the function bundle", () => {
+  test(`is at most ${MAX_KIB} KiB`, () => {
+    expect(Buffer.byteLength(bundle["entry.mjs"]) / 1024).toBeLessThanOrEqual(MAX_KIB);
   });
 
-  test("leads back to the sources, and tells nothing of the machine that built it", () => {
+  test("its source map refers to the sources, and it contains no path of the machine that built it", () => {
     const map = JSON.parse(bundle["entry.mjs.map"]);
     expect(new SourceMap(map).payload.sources).toContain("lib/http/handler.ts");
     expect(bundle["entry.mjs"]).toMatch(/\/\/# sourceMappingURL=entry\.mjs\.map\n$/);
     for (const text of Object.values(bundle)) expect(text).not.toContain(process.cwd());
   });
 
-  test("is the same bytes every time, wherever it is built", async () => {
+  test("the build is reproducible and independent of the working directory", async () => {
     const before = process.cwd();
     process.chdir(tmpdir());
     try {

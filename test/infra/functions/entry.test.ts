@@ -29,7 +29,8 @@ const DOMAINS = {
 let folder: string;
 let emulator: Emulator;
 let wire: Wire;
-let queries = Number.POSITIVE_INFINITY;
+/** The number of queries after which DynamoDB stops responding. */
+let queriesLeft = Number.POSITIVE_INFINITY;
 let isDown = false;
 let list: RunningFunction;
 let api: RunningFunction;
@@ -41,10 +42,10 @@ beforeAll(async () => {
   await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text)));
   emulator = await startEmulator("all-old");
   wire = await tapWire(emulator.endpoint, (operation) => {
-    if (operation === "Query") queries--;
-    return !isDown && queries >= 0;
+    if (operation === "Query") queriesLeft--;
+    return !isDown && queriesLeft >= 0;
   });
-  keys = await openShop();
+  keys = await createFixture();
   const environment = {
     AWS_ENDPOINT_URL: wire.endpoint,
     AWS_REGION: EMULATED.region,
@@ -68,8 +69,8 @@ afterAll(async () => {
 
 const recordAt = (id: number) => ({ id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" });
 
-/** Orders enough for several pages, one that cannot be read, and two accounts with a key each. */
-async function openShop() {
+/** Creates orders for several pages, one invalid order, and two accounts with a key each. Returns the keys. */
+async function createFixture() {
   const client = clientFor(emulator.endpoint);
   await createDynamodbTables({ prefix: PREFIX, client, buckets: BUCKETS });
   const store = createDynamodbStore({ prefix: PREFIX, client });
@@ -77,27 +78,27 @@ async function openShop() {
     record: recordAt(id),
     status: id === 2 ? "shipped" : "pending",
   }));
-  const broken = { bucket: { N: `${bucketOf(-1n, BUCKETS)}` }, id: { N: "-1" } };
+  const invalid = { bucket: { N: `${bucketOf(-1n, BUCKETS)}` }, id: { N: "-1" } };
   await client.send(
     new PutItemCommand({
       TableName: `${PREFIX}-orders`,
-      Item: { ...broken, status: { S: "pending" }, wire: { S: '{"id":-1,' } },
+      Item: { ...invalid, status: { S: "pending" }, wire: { S: '{"id":-1,' } },
     }),
   );
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  const keyFor = async (id: string, terms: PlanAssignment) => {
-    await accounts.create(id, terms);
+  const keyFor = async (id: string, assignment: PlanAssignment) => {
+    await accounts.create(id, assignment);
     return ((await accounts.issueKey(id)) as IssuedKey).key;
   };
-  const opened = {
+  const issued = {
     busy: await keyFor("busy", { plan: "business" }),
     small: await keyFor("small", { plan: "enterprise", customLimits: { perMinute: 100, perDay: 1 } }),
   };
   client.destroy();
-  return opened;
+  return issued;
 }
 
-interface Sent {
+interface RequestOptions {
   readonly key?: string;
   readonly host?: string;
   readonly headers?: Readonly<Record<string, readonly string[]>>;
@@ -107,7 +108,7 @@ interface Sent {
 function eventOf(
   method: string,
   path: string,
-  { key = keys.busy, host = PLATFORM, headers, query }: Sent = {},
+  { key = keys.busy, host = PLATFORM, headers, query }: RequestOptions = {},
 ) {
   return {
     resource: "/{proxy+}",
@@ -131,13 +132,13 @@ function eventOf(
   };
 }
 
-const ask = async (method: string, path: string, sent?: Sent) =>
-  readBuffered(await api.invoke(eventOf(method, path, sent)));
-const stream = async (sent?: Sent, path = "/v1/store/orders") =>
-  readStreamed(await list.invoke(eventOf("GET", path, sent)));
+const send = async (method: string, path: string, options?: RequestOptions) =>
+  readBuffered(await api.invoke(eventOf(method, path, options)));
+const stream = async (options?: RequestOptions, path = "/v1/store/orders") =>
+  readStreamed(await list.invoke(eventOf("GET", path, options)));
 const both = {
-  buffered: (path: string, sent?: Sent) => ask("GET", path, sent),
-  streamed: (path: string, sent?: Sent) => stream(sent, path),
+  buffered: (path: string, options?: RequestOptions) => send("GET", path, options),
+  streamed: (path: string, options?: RequestOptions) => stream(options, path),
 };
 
 function expectError({ status, headers, body }: GatewayResponse, code: string): void {
@@ -149,19 +150,19 @@ function expectError({ status, headers, body }: GatewayResponse, code: string): 
 describe("the buffered function", () => {
   test.each([
     ["a missing key", "GET", "/v1/store/orders", { key: "" }, 401, "missing_api_key"],
-    ["a key that is none", "GET", "/v1/store/orders", { key: "so_test_x" }, 401, "invalid_api_key"],
+    ["an invalid key", "GET", "/v1/store/orders", { key: "so_test_x" }, 401, "invalid_api_key"],
     ["an order that does not exist", "DELETE", "/v1/store/orders/99999", {}, 404, "order_not_found"],
     ["a path that does not exist", "GET", "/v1/store", {}, 404, "route_not_found"],
     ["a pet", "GET", "/v1/pets/1", {}, 404, "pet_not_found"],
-    ["another method", "PUT", "/v1/store/orders", {}, 405, "method_not_allowed"],
+    ["an unsupported method", "PUT", "/v1/store/orders", {}, 405, "method_not_allowed"],
     ["a shipped order", "DELETE", "/v1/store/orders/2", {}, 409, "order_already_shipped"],
-    ["an order that cannot be read", "DELETE", "/v1/store/orders/-1", {}, 500, "internal_error"],
-    ["a method that is none", "TRACE", "/v1/store/orders", {}, 400, "bad_request"],
-    ["an address without end", "GET", `/v1/${"a".repeat(9_000)}`, {}, 414, "uri_too_long"],
+    ["an order whose stored record is invalid", "DELETE", "/v1/store/orders/-1", {}, 500, "internal_error"],
+    ["a forbidden method", "TRACE", "/v1/store/orders", {}, 400, "bad_request"],
+    ["a URL that is too long", "GET", `/v1/${"a".repeat(9_000)}`, {}, 414, "uri_too_long"],
   ] as const)(
-    "answers %s with its status and the three headers",
-    async (_what, method, path, sent, status, code) => {
-      const response = await ask(method, path, sent);
+    "responds to %s with its status, an Error body and the rate-limit headers",
+    async (_case, method, path, options, status, code) => {
+      const response = await send(method, path, options);
       expect(response.status).toBe(status);
       expectError(response, code);
       for (const name of ["limit", "remaining", "reset"]) {
@@ -170,31 +171,31 @@ describe("the buffered function", () => {
     },
   );
 
-  test("answers a cancel with 204 and no body, and the next one with 409", async () => {
-    const cancelled = await ask("DELETE", "/v1/store/orders/1");
+  test("responds to a cancel with 204 and no body, and to a second one with 409", async () => {
+    const cancelled = await send("DELETE", "/v1/store/orders/1");
     expect([cancelled.status, `${cancelled.body}`]).toEqual([204, ""]);
-    const again = await ask("DELETE", "/v1/store/orders/1");
-    expect(again.status).toBe(409);
-    expectError(again, "order_already_cancelled");
+    const second = await send("DELETE", "/v1/store/orders/1");
+    expect(second.status).toBe(409);
+    expectError(second, "order_already_cancelled");
   });
 
-  test("answers HEAD of the list with its headers and no body", async () => {
-    const { status, body, headers } = await ask("HEAD", "/v1/store/orders");
+  test("responds to HEAD of the list with its headers and no body", async () => {
+    const { status, body, headers } = await send("HEAD", "/v1/store/orders");
     expect([status, `${body}`, headers.get("content-type")]).toEqual([200, "", "application/json"]);
   });
 
-  test("sends text, whatever encoding a client takes", async () => {
-    const sent = { headers: { "Accept-Encoding": ["gzip"] } };
-    expect(JSON.parse(`${(await ask("GET", "/openapi.json", sent)).body}`).openapi).toMatch(/^3\.1/);
-    const { body, headers } = await ask("GET", "/v1/store/orders", sent);
+  test("does not compress, because a buffered response is text", async () => {
+    const options = { headers: { "Accept-Encoding": ["gzip"] } };
+    expect(JSON.parse(`${(await send("GET", "/openapi.json", options)).body}`).openapi).toMatch(/^3\.1/);
+    const { body, headers } = await send("GET", "/v1/store/orders", options);
     expect(headers.get("content-encoding")).toBeNull();
     expect(`${body}`).toMatch(/^\[.*\]$/);
   });
 
-  test("refuses what is over the limit, and bans who goes on", async () => {
+  test("rejects requests over the limit, and bans a key that continues", async () => {
     const codes: string[] = [];
     for (let call = 0; call < 10 && codes.at(-1) !== "api_key_banned"; call++) {
-      const { status, body, headers } = await ask("GET", "/v1/pets/1", { key: keys.small });
+      const { status, body, headers } = await send("GET", "/v1/pets/1", { key: keys.small });
       codes.push(JSON.parse(`${body}`).code);
       if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     }
@@ -203,48 +204,48 @@ describe("the buffered function", () => {
 });
 
 describe("the streaming function", () => {
-  const whole = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id)));
+  const records = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id)));
 
-  test("streams the list in several pieces", async () => {
+  test("streams the list in several chunks", async () => {
     const posted = await list.invoke(eventOf("GET", "/v1/store/orders"));
-    const { status, headers, body, broken } = readStreamed(posted);
+    const { status, headers, body, streamError } = readStreamed(posted);
     expect(posted.chunks.length).toBeGreaterThan(3);
-    expect([status, headers.get("content-type"), broken]).toEqual([200, "application/json", undefined]);
-    expect(`${body}`).toBe(`[{"id":-1,,${whole.join(",")}]`);
+    expect([status, headers.get("content-type"), streamError]).toEqual([200, "application/json", undefined]);
+    expect(`${body}`).toBe(`[{"id":-1,,${records.join(",")}]`);
   });
 
-  test("compresses it for who takes gzip", async () => {
+  test("compresses the list if the client accepts gzip", async () => {
     const { headers, body } = await stream({ headers: { "Accept-Encoding": ["br, gzip"] } });
     expect(headers.get("content-encoding")).toBe("gzip");
-    expect(`${gunzipSync(body)}`).toContain(whole.join(","));
+    expect(`${gunzipSync(body)}`).toContain(records.join(","));
   });
 
-  test("gives errors a body, too", async () => {
+  test("sends an error with a body", async () => {
     const response = await stream({ key: "" });
     expect(response.status).toBe(401);
     expectError(response, "missing_api_key");
   });
 
-  test("gives what has no body a byte, since it would hang without", async () => {
+  test("sends one byte instead of an empty body, because an empty stream hangs", async () => {
     const { status, body } = readStreamed(await list.invoke(eventOf("HEAD", "/v1/store/orders")));
     expect([status, `${body}`]).toEqual([200, "\n"]);
   });
 
-  test("leaves the array unclosed and reports the error where the store fails after the first page", async () => {
-    queries = BUCKETS * 2;
-    const { status, body, broken } = await stream();
-    queries = Number.POSITIVE_INFINITY;
+  test("ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
+    queriesLeft = BUCKETS * 2;
+    const { status, body, streamError } = await stream();
+    queriesLeft = Number.POSITIVE_INFINITY;
     expect(status).toBe(200);
     expect(`${body}`).toMatch(/^\[\{/);
     expect(`${body}`).not.toMatch(/\]$/);
-    expect(broken).toBe("StoreUnavailableError");
-    expect((await stream()).broken).toBeUndefined();
+    expect(streamError).toBe("StoreUnavailableError");
+    expect((await stream()).streamError).toBeUndefined();
   });
 });
 
-describe.each(["buffered", "streamed"] as const)("both functions, %s", (way) => {
-  test("send a redirect host to the primary with path and query, without a key", async () => {
-    const { status, headers, body } = await both[way]("/v1/store/orders", {
+describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
+  test("redirects a redirect host to the primary host with path and query, without a key", async () => {
+    const { status, headers, body } = await both[mode]("/v1/store/orders", {
       host: "www.example.com",
       key: "",
       query: { a: ["1 2"] },
@@ -255,23 +256,23 @@ describe.each(["buffered", "streamed"] as const)("both functions, %s", (way) => 
     expect(`${body}`).toContain("orders.example.com");
   });
 
-  test("serve the primary and the platform's own host, and refuse every other", async () => {
-    expect((await both[way]("/v1/store/orders", { host: "orders.example.com" })).status).toBe(200);
-    expect((await both[way]("/v1/store/orders", { host: PLATFORM })).status).toBe(200);
-    const refused = await both[way]("/v1/store/orders", { host: "evil.example" });
-    expect(refused.status).toBe(421);
-    expectError(refused, "misdirected_request");
+  test("serves the primary and the API Gateway hostname, and responds to other hosts with 421", async () => {
+    expect((await both[mode]("/v1/store/orders", { host: "orders.example.com" })).status).toBe(200);
+    expect((await both[mode]("/v1/store/orders", { host: PLATFORM })).status).toBe(200);
+    const misdirected = await both[mode]("/v1/store/orders", { host: "evil.example" });
+    expect(misdirected.status).toBe(421);
+    expectError(misdirected, "misdirected_request");
   });
 
-  test("answer 503 with Retry-After while the store is down, and normally once it is back", async () => {
+  test("responds with 503 and Retry-After while the store is down, and recovers", async () => {
     isDown = true;
-    const down = await both[way]("/v1/store/orders");
+    const down = await both[mode]("/v1/store/orders");
     isDown = false;
     expect(down.status).toBe(503);
     expectError(down, "store_unavailable");
     expect(Number(down.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(down.headers.has("x-ratelimit-limit")).toBe(true);
-    expect((await both[way]("/v1/store/orders")).status).toBe(200);
+    expect((await both[mode]("/v1/store/orders")).status).toBe(200);
   });
 });
 
@@ -283,8 +284,8 @@ describe("the log", () => {
       .filter((line) => line.includes('"_aws"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  test("holds metrics as CloudWatch reads them, and never a key", async () => {
-    const seen = new Set<string>();
+  test("contains metrics in the embedded metric format, and never a key", async () => {
+    const metrics = new Set<string>();
     for (const line of [...lines(list), ...lines(api)]) {
       const { Timestamp, CloudWatchMetrics } = line["_aws"] as {
         Timestamp: number;
@@ -296,22 +297,22 @@ describe("the log", () => {
         for (const name of Dimensions.flat()) expect(typeof line[name]).toBe("string");
         for (const { Name } of Metrics) {
           expect(typeof line[Name]).toBe("number");
-          seen.add(`${Name} by ${Dimensions.flat().join(" and ")}`);
+          metrics.add(`${Name} by ${Dimensions.flat().join(" and ")}`);
         }
       }
     }
-    expect([...seen].toSorted()).toEqual([
+    expect([...metrics].toSorted()).toEqual([
       "Admitted by Plan",
       "Bans by Plan",
       "ListFirstByte by ",
       "ListRows by ",
-      "Refused by Plan",
+      "Rejected by Plan",
       "Requests by Operation and Status",
     ]);
     for (const key of Object.values(keys)) expect(list.log() + api.log()).not.toContain(key);
   });
 
-  test("tells of each request and of the rows of each list", () => {
+  test("contains each request and the number of records of each list", () => {
     expect(lines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
     expect(lines(api)).toContainEqual(
       expect.objectContaining({

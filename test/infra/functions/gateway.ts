@@ -1,29 +1,29 @@
 import { expect } from "vitest";
 import type { Posted } from "./runtime-api.ts";
 
-/** A response as API Gateway makes it of what a function posted. */
+/** The response that API Gateway derives from the output of a function. */
 export interface GatewayResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  /** The type of the error that a streamed answer broke off with. */
-  readonly broken: string | undefined;
+  /** The type of the error that ended a streamed response early. */
+  readonly streamError: string | undefined;
 }
 
-/** Reads the answer of a buffered function as strictly as API Gateway, which makes a 502 of anything else. */
+/** Parses the response of a buffered function as strictly as API Gateway, which otherwise responds with 502. */
 export function readBuffered({ as, chunks }: Posted): GatewayResponse {
   expect(as).toBe("response");
   const result = JSON.parse(Buffer.concat(chunks).toString());
   expect(Object.keys(result).toSorted()).toEqual(["body", "headers", "isBase64Encoded", "statusCode"]);
   expect(result.isBase64Encoded).toBe(false);
-  return { ...headOf(result), body: Buffer.from(result.body), broken: undefined };
+  return { ...headOf(result), body: Buffer.from(result.body), streamError: undefined };
 }
 
-/** Status and headers have to be within the first 16 KB, and eight zero bytes end them. */
-const LONGEST_HEAD = 16 * 1024;
+/** The metadata must end, with eight zero bytes, within the first 16 KB. */
+const MAX_METADATA_BYTES = 16 * 1024;
 const DELIMITER = Buffer.alloc(8);
 
-/** Reads the answer of a streaming function: metadata, eight zero bytes, and the body as it is. */
+/** Parses the response of a streaming function: metadata, eight zero bytes, and the body. */
 export function readStreamed({ as, headers, chunks, trailers }: Posted): GatewayResponse {
   expect(as).toBe("response");
   expect(headers["lambda-runtime-function-response-mode"]).toBe("streaming");
@@ -31,12 +31,12 @@ export function readStreamed({ as, headers, chunks, trailers }: Posted): Gateway
   const bytes = Buffer.concat(chunks);
   const end = bytes.indexOf(DELIMITER);
   expect(end).toBeGreaterThan(0);
-  expect(end + DELIMITER.length).toBeLessThanOrEqual(LONGEST_HEAD);
+  expect(end + DELIMITER.length).toBeLessThanOrEqual(MAX_METADATA_BYTES);
   const body = bytes.subarray(end + DELIMITER.length);
-  expect(body.length, "an answer without a body hangs").toBeGreaterThan(0);
+  expect(body.length, "a response without a body hangs").toBeGreaterThan(0);
   const metadata = JSON.parse(bytes.subarray(0, end).toString());
   expect(Object.keys(metadata).toSorted()).toEqual(["headers", "statusCode"]);
-  return { ...headOf(metadata), body, broken: trailers["lambda-runtime-function-error-type"] };
+  return { ...headOf(metadata), body, streamError: trailers["lambda-runtime-function-error-type"] };
 }
 
 function headOf({ statusCode, headers }: { statusCode: unknown; headers: Record<string, unknown> }) {

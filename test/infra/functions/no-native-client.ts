@@ -1,6 +1,6 @@
 /**
- * Loaded before `aws-lambda-ric`: puts JavaScript in the place of its native client, which would have to be
- * compiled. The answers of the buffered function leave through it; everything else is the runtime client's own.
+ * Preloaded before `aws-lambda-ric`: replaces its native client, which would have to be compiled, with JavaScript. It
+ * posts the responses of the buffered function; everything else is the original runtime client.
  */
 import { registerHooks } from "node:module";
 
@@ -9,7 +9,7 @@ const http = require("node:http");
 function post(path, body, headers) {
   const [host, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(":");
   const fields = { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers };
-  http.request({ host, port, path, method: "POST", headers: fields }, (answer) => answer.resume()).end(body);
+  http.request({ host, port, path, method: "POST", headers: fields }, (response) => response.resume()).end(body);
 }
 const path = (id, what) => "/2018-06-01/runtime/invocation/" + id + "/" + what;
 module.exports = {

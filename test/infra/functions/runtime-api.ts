@@ -4,22 +4,22 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 
-/** What a function posted for one invocation, byte by byte. */
+/** The raw output of a function for one invocation. */
 export interface Posted {
-  /** An answer, or the error that the function ended with. */
+  /** A response, or the error with which the function failed. */
   readonly as: "response" | "error";
   readonly headers: IncomingHttpHeaders;
-  /** In the pieces in which they came. */
+  /** As received, one entry for each chunk. */
   readonly chunks: readonly Buffer[];
-  /** What came after the body: a streamed answer that broke off says so here. */
+  /** Contain the error of a stream that ended early. */
   readonly trailers: NodeJS.Dict<string>;
 }
 
-/** One function under the real runtime client, with a Runtime API of ours. */
+/** A function that runs under the real runtime client, against a Runtime API of the tests. */
 export interface RunningFunction {
-  /** Has it answer an event. */
+  /** Invokes the function with an event. */
   invoke(event: object): Promise<Posted>;
-  /** What it wrote to its log. */
+  /** Everything that it wrote to standard output and standard error. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -30,8 +30,8 @@ interface Invocation {
 }
 
 /**
- * The runtime client: the one whose path is in `AWS_LAMBDA_RIC`, built with its native part as on Lambda, or else the
- * one from npm with that part left out, since building it needs a compiler.
+ * The runtime client: the one at the path in `AWS_LAMBDA_RIC`, which has its native part as on Lambda, otherwise the one
+ * from npm without the native part, because building that needs a compiler.
  */
 const RUNTIME_CLIENT = runtimeClient(process.env["AWS_LAMBDA_RIC"]);
 
@@ -44,7 +44,7 @@ function runtimeClient(built: string | undefined) {
   };
 }
 
-/** Starts a function from the bundle in a folder, as Lambda would: `entry.list` or `entry.api`. */
+/** Starts a function of the bundle in a folder, as Lambda does: `entry.list` or `entry.api`. */
 export async function runFunction(
   folder: string,
   name: string,
@@ -53,7 +53,7 @@ export async function runFunction(
   const invocations = new Map<string, Invocation>();
   const waiting: string[] = [];
   let idle: ServerResponse | undefined;
-  const handOut = () => {
+  const dispatch = () => {
     if (idle === undefined || waiting.length === 0) return;
     const id = waiting.shift() ?? "";
     idle.writeHead(200, {
@@ -71,12 +71,12 @@ export async function runFunction(
       /runtime\/(\w+)\/([\w-]+)(?:\/(\w+))?/.exec(request.url ?? "") ?? [];
     if (what === "invocation" && id === "next") {
       idle = response;
-      handOut();
+      dispatch();
       return;
     }
     const invocation = invocations.get(id);
     if (invocation !== undefined) {
-      invocation.posted.resolve(await take(request, kind === "error" ? "error" : "response"));
+      invocation.posted.resolve(await receive(request, kind === "error" ? "error" : "response"));
     }
     response.writeHead(202).end();
   });
@@ -107,8 +107,8 @@ export async function runFunction(
     });
   }
   child.once("exit", (code) => {
-    const ended = new Error(`The function's process ended with ${code}: ${log}`);
-    for (const { posted } of invocations.values()) posted.reject(ended);
+    const exited = new Error(`The function's process exited with ${code}: ${log}`);
+    for (const { posted } of invocations.values()) posted.reject(exited);
   });
 
   let count = 0;
@@ -118,7 +118,7 @@ export async function runFunction(
       const posted = Promise.withResolvers<Posted>();
       invocations.set(id, { event, posted });
       waiting.push(id);
-      handOut();
+      dispatch();
       return posted.promise;
     },
     log: () => log,
@@ -126,14 +126,14 @@ export async function runFunction(
       server.close();
       server.closeAllConnections();
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, "exit");
+      const exited = once(child, "exit");
       child.kill("SIGKILL");
-      await ended;
+      await exited;
     },
   };
 }
 
-async function take(request: IncomingMessage, as: Posted["as"]): Promise<Posted> {
+async function receive(request: IncomingMessage, as: Posted["as"]): Promise<Posted> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   return { as, headers: request.headers, chunks, trailers: request.trailers };

@@ -1,7 +1,7 @@
-import type { Cloud, Question, Registration } from "./engine.ts";
+import type { Cloud, Invoke, Registration } from "./engine.ts";
 import { UNKNOWN, type Value } from "./wire.ts";
 
-/** A zone as Cloudflare lists it. */
+/** A zone as Cloudflare returns it. */
 export interface Zone {
   readonly id: string;
   readonly name: string;
@@ -11,8 +11,8 @@ export interface Zone {
   readonly nameServers: readonly string[];
 }
 
-/** A record as Cloudflare lists it. */
-export interface Dns {
+/** A DNS record as Cloudflare returns it. */
+export interface ZoneRecord {
   readonly id: string;
   readonly zone: string;
   readonly name: string;
@@ -21,19 +21,19 @@ export interface Dns {
   readonly comment: string;
 }
 
-/** What a test decides about the world. */
+/** The state of the cloud that a test sets up. */
 export interface World {
   readonly zones?: readonly Zone[];
-  readonly records?: readonly Dns[];
-  /** Hosts whose certificate ACM has issued. */
+  readonly records?: readonly ZoneRecord[];
+  /** The hosts for which ACM has issued a certificate. */
   readonly issued?: readonly string[];
-  /** Names of questions that nobody answers. */
-  readonly silent?: readonly string[];
-  /** By logical name: why a resource cannot be made. */
+  /** The provider functions that fail. */
+  readonly unavailable?: readonly string[];
+  /** By logical name: the error with which a resource cannot be created. */
   readonly failing?: Readonly<Record<string, string>>;
 }
 
-/** A zone that is in order. */
+/** An active zone. */
 export function zone(name: string, changes: Partial<Zone> = {}): Zone {
   return {
     id: `zone-of-${name}`,
@@ -46,15 +46,15 @@ export function zone(name: string, changes: Partial<Zone> = {}): Zone {
   };
 }
 
-/** A world in which everything works that a test does not break. */
+/** A cloud in which everything works that the test does not break. */
 export function cloud({
   zones = [zone("example.com")],
   records = [],
   issued = [],
-  silent = [],
+  unavailable = [],
   failing = {},
 }: World = {}): Cloud {
-  const answers: Readonly<Record<string, (args: Question["args"]) => Readonly<Record<string, Value>>>> = {
+  const functions: Readonly<Record<string, (args: Invoke["args"]) => Readonly<Record<string, Value>>>> = {
     "cloudflare:index/getZones:getZones": ({ name }) => ({
       results: zones.filter((each) => each.name === name).map((each) => ({ ...each })),
     }),
@@ -70,14 +70,14 @@ export function cloud({
     },
   };
   return {
-    made: (registration) => ({ id: `${registration.name}-id`, state: stateOf(registration) }),
-    answer(question) {
-      const answer = answers[question.token];
-      if (silent.includes(question.token)) throw new Error("connection refused");
-      if (answer === undefined) throw new Error(`The tests' cloud has no answer to ${question.token}`);
-      return answer(question.args);
+    create: (registration) => ({ id: `${registration.name}-id`, state: stateOf(registration) }),
+    invoke({ token, args }) {
+      const call = functions[token];
+      if (unavailable.includes(token)) throw new Error("connection refused");
+      if (call === undefined) throw new Error(`The test cloud does not implement ${token}.`);
+      return call(args);
     },
-    fails: ({ name }) => failing[name],
+    createError: ({ name }) => failing[name],
   };
 }
 
@@ -90,11 +90,10 @@ const ACCOUNT = "123456789012";
 const arn = (service: string, rest: string, region = REGION) =>
   `arn:aws:${service}:${region}:${ACCOUNT}:${rest}`;
 
-/** What the cloud adds, in the forms that it really gives: the names that Pulumi makes up, ARNs, trailing dots. */
+/** The state that the cloud adds, in its real forms: generated names, ARNs, trailing dots. */
 function stateOf({ type, name, inputs }: Registration): Readonly<Record<string, Value>> {
-  const own = String(inputs["name"] ?? `${name}-1a2b3c4`);
-  const made = STATES[type];
-  return { name: own, region: REGION, ...made?.(own, inputs) };
+  const physicalName = String(inputs["name"] ?? `${name}-1a2b3c4`);
+  return { name: physicalName, region: REGION, ...STATES[type]?.(physicalName, inputs) };
 }
 
 const STATES: Readonly<
@@ -115,8 +114,8 @@ const STATES: Readonly<
     ),
   }),
   "aws:lambda/alias:Alias": (name, { functionName }) => {
-    const own = arn("lambda", `function:${String(functionName)}:${name}`);
-    return { arn: own, invokeArn: invocation(own, "2015-03-31", "invocations") };
+    const aliasArn = arn("lambda", `function:${String(functionName)}:${name}`);
+    return { arn: aliasArn, invokeArn: invocation(aliasArn, "2015-03-31", "invocations") };
   },
   "aws:apigateway/restApi:RestApi": () => ({
     rootResourceId: "root-id",
@@ -145,7 +144,7 @@ function invocation(functionArn: string, version: string, what: string): string 
   return `arn:aws:apigateway:${REGION}:lambda:path/${version}/functions/${functionArn}/${what}`;
 }
 
-/** True where nothing in a value is still to come. */
+/** True if a value contains nothing unknown. */
 export function isKnown(value: Value): boolean {
   return !JSON.stringify(value).includes(UNKNOWN);
 }

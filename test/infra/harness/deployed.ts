@@ -5,67 +5,68 @@ import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "../functions/gateway.ts";
 import { type RunningFunction, runFunction } from "../functions/runtime-api.ts";
-import { type AuthorisedWire, allowedOnTables, authorise } from "./authorised-wire.ts";
-import type { Registration, Seen } from "./engine.ts";
+import { type AuthorizingProxy, allowedOnTables, startAuthorizingProxy } from "./authorizing-proxy.ts";
+import type { Recording, Registration } from "./engine.ts";
 import { find, ofType } from "./program.ts";
 import type { Value } from "./wire.ts";
 
-/** What a run registered, at work: tables in the emulator, functions under the runtime client, the gateway's routes. */
+/** The resources of a run in operation: tables in the emulator, functions under the runtime client, the API's routes. */
 export interface Deployed {
-  /** Where the tables are, for whoever may do everything. */
+  /** The DynamoDB endpoint without authorization. */
   readonly endpoint: string;
-  /** By the logical name of the function: the calls that its policy let through, and all that it allows. */
-  readonly rights: ReadonlyMap<string, AuthorisedWire & { readonly allowed: readonly string[] }>;
-  /** Sends a request to a host that the run knows. */
+  /** By the logical name of a function: the calls that it made, and those that its policy allows. */
+  readonly calls: ReadonlyMap<string, AuthorizingProxy & { readonly allowed: readonly string[] }>;
+  /** Sends a request to a host of the API. */
   fetch(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<GatewayResponse>;
   stop(): Promise<void>;
 }
 
-/** Brings a run to life. Nothing in it comes from anywhere but the registrations. */
-export async function deploy(seen: Seen): Promise<Deployed> {
+/** Starts what a run registered. Everything is derived from the registrations. */
+export async function deploy(recording: Recording): Promise<Deployed> {
   const emulator = await startEmulator("all-old");
   const client = clientFor(emulator.endpoint);
-  for (const { inputs } of ofType(seen, "aws:dynamodb/table:Table")) await client.send(createTable(inputs));
+  for (const { inputs } of ofType(recording, "aws:dynamodb/table:Table"))
+    await client.send(createTable(inputs));
   client.destroy();
 
   const running = new Map<string, RunningFunction>();
-  const rights = new Map<string, AuthorisedWire & { readonly allowed: readonly string[] }>();
+  const calls = new Map<string, AuthorizingProxy & { readonly allowed: readonly string[] }>();
   const folders: string[] = [];
-  for (const { name, inputs } of ofType(seen, "aws:lambda/function:Function")) {
+  for (const { name, inputs } of ofType(recording, "aws:lambda/function:Function")) {
     const folder = await unpack(inputs["code"]);
     folders.push(folder);
-    const allowed = allowedOnTables(find(seen, name.replace("-function", "-rights")).inputs["policy"]);
-    const wire = await authorise(emulator.endpoint, allowed);
-    rights.set(name, { ...wire, allowed });
+    const allowed = allowedOnTables(find(recording, name.replace("-function", "-policy")).inputs["policy"]);
+    const proxy = await startAuthorizingProxy(emulator.endpoint, allowed);
+    calls.set(name, { ...proxy, allowed });
     const { variables } = inputs["environment"] as { variables: Record<string, string> };
     running.set(
       name,
       await runFunction(folder, String(inputs["handler"]), {
         ...AWS,
         ...variables,
-        AWS_ENDPOINT_URL: wire.endpoint,
+        AWS_ENDPOINT_URL: proxy.endpoint,
       }),
     );
   }
 
   return {
     endpoint: emulator.endpoint,
-    rights,
+    calls,
     async fetch(method, url, headers = {}) {
       const { host, pathname, searchParams } = new URL(url);
-      const path = pathOfApi(seen, host, pathname);
-      const integration = integrationFor(seen, method, path);
-      const name = functionBehind(seen, String(integration.inputs["uri"]));
+      const path = pathOfApi(recording, host, pathname);
+      const integration = integrationFor(recording, method, path);
+      const name = functionBehind(recording, String(integration.inputs["uri"]));
       const event = eventOf({ method, host, path, headers, searchParams });
       const posted = await running.get(name)?.invoke(event);
-      if (posted === undefined) throw new Error(`No function is called ${name}.`);
+      if (posted === undefined) throw new Error(`No function is named ${name}.`);
       return integration.inputs["responseTransferMode"] === "STREAM"
         ? readStreamed(posted)
         : readBuffered(posted);
     },
     async stop() {
       await Promise.all([...running.values()].map((each) => each.stop()));
-      await Promise.all([...rights.values()].map((wire) => wire.close()));
+      await Promise.all([...calls.values()].map((proxy) => proxy.close()));
       await emulator.stop();
       await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
     },
@@ -78,7 +79,7 @@ const AWS = {
   AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
 };
 
-/** The provider's inputs in the words of the service. */
+/** Converts the provider's inputs into a call of DynamoDB. */
 function createTable({
   name,
   hashKey,
@@ -101,7 +102,7 @@ function createTable({
   });
 }
 
-/** Writes the files of an archive where Lambda would have them. */
+/** Copies the files of an archive into a new folder, as Lambda does. */
 async function unpack(code: Value | undefined): Promise<string> {
   const { assets } = (code as { archive: { assets: Record<string, { asset: { path: string } }> } }).archive;
   const folder = await mkdtemp(join(tmpdir(), "store-orders-"));
@@ -113,21 +114,21 @@ async function unpack(code: Value | undefined): Promise<string> {
 
 const PLATFORM = "api123.execute-api.eu-central-1.amazonaws.com";
 
-/** The path that the API sees: the platform's host has the stage before it, a mapped host nothing. */
-function pathOfApi(seen: Seen, host: string, pathname: string): string {
-  const [stage] = ofType(seen, "aws:apigateway/stage:Stage");
+/** The path within the API: on the API Gateway hostname it follows the stage, on a mapped host nothing. */
+function pathOfApi(recording: Recording, host: string, pathname: string): string {
+  const [stage] = ofType(recording, "aws:apigateway/stage:Stage");
   const prefix = `/${String(stage?.inputs["stageName"])}`;
   if (host === PLATFORM && pathname.startsWith(`${prefix}/`)) return pathname.slice(prefix.length);
-  const mapping = ofType(seen, "aws:apigateway/basePathMapping:BasePathMapping").find(
+  const mapping = ofType(recording, "aws:apigateway/basePathMapping:BasePathMapping").find(
     ({ inputs }) => inputs["domainName"] === host && inputs["basePath"] === undefined,
   );
-  if (mapping === undefined) throw new Error(`The gateway does not know ${host}${pathname}.`);
+  if (mapping === undefined) throw new Error(`No mapping matches ${host}${pathname}.`);
   return pathname;
 }
 
-/** Goes down the resources as the gateway does: a literal segment hides the wildcard beside it. */
-function integrationFor(seen: Seen, method: string, path: string): Registration {
-  const resources = ofType(seen, "aws:apigateway/resource:Resource");
+/** Matches a path as API Gateway does: a literal segment takes precedence over the wildcard beside it. */
+function integrationFor(recording: Recording, method: string, path: string): Registration {
+  const resources = ofType(recording, "aws:apigateway/resource:Resource");
   let id: Value | undefined = "root-id";
   for (const segment of path.split("/").filter((each) => each !== "")) {
     const below = resources.filter(({ inputs }) => inputs["parentId"] === id);
@@ -136,27 +137,27 @@ function integrationFor(seen: Seen, method: string, path: string): Registration 
     id = literal === undefined ? `${rest?.name}-id` : `${literal.name}-id`;
     if (literal === undefined) break;
   }
-  const here = ofType(seen, "aws:apigateway/integration:Integration").filter(
+  const here = ofType(recording, "aws:apigateway/integration:Integration").filter(
     ({ inputs }) => inputs["resourceId"] === id,
   );
   const found = [method, "ANY"].flatMap((each) =>
     here.filter(({ inputs }) => inputs["httpMethod"] === each),
   )[0];
-  if (found === undefined) throw new Error(`The gateway has nothing for ${method} ${path}.`);
+  if (found === undefined) throw new Error(`No integration matches ${method} ${path}.`);
   return found;
 }
 
-/** From an integration's address by way of the alias and the permission to the function that it calls. */
-function functionBehind(seen: Seen, uri: string): string {
+/** Returns the function that an integration invokes, if a permission allows it. */
+function functionBehind(recording: Recording, uri: string): string {
   const [, physical = "", alias = ""] = /:function:([^:]+):([^/:]+)\//.exec(uri) ?? [];
-  const permitted = ofType(seen, "aws:lambda/permission:Permission").some(
+  const permitted = ofType(recording, "aws:lambda/permission:Permission").some(
     ({ inputs }) => inputs["function"] === physical && inputs["qualifier"] === alias,
   );
-  if (!permitted) throw new Error(`The gateway may not call ${physical}:${alias}.`);
+  if (!permitted) throw new Error(`No permission allows API Gateway to invoke ${physical}:${alias}.`);
   return physical.replace(/-1a2b3c4$/, "");
 }
 
-interface Sent {
+interface GatewayRequest {
   readonly method: string;
   readonly host: string;
   readonly path: string;
@@ -164,8 +165,8 @@ interface Sent {
   readonly searchParams: URLSearchParams;
 }
 
-/** An event of a REST API with proxy integration. */
-function eventOf({ method, host, path, headers, searchParams }: Sent) {
+/** The event that a REST API with proxy integration sends. */
+function eventOf({ method, host, path, headers, searchParams }: GatewayRequest) {
   const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]);
   const fields = Object.entries({ ...headers, host }).map(([name, value]) => [name, [value]]);
   return {

@@ -8,50 +8,53 @@ import resource from "@pulumi/pulumi/proto/resource_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
 import { type Registration, type RunKind, toRegistration } from "./registration.ts";
-import { read, type Value } from "./wire.ts";
+import { decode, type Value } from "./wire.ts";
 
 export type { Registration } from "./registration.ts";
 
-/** A question that the program asked a provider. */
-export interface Question {
+/** A call of a provider function by the program. */
+export interface Invoke {
   readonly token: string;
   readonly args: Readonly<Record<string, Value>>;
 }
 
-/** The world that a program runs in. */
+/** The providers that a program runs against. */
 export interface Cloud {
-  /** What the cloud adds to the inputs of a resource when it is made. */
-  made(registration: Registration): { readonly id: string; readonly state: Readonly<Record<string, Value>> };
-  /** Answers a question, or throws what the provider would say. */
-  answer(question: Question): Readonly<Record<string, Value>>;
-  /** Why a resource cannot be made. */
-  fails?(registration: Registration): string | undefined;
+  /** Returns the identifier of a created resource, and the state that the cloud adds to its inputs. */
+  create(registration: Registration): {
+    readonly id: string;
+    readonly state: Readonly<Record<string, Value>>;
+  };
+  /** Returns the result of a provider function, or throws the provider's error. */
+  invoke(call: Invoke): Readonly<Record<string, Value>>;
+  /** Returns the provider's error if a resource cannot be created. */
+  createError?(registration: Registration): string | undefined;
 }
 
-/** What an engine has seen. */
-export interface Seen {
+/** Everything that an engine has received. */
+export interface Recording {
   readonly registrations: Registration[];
-  readonly questions: Question[];
+  readonly invokes: Invoke[];
   readonly logs: { readonly severity: number; readonly message: string }[];
   stackOutputs: Readonly<Record<string, Value>>;
 }
 
-/** An engine that listens. */
+/** A running engine. */
 export interface Engine {
   readonly address: string;
-  readonly seen: Seen;
+  readonly recording: Recording;
   close(): void;
 }
 
 interface Call<Request> {
   readonly request: Request;
 }
-type Reply = (error: unknown, answer?: unknown) => void;
+type Reply = (error: unknown, response?: unknown) => void;
 type Service = Readonly<Record<string, (call: Call<never>, reply: Reply) => void>>;
 
-/** Starts Pulumi's engine and resource monitor as far as a program needs them: registrations, questions, logs, hooks. */
+/** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
 export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> {
-  const seen: Seen = { registrations: [], questions: [], logs: [], stackOutputs: {} };
+  const recording: Recording = { registrations: [], invokes: [], logs: [], stackOutputs: {} };
   const hooks = new Map<string, InstanceType<typeof callback.Callback>>();
   let root = "";
 
@@ -64,23 +67,23 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
       reply(null, info);
     },
     supportsFeature(_call: Call<unknown>, reply: Reply) {
-      const answer = new resource.SupportsFeatureResponse();
-      answer.setHassupport(true);
-      reply(null, answer);
+      const response = new resource.SupportsFeatureResponse();
+      response.setHassupport(true);
+      reply(null, response);
     },
     registerPackage(_call: Call<unknown>, reply: Reply) {
-      const answer = new resource.RegisterPackageResponse();
-      answer.setRef("package");
-      reply(null, answer);
+      const response = new resource.RegisterPackageResponse();
+      response.setRef("package");
+      reply(null, response);
     },
     invoke({ request }: Call<InstanceType<typeof resource.ResourceInvokeRequest>>, reply: Reply) {
-      const args = read(request.getArgs()?.toJavaScript() ?? {}) as Question["args"];
-      const question = { token: request.getTok(), args };
-      seen.questions.push(question);
-      const answer = new resource.ResourceInvokeResponse();
+      const args = decode(request.getArgs()?.toJavaScript() ?? {}) as Invoke["args"];
+      const call = { token: request.getTok(), args };
+      recording.invokes.push(call);
+      const response = new resource.ResourceInvokeResponse();
       try {
-        answer.setReturn(struct.Struct.fromJavaScript({ ...args, ...cloud.answer(question) }));
-        reply(null, answer);
+        response.setReturn(struct.Struct.fromJavaScript({ ...args, ...cloud.invoke(call) }));
+        reply(null, response);
       } catch (error) {
         reply({ code: grpc.status.UNKNOWN, message: error instanceof Error ? error.message : String(error) });
       }
@@ -99,32 +102,34 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
     ) {
       const inputs = request.getObject()?.toJavaScript() ?? {};
       const registration = toRegistration(request, inputs, kind);
-      if (seen.registrations.some(({ urn }) => urn === registration.urn)) {
+      if (recording.registrations.some(({ urn }) => urn === registration.urn)) {
         reply({ code: grpc.status.ALREADY_EXISTS, message: `Duplicate resource URN '${registration.urn}'` });
         return;
       }
-      seen.registrations.push(registration);
-      const failure = kind.preview ? undefined : cloud.fails?.(registration);
+      recording.registrations.push(registration);
+      const failure = kind.preview ? undefined : cloud.createError?.(registration);
       if (failure !== undefined) {
         for (const name of request.getHooks()?.getOnErrorList() ?? [])
-          await tellHook(hooks.get(name), registration, failure);
-        // Pulumi's engine tells the failure itself, and ends the program by going away.
+          await callErrorHook(hooks.get(name), registration, failure);
+        // Like Pulumi's engine, which reports the error itself and stops the program by shutting down.
         reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
         return;
       }
-      const answer = new resource.RegisterResourceResponse();
-      answer.setUrn(registration.urn);
-      const made = registration.custom && !kind.preview ? cloud.made(registration) : undefined;
-      if (made !== undefined) answer.setId(made.id);
-      answer.setObject(struct.Struct.fromJavaScript({ ...inputs, ...made?.state }));
-      reply(null, answer);
+      const response = new resource.RegisterResourceResponse();
+      response.setUrn(registration.urn);
+      const created = registration.custom && !kind.preview ? cloud.create(registration) : undefined;
+      if (created !== undefined) response.setId(created.id);
+      response.setObject(struct.Struct.fromJavaScript({ ...inputs, ...created?.state }));
+      reply(null, response);
     },
     registerResourceOutputs(
       { request }: Call<InstanceType<typeof resource.RegisterResourceOutputsRequest>>,
       reply: Reply,
     ) {
       if (request.getUrn() === root)
-        seen.stackOutputs = read(request.getOutputs()?.toJavaScript() ?? {}) as Seen["stackOutputs"];
+        recording.stackOutputs = decode(
+          request.getOutputs()?.toJavaScript() ?? {},
+        ) as Recording["stackOutputs"];
       reply(null, new empty.Empty());
     },
     signalAndWaitForShutdown(_call: Call<unknown>, reply: Reply) {
@@ -134,13 +139,13 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
 
   const host = {
     log({ request }: Call<InstanceType<typeof engine.LogRequest>>, reply: Reply) {
-      seen.logs.push({ severity: request.getSeverity(), message: request.getMessage() });
+      recording.logs.push({ severity: request.getSeverity(), message: request.getMessage() });
       reply(null, new empty.Empty());
     },
     getRootResource(_call: Call<unknown>, reply: Reply) {
-      const answer = new engine.GetRootResourceResponse();
-      answer.setUrn(root);
-      reply(null, answer);
+      const response = new engine.GetRootResourceResponse();
+      response.setUrn(root);
+      reply(null, response);
     },
     setRootResource({ request }: Call<InstanceType<typeof engine.SetRootResourceRequest>>, reply: Reply) {
       root = request.getUrn();
@@ -151,7 +156,7 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
     },
   };
 
-  // A registration carries the whole bundle.
+  // A registration contains the whole bundle.
   const server = new grpc.Server({
     "grpc.max_receive_message_length": -1,
     "grpc.max_send_message_length": -1,
@@ -169,25 +174,25 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
       error === null ? resolve(bound) : reject(error),
     );
   });
-  return { address: `127.0.0.1:${port}`, seen, close: () => server.forceShutdown() };
+  return { address: `127.0.0.1:${port}`, recording, close: () => server.forceShutdown() };
 }
 
-/** Calls a hook of the program back, as the engine does when an operation has failed. */
-async function tellHook(
+/** Calls an error hook of the program, as the engine does when an operation has failed. */
+async function callErrorHook(
   hook: InstanceType<typeof callback.Callback> | undefined,
   { urn, name, type }: Registration,
   failure: string,
 ): Promise<void> {
   if (hook === undefined) throw new Error(`No hook was registered for ${name}.`);
-  const asked = new resource.ErrorHookRequest();
-  asked.setUrn(urn);
-  asked.setName(name);
-  asked.setType(type);
-  asked.setFailedOperation("create");
-  asked.setErrorsList([failure]);
+  const hookRequest = new resource.ErrorHookRequest();
+  hookRequest.setUrn(urn);
+  hookRequest.setName(name);
+  hookRequest.setType(type);
+  hookRequest.setFailedOperation("create");
+  hookRequest.setErrorsList([failure]);
   const request = new callback.CallbackInvokeRequest();
   request.setToken(hook.getToken());
-  request.setRequest(asked.serializeBinary());
+  request.setRequest(hookRequest.serializeBinary());
   const client = new callbackService.CallbacksClient(hook.getTarget(), grpc.credentials.createInsecure());
   await new Promise<void>((resolve, reject) => {
     client.invoke(request, (error: unknown) => (error === null ? resolve() : reject(error)));
@@ -195,12 +200,12 @@ async function tellHook(
   client.close();
 }
 
-/** Whatever of a service is not played says so by name. */
-function complete(definition: object, played: object): grpc.UntypedServiceImplementation {
+/** Completes an implementation: every other method of the service fails with its name. */
+function complete(definition: object, implemented: object): grpc.UntypedServiceImplementation {
   const methods = Object.keys(definition).map((method) => {
     const missing = (_call: unknown, reply: Reply) =>
-      reply({ code: grpc.status.UNIMPLEMENTED, message: `The tests' engine does not play ${method}.` });
-    return [method, (played as Service)[method] ?? missing];
+      reply({ code: grpc.status.UNIMPLEMENTED, message: `The test engine does not implement ${method}.` });
+    return [method, (implemented as Service)[method] ?? missing];
   });
   return Object.fromEntries(methods);
 }

@@ -1,13 +1,13 @@
-import type { Registration, Seen } from "./engine.ts";
+import type { Recording, Registration } from "./engine.ts";
 import type { Value } from "./wire.ts";
 
-/** What a review wants to see of a resource. Hashes of code and bundles are left out: they change with every commit. */
-export function planText({ registrations }: Pick<Seen, "registrations">): string {
+/** Formats the registrations of a run for review, without the code, whose hash changes with every commit. */
+export function planText({ registrations }: Pick<Recording, "registrations">): string {
   const sorted = [...registrations].sort((one, other) => (one.urn < other.urn ? -1 : 1));
   return sorted.map(resourceText).join("\n");
 }
 
-/** A value as indented lines, objects in the order of their keys, JSON in a string as what it says. */
+/** Formats a value as indented lines, with sorted keys. JSON in a string is expanded. */
 function linesOf(value: Value, indent: string): readonly string[] {
   if (typeof value === "string" && value.startsWith('{"'))
     return ["(JSON)", ...linesOf(JSON.parse(value), indent).slice(1)];
@@ -32,6 +32,7 @@ function resourceText({ type, name, inputs, ...options }: Registration): string 
   const settings = Object.entries({
     protect: options.protect,
     retainOnDelete: options.retainOnDelete,
+    aliases: options.aliases.length === 0 ? "" : options.aliases,
     import: options.importId,
     replacementTrigger: options.replacementTrigger,
     createTimeout: options.createTimeout,

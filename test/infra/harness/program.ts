@@ -5,51 +5,51 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Cloud, type Registration, type Seen, startEngine } from "./engine.ts";
+import { type Cloud, type Recording, type Registration, startEngine } from "./engine.ts";
 
 const PROJECT = "store-orders";
 const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
 
-/** A run makes much that is short-lived. */
-const QUICK = ["--max-semi-space-size=64"];
+/** A run allocates many short-lived objects. */
+const NODE_FLAGS = ["--max-semi-space-size=64"];
 
-/** A program to run, and the world to run it in. */
-export interface Run {
-  /** @default the project's own */
+/** A program and its environment. */
+export interface RunOptions {
+  /** @default the project's program */
   readonly program?: string;
   readonly stack: string;
-  /** By full key: text, or a value that is written as JSON. */
+  /** By full key: text, or a value to encode as JSON. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly secretKeys?: readonly string[];
   readonly preview?: boolean;
   readonly cloud: Cloud;
-  /** Keeps stack traces, which take a third of a run: every resource asks for one. @default false */
+  /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
   readonly traces?: boolean;
 }
 
-/** What came of it. */
-export interface Outcome extends Seen {
+/** The result of a run. */
+export interface Outcome extends Recording {
   readonly code: number;
-  /** Everything that the engine was told as an error, and whatever else was printed. */
+  /** All errors that the engine received, and all other output. */
   readonly errors: string;
 }
 
-/** The configuration in a stack file of the repository. */
+/** The configuration in a stack file of the project. */
 export function stackFile(stack: string): Readonly<Record<string, unknown>> {
   return parse(readFileSync(`Pulumi.${stack}.yaml`, "utf8")).config;
 }
 
-/** Runs a program under Pulumi's own language host, as the command line does, against an engine of the tests' own. */
-export function run(asked: Run): Promise<Outcome> {
-  const outcome = (turns[next] ?? Promise.resolve()).then(() => runNow(asked));
-  turns[next] = outcome.catch(() => {});
-  next = (next + 1) % AT_ONCE;
+/** Runs a program under Pulumi's language host, as the command line does, against the test engine. */
+export function run(options: RunOptions): Promise<Outcome> {
+  const outcome = (queues[next] ?? Promise.resolve()).then(() => runNow(options));
+  queues[next] = outcome.catch(() => {});
+  next = (next + 1) % MAX_CONCURRENT;
   return outcome;
 }
 
-/** More would only take the processor from one another. */
-const AT_ONCE = 2;
-const turns: Promise<unknown>[] = [];
+/** Runs are limited by the processor, so more would not be faster. */
+const MAX_CONCURRENT = 2;
+const queues: Promise<unknown>[] = [];
 let next = 0;
 
 async function runNow({
@@ -60,24 +60,24 @@ async function runNow({
   preview = false,
   traces = false,
   cloud,
-}: Run): Promise<Outcome> {
+}: RunOptions): Promise<Outcome> {
   const engine = await startEngine({ project: PROJECT, stack, preview }, cloud);
   const values = Object.entries(config ?? stackFile(stack)).map(([key, value]) => [
     key,
     typeof value === "string" ? value : JSON.stringify(value),
   ]);
-  const where = ["--monitor", engine.address, "--engine", engine.address];
-  const what = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
-  const how = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
+  const addresses = ["--monitor", engine.address, "--engine", engine.address];
+  const project = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
+  const mode = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
   const child = spawn(
     process.execPath,
     [
-      ...QUICK,
+      ...NODE_FLAGS,
       ...(traces ? [] : ["--stack-trace-limit=0"]),
       HOST,
-      ...where,
-      ...what,
-      ...how,
+      ...addresses,
+      ...project,
+      ...mode,
       program ?? mainOf("Pulumi.yaml"),
     ],
     {
@@ -87,31 +87,31 @@ async function runNow({
         PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
         PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
         PULUMI_NODEJS_TYPESCRIPT: "false",
-        // Most of a run is loading the SDKs, which need not be compiled every time.
+        // Most of a run is compiling the SDKs.
         NODE_COMPILE_CACHE: join(tmpdir(), "store-orders-compile-cache"),
       },
     },
   );
-  let printed = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text) => (printed += text));
+    stream.setEncoding("utf8").on("data", (text) => (output += text));
   const [code] = (await once(child, "close")) as [number];
   engine.close();
-  const told = engine.seen.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
-  return { ...engine.seen, code, errors: [...told, printed].join("\n").trim() };
+  const errors = engine.recording.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
+  return { ...engine.recording, code, errors: [...errors, output].join("\n").trim() };
 }
 
-/** The one registration with a name; fails where there is none. */
-export function find({ registrations }: Pick<Seen, "registrations">, name: string): Registration {
+/** Returns the registration with a name; throws if there is none. */
+export function find({ registrations }: Pick<Recording, "registrations">, name: string): Registration {
   const found = registrations.find((registration) => registration.name === name);
   if (found === undefined)
-    throw new Error(`No resource is called ${name}: ${registrations.map((each) => each.name).join(", ")}`);
+    throw new Error(`No resource is named ${name}: ${registrations.map((each) => each.name).join(", ")}`);
   return found;
 }
 
 /** The registrations of a type. */
 export function ofType(
-  { registrations }: Pick<Seen, "registrations">,
+  { registrations }: Pick<Recording, "registrations">,
   type: string,
 ): readonly Registration[] {
   return registrations.filter((registration) => registration.type === type);

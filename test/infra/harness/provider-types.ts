@@ -7,8 +7,8 @@ import type { Registration } from "./engine.ts";
 import type { Value } from "./wire.ts";
 
 /**
- * What the providers publish on npm are types, not schemas, so the inputs of a run are written out as literals of
- * those types and given to the compiler: a missing input, one too many or one of another type is an error there.
+ * Type-checks the inputs of a run against the providers' types. The providers publish types but no schemas on npm, so
+ * the inputs are written as literals of those types, and the compiler reports missing, unknown and mistyped ones.
  */
 export function typeErrors(registrations: readonly Registration[]): string {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-types-"));
@@ -68,7 +68,7 @@ function literal(value: Value): string {
     .join(", ")}}`;
 }
 
-/** An input whose type names the values that it takes, and another value in it. */
+/** An input with the values that its type or documentation lists. */
 export interface UnknownValue {
   readonly resource: string;
   readonly input: string;
@@ -77,8 +77,8 @@ export interface UnknownValue {
 }
 
 /**
- * Most enumerations of the cloud are plain strings in the providers' types. Their documentation names the values
- * ("Valid values: …"), and a few have an enumeration of their own; the inputs of a run are held against both.
+ * Returns the inputs of a run with an undocumented value. Most enumerations are plain strings in the providers' types,
+ * with their values in the documentation ("Valid values: …"); a few have an enum type.
  */
 export function unknownValues(registrations: readonly Registration[]): readonly UnknownValue[] {
   return inputsWithValues(registrations)
@@ -86,24 +86,29 @@ export function unknownValues(registrations: readonly Registration[]): readonly 
     .map(({ resource, input, value, known }) => ({ resource, input, value, known }));
 }
 
-/** Every scalar input of a run whose type or documentation names its values. */
+/** Returns every input of a run whose type or documentation lists its values. */
 export function inputsWithValues(registrations: readonly Registration[]): readonly UnknownValue[] {
   return custom(registrations).flatMap(({ type, name, inputs }) => {
     const { vendor, module, file, resource } = partsOf(type);
     const path = `node_modules/@pulumi/${vendor}/${module === "index" ? "" : `${module}/`}${file}.d.ts`;
-    return inside(name, inputs, membersOf(textOf(path), `${resource}Args`), vendor);
+    return inputsIn(name, inputs, membersOf(textOf(path), `${resource}Args`), vendor);
   });
 }
 
-function inside(resource: string, inputs: Value, members: Members, vendor: string): readonly UnknownValue[] {
+function inputsIn(
+  resource: string,
+  inputs: Value,
+  members: Members,
+  vendor: string,
+): readonly UnknownValue[] {
   if (typeof inputs !== "object" || inputs === null) return [];
-  if (Array.isArray(inputs)) return inputs.flatMap((each) => inside(resource, each, members, vendor));
+  if (Array.isArray(inputs)) return inputs.flatMap((each) => inputsIn(resource, each, members, vendor));
   return Object.entries(inputs).flatMap(([input, value]) => {
     const member = members.get(input);
     if (member === undefined) return [];
     const nested = /inputs\.([\w.]+)/.exec(member.type)?.[1];
     if (nested !== undefined && typeof value === "object") {
-      return inside(
+      return inputsIn(
         resource,
         value,
         membersOf(textOf(`node_modules/@pulumi/${vendor}/types/input.d.ts`), nested),
@@ -128,7 +133,7 @@ function textOf(path: string): string {
   return text;
 }
 
-/** The members of an interface in a declaration file; `lambda.FunctionEnvironment` stands in a namespace. */
+/** The members of an interface in a declaration file, by its name with namespaces: `lambda.FunctionEnvironment`. */
 function membersOf(text: string, name: string): Members {
   const key = `${text.length} ${name}`;
   const known = interfaces.get(key);
@@ -161,7 +166,7 @@ function valuesInType(type: string): readonly string[] {
   return Object.values(enums[module]?.[name] ?? {});
 }
 
-/** The quoted words of the sentence that lists the values, and of one that says what is valid besides. */
+/** The quoted words of the sentence that lists the values, and of one that adds more ("… are also valid"). */
 function valuesInDoc(doc: string): readonly string[] {
   const lists = [
     /(?:[Vv]alid|[Aa]llowed|[Pp]ossible|[Aa]vailable) (?:[\w ]*)?values?(?: are| include|:| is)+([^\n]*?)(?:\. |\.?\n|$)/,

@@ -1,5 +1,5 @@
 import type resource from "@pulumi/pulumi/proto/resource_pb.js";
-import { read, type Value } from "./wire.ts";
+import { decode, type Value } from "./wire.ts";
 
 /** A resource as the program registered it. */
 export interface Registration {
@@ -9,26 +9,28 @@ export interface Registration {
   readonly parent: string;
   readonly custom: boolean;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** The URNs of everything that it waits for. */
+  /** The URNs of the resources that it depends on. */
   readonly dependencies: readonly string[];
   readonly protect: boolean;
   readonly retainOnDelete: boolean;
   readonly deleteBeforeReplace: boolean;
   readonly deletedWith: string;
+  /** Former logical names. */
+  readonly aliases: readonly string[];
   readonly importId: string;
   readonly replacementTrigger: Value;
   readonly createTimeout: string;
   readonly provider: string;
 }
 
-/** Which run an engine is for. */
+/** The run that an engine belongs to. */
 export interface RunKind {
   readonly project: string;
   readonly stack: string;
   readonly preview: boolean;
 }
 
-/** Reads a registration off the wire. */
+/** Decodes a registration request. */
 export function toRegistration(
   request: InstanceType<typeof resource.RegisterResourceRequest>,
   inputs: unknown,
@@ -43,14 +45,18 @@ export function toRegistration(
     name,
     parent,
     custom: request.getCustom(),
-    inputs: read(inputs) as Registration["inputs"],
+    inputs: decode(inputs) as Registration["inputs"],
     dependencies: request.getDependenciesList(),
     protect: request.getProtect() === true,
     retainOnDelete: request.getRetainondelete() === true,
     deleteBeforeReplace: request.getDeletebeforereplace(),
     deletedWith: request.getDeletedwith(),
+    aliases: request
+      .getAliasesList()
+      .map((alias) => alias.getSpec()?.getName() ?? "")
+      .filter((alias) => alias !== ""),
     importId: request.getImportid(),
-    replacementTrigger: read(request.getReplacementTrigger()?.toJavaScript() ?? null),
+    replacementTrigger: decode(request.getReplacementTrigger()?.toJavaScript() ?? null),
     createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
     provider: request.getProvider(),
   };

@@ -1,7 +1,7 @@
-/** What stands in a registration once it has been read: plain data, and marks for what plain data cannot say. */
+/** A decoded value of a registration: plain data, with markers for secrets, assets and unknown values. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value };
 
-/** Stands for a value that is not known in a preview. */
+/** Replaces a value that is not known in a preview. */
 export const UNKNOWN = "<not known yet>";
 
 const UNKNOWN_ON_THE_WIRE = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -12,13 +12,13 @@ const KINDS: Readonly<Record<string, string>> = {
   "0def7320c3a5731c473e5ecbe6d01bc7": "archive",
 };
 
-/** Reads what the language host sent: secrets become `{ secret }`, archives `{ archive }`, assets `{ asset }`. */
-export function read(value: unknown): Value {
+/** Decodes a value from the language host: secrets become `{ secret }`, archives `{ archive }`, assets `{ asset }`. */
+export function decode(value: unknown): Value {
   if (value === UNKNOWN_ON_THE_WIRE) return UNKNOWN;
-  if (Array.isArray(value)) return value.map(read);
+  if (Array.isArray(value)) return value.map(decode);
   if (typeof value !== "object" || value === null) return value as Value;
   const entries = Object.entries(value).filter(([key]) => key !== SIGNATURE);
-  const content = Object.fromEntries(entries.map(([key, inner]) => [key, read(inner)]));
+  const content = Object.fromEntries(entries.map(([key, inner]) => [key, decode(inner)]));
   const kind = KINDS[(value as Record<string, string>)[SIGNATURE] ?? ""];
   if (kind === undefined) return content;
   return { [kind]: kind === "secret" ? (content["value"] ?? null) : content };

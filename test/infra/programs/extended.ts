@@ -1,4 +1,4 @@
-/** What somebody adds to a stack, with everything wrong that the rules know; `broken` says which. */
+/** A program with additional resources. The config key `add` selects them; all but `valid` violate a policy. */
 
 import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
@@ -6,13 +6,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { enforcePolicies } from "../../../infra/policy/enforce.ts";
 
 enforcePolicies({ protect: true });
-const add: Readonly<Record<string, () => pulumi.Resource>> = {
-  none: () => new aws.cloudwatch.LogGroup("logs", { retentionInDays: 7 }),
+const resources: Readonly<Record<string, () => pulumi.Resource>> = {
+  valid: () => new aws.cloudwatch.LogGroup("logs", { retentionInDays: 7 }),
   log: () => new aws.cloudwatch.LogGroup("logs", {}),
   table: () => new aws.dynamodb.Table("carts", { hashKey: "id", attributes: [{ name: "id", type: "S" }] }),
   record: () =>
     new DnsRecord("shop", { zoneId: "z", type: "CNAME", name: "shop", content: "x", ttl: 60, proxied: true }),
-  rights: () =>
+  policy: () =>
     new aws.iam.Policy("all", {
       policy: {
         Version: "2012-10-17",
@@ -21,7 +21,7 @@ const add: Readonly<Record<string, () => pulumi.Resource>> = {
         ],
       },
     }),
-  // Known only once the topic has been made, so that nothing but the update can tell.
+  // Known only once the topic has been created, so that only an update can detect the violation.
   late: () => {
     const { arn } = new aws.sns.Topic("topic");
     return new aws.iam.Policy("late", {
@@ -30,12 +30,12 @@ const add: Readonly<Record<string, () => pulumi.Resource>> = {
   },
 };
 
-const told = new pulumi.Config().requireObject<readonly string[]>("broken").flatMap((broken) => {
+const errors = new pulumi.Config().requireObject<readonly string[]>("add").flatMap((name) => {
   try {
-    add[broken]?.();
+    resources[name]?.();
     return [];
   } catch (error) {
     return [String(error)];
   }
 });
-if (told.length > 0) throw new pulumi.RunError(told.join("\n"));
+if (errors.length > 0) throw new pulumi.RunError(errors.join("\n"));

@@ -3,22 +3,22 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Value } from "./wire.ts";
 
-/** A statement of a policy, as a registration holds it. */
+/** A statement of a policy in a registration. */
 export interface PolicyStatement {
   readonly Action: readonly string[];
   readonly Resource: string;
 }
 
-/** A relay that lets through what a policy allows, and notes it. */
-export interface AuthorisedWire {
+/** A proxy of DynamoDB that forwards only the calls that a policy allows, and records them. */
+export interface AuthorizingProxy {
   readonly endpoint: string;
-  /** What passed and what was refused: `dynamodb:GetItem` on the name of a table. */
+  /** The forwarded and the denied calls: `dynamodb:GetItem on <table>`. */
   readonly used: ReadonlySet<string>;
-  readonly refused: ReadonlySet<string>;
+  readonly denied: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** Everything that statements allow on tables, in the words of `used`. */
+/** The calls that a policy allows on tables, in the format of `used`. */
 export function allowedOnTables(policy: Value | undefined): readonly string[] {
   const { Statement } = policy as unknown as { Statement: readonly PolicyStatement[] };
   return Statement.flatMap(({ Action, Resource }) =>
@@ -28,11 +28,14 @@ export function allowedOnTables(policy: Value | undefined): readonly string[] {
     .sort();
 }
 
-/** Stands before an endpoint of DynamoDB as IAM stands before the real one. */
-export async function authorise(endpoint: string, allowed: readonly string[]): Promise<AuthorisedWire> {
+/** Starts a proxy that authorizes the calls to a DynamoDB endpoint, like IAM. */
+export async function startAuthorizingProxy(
+  endpoint: string,
+  allowed: readonly string[],
+): Promise<AuthorizingProxy> {
   const upstream = new URL(endpoint);
   const used = new Set<string>();
-  const refused = new Set<string>();
+  const denied = new Set<string>();
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -40,25 +43,25 @@ export async function authorise(endpoint: string, allowed: readonly string[]): P
     const operation = String(request.headers["x-amz-target"]).split(".")[1];
     const call = `dynamodb:${operation} on ${JSON.parse(body.toString()).TableName}`;
     if (!allowed.includes(call)) {
-      refused.add(call);
+      denied.add(call);
       response.writeHead(400, { "content-type": "application/x-amz-json-1.0" });
       response.end(JSON.stringify({ __type: "AccessDeniedException", message: `not authorized: ${call}` }));
       return;
     }
     used.add(call);
     const { method = "POST", url = "/", headers } = request;
-    const onward = http.request(upstream, { method, path: url, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const forwarded = http.request(upstream, { method, path: url, headers }, (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
+      upstreamResponse.pipe(response);
     });
-    onward.end(body);
+    forwarded.end(body);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     used,
-    refused,
+    denied,
     async close() {
       server.close();
       server.closeAllConnections();

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { normalizeName } from "../../lib/domains/hostname.ts";
-import { type DomainMapping, hostsOf, parseDomains } from "../../lib/domains/mapping.ts";
+import { type DomainMapping, hostsOf } from "../../lib/domains/mapping.ts";
+import { parseDomains } from "../../lib/domains/parse.ts";
 import type { Issue } from "../../lib/errors.ts";
 import { toIssues } from "../../lib/issues.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";

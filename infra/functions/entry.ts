@@ -1,7 +1,7 @@
 /** The two Lambda functions: `list` streams the list of orders, `api` handles every other request. */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
-import type { DomainMapping } from "../../lib/domains/mapping.ts";
+import { deserializeDomains } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/lambda/index.ts";
@@ -18,9 +18,7 @@ if (prefix === undefined)
 
 // Both were validated when the stack was deployed. Validating again would double the size of the bundle.
 const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
-const config =
-  domains === undefined ? undefined : (JSON.parse(domains) as { domains: DomainMapping }).domains;
-const hosts = hostTable(config, [PLATFORM_HOST]);
+const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
 
 const { orders, accounts } = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });

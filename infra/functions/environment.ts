@@ -1,3 +1,4 @@
+import { serializeDomains } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 
 /** The environment variables of both functions. */
@@ -10,6 +11,6 @@ export function functionEnvironment(
     NODE_OPTIONS: "--enable-source-maps",
     STORE_ORDERS_DYNAMODB: prefix,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
-    ...(domains === undefined ? {} : { STORE_ORDERS_DOMAINS: JSON.stringify({ domains }) }),
+    ...(domains === undefined ? {} : { STORE_ORDERS_DOMAINS: serializeDomains(domains) }),
   };
 }

@@ -1,6 +1,7 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
-import { type DomainMapping, parseDomainsFile } from "../domains/mapping.ts";
+import type { DomainMapping } from "../domains/mapping.ts";
+import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
 import { InvalidInputError } from "../errors.ts";
 

@@ -18,11 +18,12 @@ export interface Conflict {
 
 /**
  * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects
- * from the primary or to any other host. Works on a mapping with other errors, too. See lib/README.md#domain-mapping.
+ * from the primary or to any other host, and anything without a primary. Works on a mapping with other errors, too. See lib/README.md#domain-mapping.
  */
 export function findConflicts(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = readHosts(mapping);
   return [
+    ...findMissingPrimary(mapping, claims),
     ...findDuplicates(primary, claims),
     ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, redirects)),
   ];
@@ -45,6 +46,13 @@ interface Redirect {
 interface Claim {
   readonly path: MappingPath;
   readonly host: string | undefined;
+}
+
+/** A mapping without any host is valid; aliases and redirects need a primary. */
+function findMissingPrimary(mapping: unknown, claims: readonly Claim[]): readonly Conflict[] {
+  if ("primary" in asRecord(mapping) || claims.length === 1) return [];
+  const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";
+  return [{ path: ["primary"], message }];
 }
 
 function findDuplicates(primary: string | undefined, claims: readonly Claim[]): readonly Conflict[] {

@@ -1,13 +1,12 @@
 /**
- * The custom domains of a project: parse the mapping, list the records to publish, verify them against live DNS,
+ * The custom domains of a project: define or parse the mapping, list the records to publish, verify them against live DNS,
  * follow the life cycle of each host, and route requests by host.
  *
  * ```ts
- * import { parseDomains, recordsOf } from "store-orders/domains";
+ * import { defineDomains, recordsOf } from "store-orders/domains";
  *
- * const parsed = parseDomains({ primary: "orders.example.com" }, { plan: "pro" });
- * if (!parsed.ok) throw new Error(parsed.issues[0]?.message);
- * console.log(recordsOf(parsed.domains, "abc.execute-api.eu-central-1.amazonaws.com"));
+ * const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
+ * console.log(recordsOf(domains, "abc.execute-api.eu-central-1.amazonaws.com"));
  * ```
  *
  * @module store-orders/domains
@@ -37,18 +36,22 @@ export {
 } from "./lifecycle.ts";
 export {
   type ConfiguredHost,
-  type DomainContext,
   type DomainMapping,
   type DomainRedirect,
-  domainsSchema,
+  type DomainsInput,
   type HostRole,
   hostsOf,
+} from "./mapping.ts";
+export {
+  type DomainContext,
+  defineDomains,
   type ParsedDomains,
   parseDomains,
   parseDomainsFile,
-} from "./mapping.ts";
+} from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
 export { type HostRoute, type HostTable, hostTable, routeHost } from "./routing.ts";
+export { domainsFileJsonSchema, domainsJsonSchema, domainsSchema } from "./schema.ts";
 export { adviceFor, explainDomainTransitionError, PROPAGATION } from "./verification/advice.ts";
 export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./verification/caa.ts";
 export { type AxisState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";

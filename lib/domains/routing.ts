@@ -10,11 +10,14 @@ export type HostRoute =
 export interface HostTable {
   /** By host in lower case: `serve`, or the origin that it redirects to. */
   readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
-  /** True if no domains are configured: every host serves. */
+  /** True if there is no mapping at all: every host serves. */
   readonly open: boolean;
 }
 
-/** Builds the table of a mapping. The platform's own hosts always serve. */
+/**
+ * Builds the table of a mapping. The platform's own hosts always serve. An empty mapping means that no other host
+ * does; without a mapping every host serves.
+ */
 export function hostTable(
   domains: DomainMapping | undefined,
   platformHosts: readonly string[] = [],
@@ -22,8 +25,8 @@ export function hostTable(
   const byHost = new Map<string, "serve" | `https://${string}`>();
   for (const { from, to } of domains?.redirects ?? []) byHost.set(from, `https://${to}`);
   for (const host of platformHosts) byHost.set(bareHost(host), "serve");
-  if (domains !== undefined) {
-    for (const host of [domains.primary, ...domains.aliases]) byHost.set(host, "serve");
+  for (const host of [domains?.primary, ...(domains?.aliases ?? [])]) {
+    if (host !== undefined) byHost.set(host, "serve");
   }
   // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");

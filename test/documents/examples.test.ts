@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { parseDomainsFile } from "../../lib/domains/mapping.ts";
+import { parseDomainsFile } from "../../lib/domains/parse.ts";
 import { cloud } from "../infra/harness/cloud.ts";
 import { run as runProgram } from "../infra/harness/program.ts";
 import { codeBlocks, DOCUMENTS, ROOT } from "./markdown.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { parseDomains } from "../../lib/domains/mapping.ts";
+import { parseDomains } from "../../lib/domains/parse.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
 
@@ -16,7 +16,8 @@ describe("an invalid mapping", () => {
   const ALONE = "Write only its hostname: orders.example.com.";
   const NOT_IDNA = "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.";
   const SUCH_AS = "Write a hostname such as orders.example.com.";
-  const MAPPING = "Write a mapping with 'primary'.";
+  const MAPPING = "Write a mapping with 'primary', or {} to have no custom host.";
+  const PRIMARY_NEEDED = "Write the primary, such as orders.example.com: aliases and redirects need one.";
   const PERMANENT = "Write 301, or omit it: redirects are permanent.";
   const suffix = (name: string) =>
     `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
@@ -168,7 +169,18 @@ describe("an invalid mapping", () => {
     ["no mapping", "", { domains: MAPPING }],
     ["a name instead of a mapping", "orders.example.com", { domains: MAPPING }],
     ["a list instead of a mapping", "[orders.example.com]", { domains: MAPPING }],
-    ["no primary", "aliases: []", { "domains.primary": SUCH_AS }],
+    ["aliases but no primary", "aliases: [a.example.com]", { "domains.primary": PRIMARY_NEEDED }],
+    [
+      "redirects but no primary",
+      "redirects: [{ from: a.example.com, to: b.example.com }]",
+      { "domains.primary": PRIMARY_NEEDED },
+    ],
+    ["a primary without a value", "primary:", { "domains.primary": SUCH_AS }],
+    [
+      "a primary without a value, and an alias",
+      "primary:\naliases: [a.example.com]",
+      { "domains.primary": SUCH_AS },
+    ],
     [
       "an unknown key",
       `${P}\nalias: [a.example.com]`,

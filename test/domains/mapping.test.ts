@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { type DomainMapping, parseDomains, parseDomainsFile } from "../../lib/domains/mapping.ts";
+import { deserializeDomains, hostsOf, serializeDomains } from "../../lib/domains/mapping.ts";
+import { defineDomains, parseDomains, parseDomainsFile } from "../../lib/domains/parse.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
+import { domainsFileJsonSchema, domainsJsonSchema } from "../../lib/domains/schema.ts";
+import { InvalidInputError } from "../../lib/errors.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
@@ -15,7 +19,7 @@ function parse(yaml: string) {
 const P = "primary: orders.example.com";
 
 describe("a valid mapping", () => {
-  const mapping = (rest: Partial<DomainMapping> = {}): DomainMapping => ({
+  const mapping = (rest: object = {}) => ({
     primary: "orders.example.com",
     aliases: [],
     redirects: [],
@@ -23,8 +27,10 @@ describe("a valid mapping", () => {
   });
   const redirect = (from: string) => ({ from, to: "orders.example.com", status: 301 }) as const;
 
-  test.each<[string, string, DomainMapping]>([
+  test.each<[string, string, object]>([
     ["can have only a primary", P, mapping()],
+    ["can be empty, for no custom host", "{}", { aliases: [], redirects: [] }],
+    ["can have only empty lists", "aliases: []\nredirects: []", { aliases: [], redirects: [] }],
     ["can be in any case", "primary: Orders.EXAMPLE.com", mapping()],
     ["can have a trailing dot", "primary: orders.example.com.", mapping()],
     ["can name an apex", "primary: example.com", mapping({ primary: "example.com" })],
@@ -108,6 +114,15 @@ describe("a valid mapping", () => {
 });
 
 describe("the plan of the project", () => {
+  test("an empty mapping needs no plan", () => {
+    expect(parseDomains({}, { plan: "free" })).toEqual({ ok: true, domains: { aliases: [], redirects: [] } });
+    expect(parseDomains({})).toEqual({ ok: true, domains: { aliases: [], redirects: [] } });
+  });
+
+  test("the plan is free unless it is given", () => {
+    expect(parseDomains({ primary: "orders.example.com" })).toMatchObject({ issues: [{ path: "domains" }] });
+  });
+
   test.each(PLANS.filter((plan) => plan !== "free"))("the plan %s allows domains", (plan) => {
     expect(parseDomains(parseYaml(P), { plan })).toHaveProperty("domains");
   });
@@ -152,12 +167,16 @@ domains:
 
   test.each<[string, string, Record<string, string>]>([
     ["that is empty", "", { "": "Write the mapping under 'domains'." }],
-    ["without the mapping", "{}", { domains: "Write a mapping with 'primary'." }],
+    [
+      "without the mapping",
+      "{}",
+      { domains: "Write a mapping with 'primary', or {} to have no custom host." },
+    ],
     [
       "with the mapping at the top level",
       "primary: orders.example.com",
       {
-        domains: "Write a mapping with 'primary'.",
+        domains: "Write a mapping with 'primary', or {} to have no custom host.",
         primary: "Unknown key. Remove it, or use one of: domains.",
       },
     ],
@@ -181,6 +200,80 @@ domains:
     const parsed = parseDomainsFile(parseYaml(yaml), context);
     const issues = parsed.ok ? [] : parsed.issues;
     expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual(expected);
+  });
+});
+
+describe("defineDomains", () => {
+  test("defineDomains returns the validated mapping, with the default status", () => {
+    const domains = defineDomains(
+      { primary: "Orders.example.com", redirects: [{ from: "www.example.com", to: "orders.example.com." }] },
+      { plan: "pro" },
+    );
+    expect(hostsOf(domains)).toEqual([
+      { host: "orders.example.com", role: "primary" },
+      { host: "www.example.com", role: "redirect" },
+    ]);
+    expect(domains.redirects).toEqual([{ from: "www.example.com", to: "orders.example.com", status: 301 }]);
+  });
+
+  test("defineDomains throws every problem with its path", () => {
+    let thrown: unknown;
+    try {
+      defineDomains({ primary: "https://a.example.com", aliases: ["b.local"] }, { plan: "free" });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(InvalidInputError);
+    expect((thrown as InvalidInputError).issues.map(({ path }) => path)).toEqual([
+      "domains",
+      "domains.primary",
+      "domains.aliases[0]",
+    ]);
+  });
+
+  test("an empty mapping has no hosts", () => {
+    expect(hostsOf(defineDomains({}))).toEqual([]);
+  });
+
+  test("what has not been validated has another type than DomainMapping", () => {
+    const domains = defineDomains({});
+    // @ts-expect-error: a literal has not been validated
+    hostTable({ aliases: [], redirects: [] });
+    // @ts-expect-error: a changed copy has not been validated
+    hostTable({ ...domains, aliases: ["orders.local"] });
+    hostTable(domains);
+  });
+
+  test("a serialized mapping is read back unchanged, and it is a domains file", () => {
+    const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
+    const json = serializeDomains(domains);
+    expect(deserializeDomains(json)).toEqual(domains);
+    expect(parseDomainsFile(JSON.parse(json), { plan: "pro" })).toEqual({ ok: true, domains });
+  });
+});
+
+describe("the JSON Schema", () => {
+  test("domainsJsonSchema describes the mapping as it is written", () => {
+    expect(domainsJsonSchema()).toMatchObject({
+      type: "object",
+      properties: {
+        primary: { type: "string" },
+        aliases: { type: "array", items: { type: "string" } },
+        redirects: {
+          items: {
+            properties: { status: { const: 301, default: 301 } },
+            required: ["from", "to"],
+            additionalProperties: false,
+          },
+        },
+      },
+      additionalProperties: false,
+    });
+    expect(domainsJsonSchema()).not.toHaveProperty("required");
+  });
+
+  test("domainsFileJsonSchema requires the key 'domains'", () => {
+    expect(domainsFileJsonSchema()).toMatchObject({ required: ["domains"], additionalProperties: false });
   });
 });
 
@@ -228,7 +321,7 @@ describe("generated mappings", () => {
       fc.property(fc.oneof(mapping, coherent), (value) => {
         const parsed = parseDomains(value, context);
         if (!parsed.ok) return;
-        const { primary, aliases, redirects } = parsed.domains;
+        const { primary = "", aliases, redirects } = parsed.domains;
         const hosts = [primary, ...aliases, ...redirects.map(({ from }) => from)];
         expect(new Set(hosts).size).toBe(hosts.length);
         const next = new Map(redirects.map(({ from, to }) => [from, to]));

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defineDomains } from "../../lib/domains/parse.ts";
 import { recordOf, recordsOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 
@@ -55,11 +56,14 @@ test("a known zone takes precedence over the public suffix list, and the longest
 
 test("recordsOf returns a record for every host, the primary first", () => {
   const records = recordsOf(
-    {
-      primary: "example.com",
-      aliases: ["api.example.com"],
-      redirects: [{ from: "www.example.com", to: "example.com", status: 301 }],
-    },
+    defineDomains(
+      {
+        primary: "example.com",
+        aliases: ["api.example.com"],
+        redirects: [{ from: "www.example.com", to: "example.com" }],
+      },
+      { plan: "pro" },
+    ),
     TARGET,
   );
   expect(records.map(({ host, role, type }) => [host, role, type])).toEqual([

@@ -1,14 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { DomainMapping } from "../../lib/domains/mapping.ts";
+import type { DomainsInput } from "../../lib/domains/mapping.ts";
+import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable, routeHost } from "../../lib/domains/routing.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
-const domains: DomainMapping = {
+const input: DomainsInput = {
   primary: "orders.example.com",
   aliases: ["api.example.com"],
-  redirects: [{ from: "www.example.com", to: "orders.example.com", status: 301 }],
+  redirects: [{ from: "www.example.com", to: "orders.example.com" }],
 };
+const define = (change: DomainsInput = {}) => defineDomains({ ...input, ...change }, { plan: "pro" });
+const domains = define();
 const table = hostTable(domains, [PLATFORM, "127.0.0.1", "[::1]"]);
 
 describe("routing with domains configured", () => {
@@ -184,16 +187,22 @@ test("without configured domains every host is served", () => {
 });
 
 test("a removed redirect host is misdirected as soon as there is a new table", () => {
-  const without = hostTable({ ...domains, redirects: [] }, [PLATFORM]);
+  const without = hostTable(define({ redirects: [] }), [PLATFORM]);
   expect(routeHost(without, "www.example.com", "/")).toEqual({ action: "misdirected" });
 });
 
 test("the platform's own host is served even if the mapping redirects from it", () => {
-  const hijacked = hostTable(
-    { ...domains, redirects: [{ from: PLATFORM, to: domains.primary, status: 301 }] },
-    [PLATFORM],
-  );
+  const redirects = [{ from: PLATFORM, to: "orders.example.com" }];
+  const hijacked = hostTable(define({ redirects }), [PLATFORM]);
   expect(routeHost(hijacked, PLATFORM, "/")).toEqual({ action: "serve" });
+});
+
+test("an empty mapping serves only the platform's own host", () => {
+  const table = hostTable(defineDomains({}), [PLATFORM]);
+  expect(routeHost(table, PLATFORM, "/")).toEqual({ action: "serve" });
+  for (const host of ["orders.example.com", "", undefined]) {
+    expect(routeHost(table, host, "/")).toEqual({ action: "misdirected" });
+  }
 });
 
 test("an invalid platform host does not open the table", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
@@ -20,7 +21,7 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
   const shop = await openShop({ store, terms: { plan: "enterprise", customLimits } });
   const primary = "orders.example.com";
   const hosts = hostTable(
-    { primary, aliases: [], redirects: [{ from: "www.example.com", to: primary, status: 301 }] },
+    defineDomains({ primary, redirects: [{ from: "www.example.com", to: primary }] }, { plan: "pro" }),
     ["localhost"],
   );
   const handler = createHandler({

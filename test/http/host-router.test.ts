@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import type { DomainMapping } from "../../lib/domains/mapping.ts";
+import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { codeOf, openShop } from "./fixture.ts";
 
-const config: DomainMapping = {
-  primary: "orders.example.com",
-  aliases: ["shop.example.com"],
-  redirects: [{ from: "www.orders.example.com", to: "orders.example.com", status: 301 }],
-};
-const openDomains = (domains: DomainMapping | undefined = config) =>
-  openShop({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
+const redirects = [{ from: "www.orders.example.com", to: "orders.example.com" }];
+const context = { plan: "pro" } as const;
+const domains = defineDomains(
+  { primary: "orders.example.com", aliases: ["shop.example.com"], redirects },
+  context,
+);
+const openDomains = () => openShop({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
 
 test.each(["orders.example.com", "ORDERS.example.com:443", "shop.example.com.", "abc.platform.example"])(
   "%s serves the API: the primary, an alias, the platform's own host (decision 22)",
@@ -68,13 +68,16 @@ test("no header from outside steers Location", async () => {
 });
 
 test("a change of the configuration holds from the next request; without domains every host is served", async () => {
-  let current: DomainMapping | undefined = config;
-  const { send } = await openShop({ hosts: () => hostTable(current) });
-  const status = async () =>
-    (await send("GET", "/v1/store/orders", { host: "www.orders.example.com" })).status;
-  expect(await status()).toBe(301);
-  current = { ...config, redirects: [] };
-  expect(await status()).toBe(421);
+  let current: ReturnType<typeof defineDomains> | undefined = domains;
+  const { send } = await openShop({ hosts: () => hostTable(current, ["localhost"]) });
+  const status = async (host: string) => (await send("GET", "/v1/store/orders", { host })).status;
+  expect(await status("www.orders.example.com")).toBe(301);
+  current = defineDomains({ primary: "orders.example.com" }, context);
+  expect(await status("www.orders.example.com")).toBe(421);
+  expect(await status("orders.example.com")).toBe(200);
+  current = defineDomains({});
+  expect(await status("orders.example.com")).toBe(421);
+  expect(await status("localhost")).toBe(200);
   current = undefined;
-  expect(await status()).toBe(200);
+  expect(await status("www.orders.example.com")).toBe(200);
 });

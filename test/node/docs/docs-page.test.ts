@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { defineDomains } from "../../../lib/domains/parse.ts";
 import { hostTable } from "../../../lib/domains/routing.ts";
 import { docsPage } from "../../../lib/node/docs/docs-page.ts";
 import { codeOf, openShop } from "../../http/fixture.ts";
@@ -92,8 +93,8 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
 });
 
 test("a redirect host redirects the page", async () => {
-  const redirect = { from: "old.example.com", to: "orders.example.com", status: 301 } as const;
-  const table = hostTable({ primary: "orders.example.com", aliases: [], redirects: [redirect] });
+  const redirects = [{ from: "old.example.com", to: "orders.example.com" }];
+  const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
   const { send } = await openShop({ pages: docsPage(), hosts: () => table });
   const { status, headers } = await send("GET", "/docs", { host: "old.example.com" });
   expect([status, headers.get("location")]).toEqual([301, "https://orders.example.com/docs"]);

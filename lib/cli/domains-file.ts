@@ -4,13 +4,11 @@ import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
 import { InvalidInputError } from "../errors.ts";
+import type { Plan } from "../plans/plan-limits.ts";
 
-/**
- * Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. The file does
- * not state a plan, so the plan is not checked here.
- */
-export function readDomainsFile(path: string): DomainMapping {
-  const parsed = parseDomainsFile(readContent(path), { plan: "pro" });
+/** Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. */
+export function readDomainsFile(path: string, plan: Plan): DomainMapping {
+  const parsed = parseDomainsFile(readContent(path), { plan });
   if (!parsed.ok) throw new InvalidInputError(parsed.issues);
   return parsed.domains;
 }
@@ -41,17 +39,18 @@ function invalid(path: string, message: string): InvalidInputError {
  */
 export function watchHosts(
   path: string,
+  plan: Plan,
   platformHosts: readonly string[],
   report: (line: string) => void,
 ): () => HostTable {
   let lastStamp = stampOf(path);
-  let table = hostTable(readDomainsFile(path), platformHosts);
+  let table = hostTable(readDomainsFile(path, plan), platformHosts);
   return () => {
     const stamp = stampOf(path);
     if (stamp === lastStamp) return table;
     lastStamp = stamp;
     try {
-      table = hostTable(readDomainsFile(path), platformHosts);
+      table = hostTable(readDomainsFile(path, plan), platformHosts);
       report(`${path} has changed and is now in effect.`);
     } catch (error) {
       report(

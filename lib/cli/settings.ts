@@ -1,5 +1,6 @@
 import type { Environment } from "../accounts/api-key.ts";
 import { InvalidInputError } from "../errors.ts";
+import { isPlan, PLANS, type Plan } from "../plans/plan-limits.ts";
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -47,6 +48,13 @@ export function readEnvironment(env: EnvironmentVariables): Environment {
   const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT") ?? "test";
   if (name !== "test" && name !== "live") throw invalid("STORE_ORDERS_ENVIRONMENT", "Use test or live.");
   return name;
+}
+
+/** Reads the plan of the project from the flags, otherwise from `STORE_ORDERS_PLAN`; the default is `free`. */
+export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariables): Plan {
+  const plan = flags.plan ?? readVariable(env, "STORE_ORDERS_PLAN") ?? "free";
+  if (!isPlan(plan)) throw invalid("STORE_ORDERS_PLAN", `Use one of: ${PLANS.join(", ")}.`);
+  return plan;
 }
 
 /** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. */

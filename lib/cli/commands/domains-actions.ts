@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseHostname } from "../../domains/hostname.ts";
-import { hostsOf } from "../../domains/mapping.ts";
+import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
 import { recordsOf } from "../../domains/records.ts";
 import { AUTHORITIES, type CertificateAuthority } from "../../domains/verification/caa.ts";
 import { formatReport } from "../../domains/verification/report.ts";
@@ -20,7 +20,7 @@ export async function printRecords(
   file: string,
   flags: RecordsFlags,
 ): Promise<void> {
-  const records = recordsOf(readDomainsFile(file), targetOf(flags));
+  const records = recordsOf(readForDns(file), targetOf(flags));
   await printResults(
     context,
     command,
@@ -39,7 +39,7 @@ export async function checkHosts(
   flags: CheckFlags,
 ): Promise<void> {
   const { resolver } = flags;
-  const reports = await verifyHosts(hostsOf(readDomainsFile(file)), {
+  const reports = await verifyHosts(hostsOf(readForDns(file)), {
     resolver: createDnsResolver(resolver === undefined ? {} : { servers: [resolver] }),
     target: targetOf(flags),
     authority: authorityOf(flags),
@@ -47,6 +47,11 @@ export async function checkHosts(
   const asJson = globalFlags(command).json === true;
   await context.terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
   if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
+}
+
+/** The commands about DNS read a file of any project, so they do not check its plan. */
+function readForDns(file: string): DomainMapping {
+  return readDomainsFile(file, "pro");
 }
 
 function targetOf({ target }: RecordsFlags): string {

@@ -1,22 +1,24 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { withRejectionCache } from "../../accounts/rejection-cache.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
+import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import type { Store } from "../../stores/store.ts";
 import { readPort } from "../arguments.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
-import { readEnvironment, readListenAddress } from "../settings.ts";
+import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
   readonly domains?: string;
+  readonly plan?: Plan;
   readonly trustProxy?: boolean;
   readonly demo?: boolean;
 }
@@ -31,6 +33,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
+    .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
     .option("--trust-proxy", "read client addresses from the last entry of X-Forwarded-For")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`)
     .addHelpText("after", HELP)
@@ -45,7 +48,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       await withStoreOrCreate(context, command, async ({ store, name }) => {
         const stop = context.waitForStop();
         const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
-        const hosts = await loadHosts(domainsFile, address.host, terminal);
+        const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, terminal);
         const { orders, accounts } = store;
         const handler = createHandler({
           // Limits the store calls for the rejected requests of a key to one per second.
@@ -75,12 +78,15 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     });
 }
 
+const PLAN_HELP =
+  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default free)";
+
 const HELP = `
 Examples:
   $ store-orders serve
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
-  $ store-orders serve --domains domains.yaml
+  $ store-orders serve --domains domains.yaml --plan pro
 
 Each request is logged as a line of JSON on standard error.`;
 
@@ -94,11 +100,11 @@ async function checkStore({ orders, accounts }: Store): Promise<void> {
 }
 
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
-async function loadHosts(file: string | undefined, host: string, { log }: Terminal) {
+async function loadHosts(file: string | undefined, plan: Plan, host: string, { log }: Terminal) {
   if (file === undefined || file === "") return undefined;
   const { watchHosts } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
-  return watchHosts(file, ownHosts, log);
+  return watchHosts(file, plan, ownHosts, log);
 }
 
 function formatStartMessage(result: {

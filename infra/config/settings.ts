@@ -1,4 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
+import { InvalidInputError } from "../../lib/errors.ts";
+import { normalizeHosts, parseHostSettings } from "./hosts.ts";
 import { explainIssues, NAMESPACE, type ParsedSettings, parseSettings } from "./parse.ts";
 
 /** The settings of a stack, as the components take them. */
@@ -22,10 +24,18 @@ export function readSettings(): Settings {
   return { ...settings, alarmEmail: isSecret ? pulumi.secret(alarmEmail) : alarmEmail };
 }
 
-/** Completes settings that are written in a program with the defaults of the stack configuration. */
+/**
+ * Completes settings that are written in a program with the defaults of the stack configuration, and validates those
+ * that refer to hosts.
+ *
+ * @throws {InvalidInputError} if a host is invalid; lists every problem
+ */
 export function withDefaults(settings: Partial<Settings>): Settings {
   const parsed = parseSettings({ values: {}, secretKeys: [] });
   if (!parsed.ok) throw new pulumi.RunError(explainIssues("default", parsed.issues));
   const { alarmEmail: _none, ...defaults } = parsed.settings;
-  return { ...defaults, ...settings };
+  const completed = { ...defaults, ...settings };
+  const { domains, issues } = parseHostSettings(completed);
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return { ...completed, ...normalizeHosts(completed), ...(domains === undefined ? {} : { domains }) };
 }

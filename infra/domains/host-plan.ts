@@ -1,4 +1,3 @@
-import { normalizeName } from "../../lib/domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
@@ -30,7 +29,7 @@ export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[
 
 /** True if everything except the host's routing record is to be created. */
 export function isHeld({ hold }: Settings, host: string): boolean {
-  return hold.some((name) => normalizeName(name) === host);
+  return hold.includes(host);
 }
 
 /** Plans every host from the settings and the preflight's findings. Pure. */
@@ -40,7 +39,7 @@ export function planHosts(
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
-    const reverify = settingForHost(host, settings.reverify);
+    const reverify = settings.reverify[host];
     const common = { host, role, key: hostKey(host), ...(reverify === undefined ? {} : { reverify }) };
     const zone = zones.get(host);
     if (settings.dns === "manual" || zone === undefined) {
@@ -60,11 +59,7 @@ function routingOf(
   host: string,
   settings: Settings,
 ): Extract<HostDns, { provider: "cloudflare" }>["routing"] {
-  const adopt = settingForHost(host, settings.adopt);
+  const adopt = settings.adopt[host];
   if (adopt !== undefined) return { adopt };
   return isHeld(settings, host) ? "held" : "managed";
-}
-
-function settingForHost<T>(host: string, byHost: Readonly<Record<string, T>>): T | undefined {
-  return Object.entries(byHost).find(([name]) => normalizeName(name) === host)?.[1];
 }

@@ -1,4 +1,5 @@
 import { serializeDomains } from "../../lib/domains/mapping.ts";
+import { defineDomains } from "../../lib/domains/parse.ts";
 import type { Settings } from "../config/settings.ts";
 
 /** The environment variables of both functions. */
@@ -11,6 +12,7 @@ export function functionEnvironment(
     NODE_OPTIONS: "--enable-source-maps",
     STORE_ORDERS_DYNAMODB: prefix,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
-    ...(domains === undefined ? {} : { STORE_ORDERS_DOMAINS: serializeDomains(domains) }),
+    // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
+    STORE_ORDERS_DOMAINS: serializeDomains(domains ?? defineDomains({})),
   };
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { explainIssues, parseSettings } from "../../../infra/config/parse.ts";
+import { withDefaults } from "../../../infra/config/settings.ts";
+import { defineDomains } from "../../../lib/domains/parse.ts";
+import { InvalidInputError } from "../../../lib/errors.ts";
 import { cloud } from "../harness/cloud.ts";
 import { run, stackFile } from "../harness/program.ts";
 
@@ -60,7 +63,21 @@ describe("a valid configuration", () => {
       hold: ["Orders.Example.com."],
       reverify: { "orders.example.com": 3 },
     });
-    expect(parsed).toMatchObject({ settings: { hold: ["Orders.Example.com."] } });
+    expect(parsed).toMatchObject({
+      settings: { hold: ["orders.example.com"], reverify: { "orders.example.com": 3 } },
+    });
+    const inOwnScript = parse({
+      plan: "pro",
+      domains: { primary: "xn--bcher-kva.example.com" },
+      adopt: { "Bücher.Example.com": "0".repeat(32) },
+    });
+    expect(inOwnScript).toMatchObject({
+      settings: { adopt: { "xn--bcher-kva.example.com": "0".repeat(32) } },
+    });
+  });
+
+  test("an empty mapping is valid on the Free plan and has no hosts", () => {
+    expect(parse({ domains: {} })).toMatchObject({ settings: { domains: { aliases: [], redirects: [] } } });
   });
 
   test("the ban duration is configured in minutes and parsed to milliseconds", () => {
@@ -90,6 +107,11 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["an unknown DNS provider", { dns: "route53" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],
     [
+      "a host that is listed twice",
+      { plan: "pro", domains, hold: ["orders.example.com", "ORDERS.example.com."] },
+    ],
+    ["a host setting without domains", { hold: ["orders.example.com"] }],
+    [
       "a host that is both held and adopted",
       { plan: "pro", domains, hold: ["orders.example.com"], adopt: { "orders.example.com": "0".repeat(32) } },
     ],
@@ -107,6 +129,40 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     const text = parsed.ok ? "" : explainIssues("production", parsed.issues);
     expect(text.split("\n")).toHaveLength(4);
     expect(text).not.toContain("s3cret");
+  });
+});
+
+describe("settings in a program", () => {
+  const hosts = defineDomains(domains, { plan: "pro" });
+
+  test("withDefaults normalises the hosts and adds the defaults", () => {
+    const settings = withDefaults({ plan: "pro", domains: hosts, hold: ["ORDERS.example.com."] });
+    expect(settings).toMatchObject({ domains: hosts, hold: ["orders.example.com"], dns: "cloudflare" });
+  });
+
+  test.each<[string, Parameters<typeof withDefaults>[0], string[]]>([
+    ["domains on the Free plan", { domains: hosts }, ["domains"]],
+    ["a host that is not configured", { plan: "pro", domains: hosts, hold: ["order.example.com"] }, ["hold"]],
+    ["a host setting without domains", { reverify: { "orders.example.com": 1 } }, ["reverify"]],
+    [
+      "a host that is too long for a certificate",
+      { plan: "pro", domains: defineDomains({ primary: long }, { plan: "pro" }) },
+      ["domains"],
+    ],
+  ])("withDefaults rejects %s", (_case, settings, paths) => {
+    let thrown: unknown;
+    try {
+      withDefaults(settings);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(InvalidInputError);
+    expect((thrown as InvalidInputError).issues.map(({ path }) => path)).toEqual(paths);
+  });
+
+  test("withDefaults takes only domains that have been validated", () => {
+    // @ts-expect-error: a literal has not been validated
+    expect(() => withDefaults({ plan: "pro", domains: { primary: "orders.local" } })).toThrow("orders.local");
   });
 });
 

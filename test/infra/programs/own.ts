@@ -1,7 +1,10 @@
 /** A program that deploys the whole service under another name, and a custom domain in a known zone. */
-import { CustomDomain, functionCode, StoreOrders, withDefaults } from "../../../infra/index.ts";
 
-const settings = withDefaults({ protect: true, memoryMiB: 256 });
+import { CustomDomain, functionCode, StoreOrders, withDefaults } from "../../../infra/index.ts";
+import { defineDomains } from "../../../lib/domains/index.ts";
+
+const domains = defineDomains({ primary: "Orders.example.com" }, { plan: "pro" });
+const settings = withDefaults({ plan: "pro", domains, protect: true, memoryMiB: 256 });
 const orders = new StoreOrders("shop", { settings, code: await functionCode() });
 const { restApi, stage } = orders.api;
 const domain = new CustomDomain("shop-front", {

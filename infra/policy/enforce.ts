@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type PolicyContext, UNKNOWN, violations } from "./policies.ts";
+import { type Inputs, isPlainObject, UNKNOWN } from "./inputs.ts";
+import { type PolicyContext, violations } from "./policies.ts";
 
 /**
  * Checks every resource that the program registers from now on against the policies, in preview too. Inputs that are
@@ -12,13 +13,15 @@ export function enforcePolicies({ protect }: PolicyContext): void {
       const lines = found.map((text) => `  ${name} (${type}): ${text}`);
       if (found.length > 0) throw new pulumi.RunError(["Policy violation:", ...lines].join("\n"));
     };
-    const known = withUnknowns(props) as Inputs;
+    const known = withUnknowns(props) as Record<string, unknown>;
     check(known);
     const deferred = Object.entries(props)
       .filter(([key]) => hasUnknown(known[key]))
       .map(([key, value]) => {
         const checked = pulumi.output(value).apply((resolved) => {
-          check({ ...known, [key]: resolved });
+          // Kept, so that the last check sees all inputs together.
+          known[key] = resolved;
+          check(known);
           return resolved;
         });
         return [key, checked] as const;
@@ -27,18 +30,15 @@ export function enforcePolicies({ protect }: PolicyContext): void {
   });
 }
 
-type Inputs = Readonly<Record<string, unknown>>;
-
 /** A copy with `UNKNOWN` in place of every output and promise. */
 function withUnknowns(value: unknown): unknown {
   if (pulumi.Output.isInstance(value) || value instanceof Promise) return UNKNOWN;
   if (Array.isArray(value)) return value.map(withUnknowns);
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
-    return value;
+  if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withUnknowns(inner)]));
 }
 
 function hasUnknown(value: unknown): boolean {
   if (value === UNKNOWN) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(hasUnknown);
+  return (Array.isArray(value) || isPlainObject(value)) && Object.values(value).some(hasUnknown);
 }

@@ -1,13 +1,14 @@
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-
-/** Replaces a value that is not known yet. It violates no policy; the resource is checked again once it is known. */
-export const UNKNOWN: unique symbol = Symbol("unknown");
+import { rejectManagedPolicies, requireExactStatements } from "./iam.ts";
+import { type Inputs, isOrUnknown, isPlainObject, UNKNOWN } from "./inputs.ts";
+import { requireFunctionUrlAuthorization, requireNamedInvoker, requireNamedPrincipal } from "./lambda.ts";
 
 /** A resource that is about to be registered. */
 export interface ResourceInputs {
   readonly type: string;
   readonly name: string;
-  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly inputs: Inputs;
+  /** The resource option of the same name. */
   readonly protect: boolean;
 }
 
@@ -18,121 +19,73 @@ export interface PolicyContext {
 }
 
 /** Returns the violations of a resource, each with its fix. */
-type Policy = (resource: ResourceInputs, context: PolicyContext) => readonly string[];
+export type Policy = (resource: ResourceInputs, context: PolicyContext) => readonly string[];
 
 /** Returns every policy violation of a resource. Pure. */
 export function violations(resource: ResourceInputs, context: PolicyContext): readonly string[] {
-  return (POLICIES[resource.type] ?? []).flatMap((policy) => policy(resource, context));
+  const policies = [...FOR_EVERY_TYPE, ...(BY_TYPE[resource.type] ?? [])];
+  return policies.flatMap((policy) => policy(resource, context));
 }
 
-/** The only managed policy that may be attached: API Gateway requires it for its logs. */
-const ALLOWED_MANAGED_POLICIES: ReadonlySet<unknown> = new Set([
-  "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",
-]);
+const requirePulumiProtection: Policy = ({ protect }, context) =>
+  protect || !context.protect
+    ? []
+    : ["the table has no deletion protection in Pulumi. Set the option 'protect'."];
 
-const noWildcards: Policy = ({ inputs }) =>
-  statementsIn(inputs["policy"]).flatMap((statement) => [
-    ...stringsIn(statement["Action"])
-      .filter((action) => action.includes("*"))
-      .map((action) => `the action '${action}' has a wildcard. Name every call.`),
-    ...stringsIn(statement["Resource"])
-      .filter((resource) => resource.includes("*") && !isStreamsOfOneLogGroup(resource))
-      .map((resource) => `the resource '${resource}' has a wildcard. Name every resource.`),
-    ...["NotAction", "NotResource"]
-      .filter((key) => statement[key] !== undefined)
-      .map((key) => `'${key}' allows everything that is not named. Name what is allowed.`),
-  ]);
-
-const noManagedPolicy: Policy = ({ inputs }) => {
-  const attached = [...stringsIn(inputs["policyArn"]), ...stringsIn(inputs["managedPolicyArns"])];
-  return attached
-    .filter((arn) => arn.startsWith("arn:aws:iam::aws:") && !ALLOWED_MANAGED_POLICIES.has(arn))
-    .map(
-      (arn) =>
-        `the managed policy ${arn} has wildcards. Write a policy that names the exact calls and resources.`,
-    );
-};
-
-const requireTableProtection: Policy = ({ inputs, protect }, context) => {
+const requireTableProtection: Policy = ({ inputs }, context) => {
   if (!context.protect) return [];
-  const recovery = inputs["pointInTimeRecovery"];
-  const hasBackups = isRecord(recovery) ? recovery["enabled"] : recovery;
+  const replicas = [inputs["replicas"]].flat().filter(isPlainObject);
   return [
-    ...(protect ? [] : ["the table has no deletion protection in Pulumi. Set the option 'protect'."]),
-    ...(isOrUnknown(inputs["deletionProtectionEnabled"], true)
-      ? []
-      : ["the table has no deletion protection in AWS. Set 'deletionProtectionEnabled'."]),
-    ...(isOrUnknown(hasBackups, true)
-      ? []
-      : ["the table has no point-in-time recovery. Set 'pointInTimeRecovery.enabled'."]),
+    ...checkProtection("the table", inputs),
+    ...replicas.flatMap((replica) =>
+      checkProtection(`the replica in ${String(replica["regionName"])}`, replica),
+    ),
   ];
 };
 
-const requireDnsOnlyCname: Policy = ({ inputs }) => {
-  if (inputs["type"] !== "CNAME") return [];
+function checkProtection(subject: string, inputs: Inputs): readonly string[] {
+  const { pointInTimeRecovery: recovery, deletionProtectionEnabled } = inputs;
+  const recoveryEnabled = isPlainObject(recovery) ? recovery["enabled"] : recovery;
   return [
-    ...(isOrUnknown(inputs["ttl"], RECORD_TTL_SECONDS)
+    ...(isOrUnknown(deletionProtectionEnabled, true)
       ? []
-      : [`the TTL is ${String(inputs["ttl"])}. Set 'ttl: ${RECORD_TTL_SECONDS}'.`]),
-    ...(inputs["proxied"] === true
+      : [`${subject} has no deletion protection in AWS. Set 'deletionProtectionEnabled'.`]),
+    ...(isOrUnknown(recoveryEnabled, true)
+      ? []
+      : [`${subject} has no point-in-time recovery. Enable 'pointInTimeRecovery'.`]),
+  ];
+}
+
+const requireDnsOnlyCname: Policy = ({ inputs: { type, ttl, proxied } }) => {
+  if (typeof type !== "string" || type.toUpperCase() !== "CNAME") return [];
+  return [
+    ...(isOrUnknown(ttl, RECORD_TTL_SECONDS)
+      ? []
+      : [`the TTL is ${String(ttl)}. Set 'ttl: ${RECORD_TTL_SECONDS}'.`]),
+    ...(proxied === true
       ? ["the record is proxied, which breaks DNS verification and streaming. Set 'proxied: false'."]
       : []),
   ];
 };
 
-const requireLogRetention: Policy = ({ inputs }) => {
-  const days = inputs["retentionInDays"];
-  return days === UNKNOWN || (typeof days === "number" && days > 0)
+const requireLogRetention: Policy = ({ inputs: { retentionInDays: days } }) =>
+  days === UNKNOWN || (typeof days === "number" && days > 0)
     ? []
     : ["the log group has no retention. Set 'retentionInDays'."];
-};
 
-const POLICIES: Readonly<Record<string, readonly Policy[]>> = {
-  "aws:iam/policy:Policy": [noWildcards],
-  "aws:iam/rolePolicy:RolePolicy": [noWildcards],
-  "aws:iam/role:Role": [checkInlinePolicies, noManagedPolicy],
-  "aws:iam/rolePolicyAttachment:RolePolicyAttachment": [noManagedPolicy],
-  "aws:dynamodb/table:Table": [requireTableProtection],
+const FOR_EVERY_TYPE: readonly Policy[] = [
+  requireExactStatements,
+  rejectManagedPolicies,
+  requireNamedPrincipal,
+];
+
+const BY_TYPE: Readonly<Record<string, readonly Policy[]>> = {
+  "aws:lambda/permission:Permission": [requireNamedInvoker],
+  "aws:lambda/functionUrl:FunctionUrl": [requireFunctionUrlAuthorization],
+  "aws:dynamodb/table:Table": [requirePulumiProtection, requireTableProtection],
+  "aws:dynamodb/tableReplica:TableReplica": [requirePulumiProtection, requireTableProtection],
+  "aws:dynamodb/globalTable:GlobalTable": [requirePulumiProtection],
   "cloudflare:index/dnsRecord:DnsRecord": [requireDnsOnlyCname],
+  "cloudflare:index/record:Record": [requireDnsOnlyCname],
   "aws:cloudwatch/logGroup:LogGroup": [requireLogRetention],
 };
-
-function checkInlinePolicies(resource: ResourceInputs, context: PolicyContext): readonly string[] {
-  const { inlinePolicies } = resource.inputs;
-  if (!Array.isArray(inlinePolicies)) return [];
-  return inlinePolicies.filter(isRecord).flatMap((inputs) => noWildcards({ ...resource, inputs }, context));
-}
-
-/** Lambda chooses the names of log streams, so they may be a wildcard. The log group must be named. */
-function isStreamsOfOneLogGroup(resource: string): boolean {
-  return /^arn:[^*]*:log-group:[^*:]+:(log-stream:)?\*$/.test(resource);
-}
-
-function statementsIn(policy: unknown): readonly Readonly<Record<string, unknown>>[] {
-  const document = typeof policy === "string" ? parseJson(policy) : policy;
-  if (!isRecord(document)) return [];
-  return [document["Statement"]]
-    .flat()
-    .filter(isRecord)
-    .filter(({ Effect }) => Effect === "Allow");
-}
-
-function stringsIn(value: unknown): readonly string[] {
-  return [value].flat().filter((text) => typeof text === "string");
-}
-
-function isOrUnknown(value: unknown, expected: unknown): boolean {
-  return value === UNKNOWN || value === expected;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { UNKNOWN, violations } from "../../../infra/policy/policies.ts";
+import { UNKNOWN } from "../../../infra/policy/inputs.ts";
+import { violations } from "../../../infra/policy/policies.ts";
 import { cloud } from "../harness/cloud.ts";
 import { run } from "../harness/program.ts";
 
@@ -8,54 +9,6 @@ vi.setConfig({ testTimeout: 120_000 });
 const TABLE = "aws:dynamodb/table:Table";
 const check = (type: string, inputs: Readonly<Record<string, unknown>>, protect = false) =>
   violations({ type, name: "it", inputs, protect }, { protect: true });
-const allow = (Action: unknown, Resource: unknown) => ({
-  policy: { Version: "2012-10-17", Statement: [{ Effect: "Allow", Action, Resource }] },
-});
-
-describe("IAM policies", () => {
-  const checkStatement = (action: unknown, resource: unknown) =>
-    check("aws:iam/rolePolicy:RolePolicy", allow(action, resource));
-
-  test.each([
-    ["every call of a service", "dynamodb:*", "arn:aws:dynamodb:eu-central-1:1:table/t"],
-    ["some calls of a service", ["dynamodb:Get*"], "arn:aws:dynamodb:eu-central-1:1:table/t"],
-    ["every resource", "dynamodb:GetItem", "*"],
-    ["the indexes of a table", "dynamodb:Query", "arn:aws:dynamodb:eu-central-1:1:table/t/index/*"],
-    ["the streams of every log group", "logs:PutLogEvents", "arn:aws:logs:eu-central-1:1:log-group:*:*"],
-  ])("a wildcard is a violation: %s", (_case, action, resource) => {
-    expect(checkStatement(action, resource)).toHaveLength(1);
-  });
-
-  test("a wildcard for the streams of one log group is allowed, because Lambda chooses their names", () => {
-    expect(checkStatement("logs:PutLogEvents", "arn:aws:logs:eu-central-1:1:log-group:list-1a2b:*")).toEqual(
-      [],
-    );
-  });
-
-  test("JSON policies and inline policies of roles are checked, denials are not", () => {
-    const { policy } = allow("s3:*", "*");
-    expect(check("aws:iam/policy:Policy", { policy: JSON.stringify(policy) })).toHaveLength(2);
-    expect(check("aws:iam/role:Role", { inlinePolicies: [{ policy: JSON.stringify(policy) }] })).toHaveLength(
-      2,
-    );
-    expect(
-      check("aws:iam/policy:Policy", {
-        policy: { Statement: { Effect: "Deny", Action: "*", Resource: "*" } },
-      }),
-    ).toEqual([]);
-  });
-
-  test("NotAction and managed policies are violations", () => {
-    expect(
-      check("aws:iam/policy:Policy", {
-        policy: { Statement: { Effect: "Allow", NotAction: "iam:PassRole" } },
-      }),
-    ).toHaveLength(1);
-    const attached = { policyArn: "arn:aws:iam::aws:policy/AdministratorAccess" };
-    expect(check("aws:iam/rolePolicyAttachment:RolePolicyAttachment", attached)).toHaveLength(1);
-  });
-});
-
 describe("tables, records and log groups", () => {
   test("a table of a protected stack needs deletion protection in Pulumi and AWS, and point-in-time recovery", () => {
     expect(check(TABLE, {})).toHaveLength(3);
@@ -66,12 +19,32 @@ describe("tables, records and log groups", () => {
     );
   });
 
-  test("a CNAME has TTL 3600 and is not proxied; records of other types are not restricted", () => {
-    const type = "cloudflare:index/dnsRecord:DnsRecord";
-    expect(check(type, { type: "CNAME", ttl: 1, proxied: true })).toHaveLength(2);
-    expect(check(type, { type: "CNAME", ttl: 3600, proxied: false })).toEqual([]);
-    expect(check(type, { type: "TXT", ttl: 60 })).toEqual([]);
+  test("a replica of a protected table needs the same", () => {
+    const type = "aws:dynamodb/tableReplica:TableReplica";
+    const protectedReplica = { deletionProtectionEnabled: true, pointInTimeRecovery: true };
+    expect(check(type, {})).toHaveLength(3);
+    expect(check(type, protectedReplica, true)).toEqual([]);
+    const table = { deletionProtectionEnabled: true, pointInTimeRecovery: { enabled: true } };
+    expect(check(TABLE, { ...table, replicas: [{ regionName: "eu-west-1" }] }, true)).toHaveLength(2);
+    const replicas = [{ regionName: "eu-west-1", ...protectedReplica }];
+    expect(check(TABLE, { ...table, replicas }, true)).toEqual([]);
   });
+
+  test("a global table of a protected stack needs deletion protection in Pulumi", () => {
+    const type = "aws:dynamodb/globalTable:GlobalTable";
+    expect(check(type, {})).toHaveLength(1);
+    expect(check(type, {}, true)).toEqual([]);
+  });
+
+  test.each(["cloudflare:index/dnsRecord:DnsRecord", "cloudflare:index/record:Record"])(
+    "a CNAME (%s) has TTL 3600 and is not proxied; records of other types are not restricted",
+    (type) => {
+      expect(check(type, { type: "CNAME", ttl: 1, proxied: true })).toHaveLength(2);
+      expect(check(type, { type: "cname", ttl: 1, proxied: true })).toHaveLength(2);
+      expect(check(type, { type: "CNAME", ttl: 3600, proxied: false })).toEqual([]);
+      expect(check(type, { type: "TXT", ttl: 60 })).toEqual([]);
+    },
+  );
 
   test("a log group needs a retention period", () => {
     expect(check("aws:cloudwatch/logGroup:LogGroup", {})).toHaveLength(1);
@@ -107,7 +80,7 @@ describe("a program with additional resources", () => {
       Error: Policy violation:
         carts (aws:dynamodb/table:Table): the table has no deletion protection in Pulumi. Set the option 'protect'.
         carts (aws:dynamodb/table:Table): the table has no deletion protection in AWS. Set 'deletionProtectionEnabled'.
-        carts (aws:dynamodb/table:Table): the table has no point-in-time recovery. Set 'pointInTimeRecovery.enabled'.
+        carts (aws:dynamodb/table:Table): the table has no point-in-time recovery. Enable 'pointInTimeRecovery'.
       Error: Policy violation:
         shop (cloudflare:index/dnsRecord:DnsRecord): the TTL is 60. Set 'ttl: 3600'.
         shop (cloudflare:index/dnsRecord:DnsRecord): the record is proxied, which breaks DNS verification and streaming. Set 'proxied: false'.
@@ -116,13 +89,20 @@ describe("a program with additional resources", () => {
     `);
   });
 
-  test("fails in the update if the violation is unknown before", async () => {
-    expect(await runExtended(["valid", "late"], true)).toMatchObject({ code: 0, errors: "" });
+  test("fails in the update if the violation is unknown in preview", async () => {
+    expect(await runExtended(["valid", "late", "lateTogether"], true)).toMatchObject({ code: 0, errors: "" });
     const { code, errors, registrations } = await runExtended(["late"], false);
     expect(code).not.toBe(0);
     expect(registrations.filter(({ custom }) => custom).map(({ name }) => name)).toEqual(["topic"]);
     expect(errors).toContain(
       "late (aws:iam/policy:Policy): the action 'sns:*' has a wildcard. Name every call.",
     );
+  });
+
+  test("fails in the update if only several inputs together are a violation", async () => {
+    const { code, errors, registrations } = await runExtended(["lateTogether"], false);
+    expect(code).not.toBe(0);
+    expect(registrations.filter(({ custom }) => custom).map(({ name }) => name)).toEqual(["other-topic"]);
+    expect(errors).toContain("any account can use sns.amazonaws.com to invoke the function.");
   });
 });

@@ -28,6 +28,16 @@ const resources: Readonly<Record<string, () => pulumi.Resource>> = {
       policy: pulumi.jsonStringify({ Statement: [{ Effect: "Allow", Action: "sns:*", Resource: arn }] }),
     });
   },
+  // Each of the two inputs is allowed on its own.
+  lateTogether: () => {
+    const { arn } = new aws.sns.Topic("other-topic");
+    return new aws.lambda.Permission("late-together", {
+      action: "lambda:InvokeFunction",
+      function: "list",
+      principal: arn.apply(() => "sns.amazonaws.com"),
+      sourceArn: arn.apply(() => "*"),
+    });
+  },
 };
 
 const errors = new pulumi.Config().requireObject<readonly string[]>("add").flatMap((name) => {

@@ -5,18 +5,20 @@
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { cacheParsedConditions } from "./parsed-conditions.ts";
 
 const [oldItems, port = "0", path] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
-if (oldItems === "all-old") answerOldItems();
+cacheParsedConditions(require("dynalite/db/conditionParser"));
+if (oldItems === "all-old") returnOldItems();
 
 const dynalite: (options: object) => Server = require("dynalite");
 const server = dynalite({ createTableMs: 0, deleteTableMs: 0, ...(path === undefined ? {} : { path }) });
 server.listen(Number(port), "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("disconnect", () => process.exit());
 
-/** DynamoDB answers a failed condition with the item that failed it, if asked to; dynalite does not by itself. */
-function answerOldItems(): void {
+/** DynamoDB returns the item that failed a condition if the request says so; dynalite itself does not. */
+function returnOldItems(): void {
   const db: Db = require("dynalite/db");
   const check = db.checkConditional;
   db.checkConditional = (request, existing) => {

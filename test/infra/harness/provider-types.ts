@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as aws from "@pulumi/aws";
+import * as providerEnums from "@pulumi/aws/types/enums/index.js";
 import type { Registration } from "./engine.ts";
 import type { Value } from "./wire.ts";
 
@@ -160,7 +160,7 @@ function membersOf(text: string, name: string): Members {
 
 function valuesInType(type: string): readonly string[] {
   const [, module = "", name = ""] = /enums\.(\w+)\.(\w+)/.exec(type) ?? [];
-  const enums = aws.types.enums as unknown as Readonly<
+  const enums = providerEnums as unknown as Readonly<
     Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>
   >;
   return Object.values(enums[module]?.[name] ?? {});

@@ -50,5 +50,7 @@ function replaced(node: unknown, replacements: ReadonlyMap<object, unknown>): un
   if (typeof node !== "object" || node === null) return node;
   if (replacements.has(node)) return replacements.get(node);
   if (Array.isArray(node)) return node.map((item) => replaced(item, replacements));
-  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, replaced(value, replacements)]));
+  return Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, replaced(value, replacements)]),
+  );
 }

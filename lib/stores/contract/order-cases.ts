@@ -129,13 +129,10 @@ export const orderCases: readonly ContractCase[] = [
       let placed = 0;
       for (const count of [1, 499, 500, 501, 1_203]) {
         const expected = sequence(count);
+        const json = expected.map(({ record }) => toWire(record)).join(",");
         await orders.place(expected.slice(placed).toReversed());
         placed = count;
-        assert.equal(
-          await listed(orders),
-          expected.map(({ record }) => toWire(record)).join(","),
-          `${count}`,
-        );
+        assert.equal(await listed(orders), json, `${count} orders`);
         assert.deepEqual((await collect(orders.scan())).flat(), expected, `${count} orders`);
       }
     },
@@ -143,19 +140,8 @@ export const orderCases: readonly ContractCase[] = [
   {
     name: "the list is ascending as numbers, across zero and beyond 2^53",
     async check({ orders }) {
-      const ids = [
-        -MAX - 1n,
-        -(2n ** 53n) - 1n,
-        -10n,
-        -9n,
-        0n,
-        9n,
-        10n,
-        2n ** 53n,
-        2n ** 53n + 1n,
-        MAX - 1n,
-        MAX,
-      ];
+      const beyond = 2n ** 53n;
+      const ids = [-MAX - 1n, -beyond - 1n, -10n, -9n, 0n, 9n, 10n, beyond, beyond + 1n, MAX - 1n, MAX];
       await orders.place(ids.toReversed().map(pending));
       assert.equal(await listed(orders), ids.map((id) => toWire(pending(id).record)).join(","));
     },

@@ -19,7 +19,7 @@ let key = "";
 let smallAccountKey = "";
 
 beforeAll(async () => {
-  const outcome = await run({ stack: "production", cloud: cloud() });
+  const outcome = await run({ stack: "production", bundle: true, cloud: cloud() });
   baseUrl = outcome.stackOutputs["baseUrl"];
   deployed = await deploy(outcome);
   const client = clientFor(deployed.endpoint);

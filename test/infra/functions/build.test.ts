@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions, type FunctionBundle } from "../../../infra/functions/build.ts";
 
-const MAX_KIB = 400;
+const MAX_KIB = 250;
 
 let bundle: FunctionBundle;
 beforeAll(async () => {

@@ -10,6 +10,8 @@ import { type Cloud, type Recording, type Registration, startEngine } from "./en
 const PROJECT = "store-orders";
 const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
 
+const NO_BUNDLING = new URL("no-bundling.ts", import.meta.url).href;
+
 /** A run allocates many short-lived objects. */
 const NODE_FLAGS = ["--max-semi-space-size=64"];
 
@@ -23,6 +25,8 @@ export interface RunOptions {
   readonly secretKeys?: readonly string[];
   readonly preview?: boolean;
   readonly cloud: Cloud;
+  /** Bundles the functions, otherwise their code is empty. @default false */
+  readonly bundle?: boolean;
   /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
   readonly traces?: boolean;
 }
@@ -58,6 +62,7 @@ async function runNow({
   config,
   secretKeys = [],
   preview = false,
+  bundle = false,
   traces = false,
   cloud,
 }: RunOptions): Promise<Outcome> {
@@ -73,6 +78,7 @@ async function runNow({
     process.execPath,
     [
       ...NODE_FLAGS,
+      ...(bundle ? [] : ["--import", NO_BUNDLING]),
       ...(traces ? [] : ["--stack-trace-limit=0"]),
       HOST,
       ...addresses,

@@ -29,15 +29,19 @@ export function typeErrors(registrations: readonly Registration[]): string {
   }
 }
 
+/** Imports single types, because loading a whole provider takes seconds. */
 function sourceOf(registrations: readonly Registration[]): string {
   const lines = custom(registrations).map(({ type, name, inputs }, index) => {
-    return `/** ${name} */\nexport const _${index}: ${argsOf(type)} = ${literal(inputs)};`;
+    const { path, resource } = partsOf(type);
+    return [
+      `import type { ${resource}Args as Args${index} } from "${path}.js";`,
+      `/** ${name} */`,
+      `export const _${index}: Args${index} = ${literal(inputs)};`,
+    ].join("\n");
   });
   return [
-    'import * as pulumi from "@pulumi/pulumi";',
-    'import * as aws from "@pulumi/aws";',
-    'import type * as cloudflare from "@pulumi/cloudflare";',
-    "const archive = new pulumi.asset.AssetArchive({});",
+    'import { asset } from "@pulumi/pulumi";',
+    "export const archive = new asset.AssetArchive({});",
     ...lines,
   ].join("\n");
 }
@@ -46,16 +50,12 @@ function custom(registrations: readonly Registration[]): readonly Registration[]
   return registrations.filter((each) => each.custom && !each.type.startsWith("pulumi:"));
 }
 
-/** `aws:lambda/function:Function` is `aws.lambda.FunctionArgs`. */
-function argsOf(type: string): string {
-  const { vendor, module, resource } = partsOf(type);
-  return module === "index" ? `${vendor}.${resource}Args` : `${vendor}.${module}.${resource}Args`;
-}
-
+/** `aws:lambda/function:Function` is `Function` of `@pulumi/aws/lambda/function`. */
 function partsOf(type: string) {
   const [vendor = "", place = "", resource = ""] = type.split(":");
   const [module = "", file = ""] = place.split("/");
-  return { vendor, module, file, resource };
+  const path = `@pulumi/${vendor}/${module === "index" ? "" : `${module}/`}${file}`;
+  return { vendor, path, resource };
 }
 
 function literal(value: Value): string {
@@ -89,9 +89,8 @@ export function unknownValues(registrations: readonly Registration[]): readonly 
 /** Returns every input of a run whose type or documentation lists its values. */
 export function inputsWithValues(registrations: readonly Registration[]): readonly UnknownValue[] {
   return custom(registrations).flatMap(({ type, name, inputs }) => {
-    const { vendor, module, file, resource } = partsOf(type);
-    const path = `node_modules/@pulumi/${vendor}/${module === "index" ? "" : `${module}/`}${file}.d.ts`;
-    return inputsIn(name, inputs, membersOf(textOf(path), `${resource}Args`), vendor);
+    const { vendor, path, resource } = partsOf(type);
+    return inputsIn(name, inputs, membersOf(textOf(`node_modules/${path}.d.ts`), `${resource}Args`), vendor);
   });
 }
 

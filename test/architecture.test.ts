@@ -2,8 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 
-/** What each room may import from the project, besides itself. The README draws the same arrows. */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+/** What each directory may import from the project, besides itself. */
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/errors.ts": [],
   "lib/clock.ts": [],
   "lib/issues.ts": ["lib/errors.ts"],
@@ -21,11 +21,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   infra: ["lib"],
 };
 
-/** Packages and Node modules that a room may use. Everything else is closed to it. */
-const VENDORS: Readonly<Record<string, readonly RegExp[]>> = {
-  "lib/accounts": [/^node:(crypto|zlib)$/],
+/** The packages and Node modules that each file or directory may import. The first match counts. */
+const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
+  "lib/orders/order-schema.ts": [/^zod$/],
   "lib/domains": [/^(zod|tldts)$/, /^node:(url|net)$/],
-  "lib/http": [/^node:crypto$/],
   "lib/stores/contract": [/^node:assert\/strict$/],
   "lib/stores": [
     /^node:(fs|path|sqlite|timers\/promises|stream\/consumers|crypto)$/,
@@ -45,6 +44,7 @@ interface Import {
 
 const sources = globSync(["lib/**/*.{ts,mjs}", "infra/**/*.ts"]);
 const text = (file: string) => readFileSync(file, "utf8");
+const code = (file: string) => text(file).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
 const imports: readonly Import[] = sources.flatMap((file) =>
   [
     ...text(file).matchAll(
@@ -56,77 +56,79 @@ const local = imports
   .filter(({ from }) => from.startsWith("."))
   .map((entry) => ({ ...entry, target: normalize(join(dirname(entry.file), entry.from)) }));
 
-const inside = (file: string, room: string) => file === room || file.startsWith(`${room}/`);
-const roomOf = (file: string) => Object.keys(ROOMS).find((room) => inside(file, room));
+const isInside = (file: string, directory: string) => file === directory || file.startsWith(`${directory}/`);
+const directoryOf = (file: string) =>
+  Object.keys(ALLOWED_IMPORTS).find((directory) => isInside(file, directory));
 
-test("the reader of imports sees them", () => {
+test("the import parser finds the imports", () => {
   expect(local.length).toBeGreaterThan(100);
   expect(imports.filter(({ from }) => from.startsWith("node:")).length).toBeGreaterThan(5);
 });
 
-test("every file stands in a room", () => {
-  expect(sources.filter((file) => roomOf(file) === undefined)).toEqual([]);
-});
+describe("imports within the project", () => {
+  test("every file belongs to a directory with rules", () => {
+    expect(sources.filter((file) => directoryOf(file) === undefined)).toEqual([]);
+  });
 
-describe("arrows", () => {
-  test("no room imports another that it must not know", () => {
+  test("a directory imports only the directories that it may", () => {
     const wrong = local.filter(({ file, target }) => {
-      const room = roomOf(file) ?? "";
-      return !inside(target, room) && !(ROOMS[room] ?? []).some((allowed) => inside(target, allowed));
+      const directory = directoryOf(file) ?? "";
+      const allowed = ALLOWED_IMPORTS[directory] ?? [];
+      return !isInside(target, directory) && !allowed.some((other) => isInside(target, other));
     });
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test("no file imports itself by way of others", () => {
-    const next = (file: string) =>
+  test("there is no import cycle", () => {
+    const importsOf = (file: string) =>
       local.filter((entry) => entry.file === file && !entry.typeOnly).map(({ target }) => target);
     for (const start of sources) {
       const seen = new Set<string>();
-      const queue = next(start);
+      const queue = importsOf(start);
       for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-        expect(file, `a circle through ${start}`).not.toBe(start);
-        if (!seen.has(file)) queue.push(...next(file));
+        expect(file, `an import cycle through ${start}`).not.toBe(start);
+        if (!seen.has(file)) queue.push(...importsOf(file));
         seen.add(file);
       }
     }
   });
 
-  test("stores know the ports by type only", () => {
+  test("stores import the ports by type only", () => {
     const wrong = local.filter(
-      ({ file, target, typeOnly }) => inside(file, "lib/stores") && /-store\.ts$/.test(target) && !typeOnly,
+      ({ file, target, typeOnly }) => isInside(file, "lib/stores") && /-store\.ts$/.test(target) && !typeOnly,
     );
     expect(wrong).toEqual([]);
   });
 });
 
-describe("vendors", () => {
-  test("the rules need none, and every other room just its own", () => {
+describe("packages", () => {
+  test("a directory imports only the packages and Node modules that it may", () => {
     const wrong = imports.filter(({ file, from }) => {
-      const vendorRoom = Object.keys(VENDORS).find((room) => inside(file, room));
-      const allowed = VENDORS[vendorRoom ?? ""] ?? [];
-      return !from.startsWith(".") && !allowed.some((vendor) => vendor.test(from));
+      const directory = Object.keys(ALLOWED_PACKAGES).find((allowed) => isInside(file, allowed));
+      const allowed = ALLOWED_PACKAGES[directory ?? ""] ?? [];
+      return !from.startsWith(".") && !allowed.some((name) => name.test(from));
     });
     expect(wrong.map(({ file, from }) => `${file} -> ${from}`)).toEqual([]);
   });
 });
 
-describe("habits", () => {
+describe("conventions", () => {
   const entries = /^(lib\/cli\/bin\.ts|infra\/(.*\/)?entry\.ts|infra\/config\/settings\.ts)$/;
 
-  test("process.env is read in entry files alone", () => {
-    expect(sources.filter((file) => text(file).includes("process.env") && !entries.test(file))).toEqual([]);
+  test("process.env is read in entry files only", () => {
+    expect(sources.filter((file) => code(file).includes("process.env") && !entries.test(file))).toEqual([]);
   });
 
-  test("the machine's clock is read through Clock alone, so that time can be passed in", () => {
-    const readers = sources.filter((file) => /Date\.now\(|new Date\(\)/.test(text(file)));
+  test("the system clock is read through Clock only, so that tests can pass the time in", () => {
+    const readers = sources.filter((file) => /Date\.now\(|new Date\(\)/.test(code(file)));
     expect(readers.filter((file) => !/^lib\/(clock\.ts|cli\/|node\/|lambda\/)|^infra\//.test(file))).toEqual(
       [],
     );
   });
 
-  test("what may be guessed is drawn by Math.random: how long to wait, and an order's identifier", () => {
-    const drawers = sources.filter((file) => text(file).includes("Math.random"));
-    expect(drawers.toSorted()).toEqual([
+  test("Math.random is used only for delays and order identifiers, which need not be secret", () => {
+    const users = sources.filter((file) => code(file).includes("Math.random"));
+    expect(users.toSorted()).toEqual([
       "lib/client/client.ts",
       "lib/orders/orders.ts",
       "lib/stores/dynamodb/client.ts",
@@ -134,13 +136,23 @@ describe("habits", () => {
     ]);
   });
 
-  test("a file holds one concept: none is longer than 200 lines", () => {
+  test("errors of the library are recognised by code, since another copy of the package has other classes", () => {
+    const pattern = /instanceof (StoreUnavailable|InvalidInput|NewerSchema)Error/;
+    expect(sources.filter((file) => pattern.test(code(file)))).toEqual([]);
+  });
+
+  test("no source refers to a document outside the repository", () => {
+    const files = [...sources, ...globSync("test/**/*.ts", { exclude: ["**/node_modules/**"] })];
+    const pattern = /\((decisions? \d|design, |specification[,)])/;
+    expect(files.filter((file) => pattern.test(text(file)))).toEqual([]);
+  });
+
+  test("no source file is longer than 200 lines", () => {
     expect(sources.filter((file) => text(file).split("\n").length > 201)).toEqual([]);
   });
 
-  test("there is no drawer", () => {
-    expect(sources.filter((file) => /(^|\/)(utils?|helpers?|types?|common|misc)(\.|\/)/.test(file))).toEqual(
-      [],
-    );
+  test("no source file is a collection of unrelated code", () => {
+    const pattern = /(^|\/)(utils?|helpers?|types?|common|misc)(\.|\/)/;
+    expect(sources.filter((file) => pattern.test(file))).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "../../lib/clock.ts";
 import { accessFields } from "../../lib/http/access-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { OrderStore } from "../../lib/orders/order-store.ts";
+import { countRecords } from "../../lib/orders/wire.ts";
 import { embeddedMetrics, type Metric } from "./metric.ts";
 
 /** Writes access log lines and metrics, one JSON object per line. */
@@ -62,8 +63,9 @@ export function createTelemetry({
           ...accounts,
           async admit(...args) {
             const admission = await accounts.admit(...args);
-            const banned = admission.outcome === "refused" && admission.write?.bannedUntil !== undefined;
-            if (banned) emit({ name: "Bans", value: 1, dimensions: { Plan: admission.caller.plan } });
+            if (!admission.ok && admission.code === "api_key_banned" && admission.startsBan) {
+              emit({ name: "Bans", value: 1, dimensions: { Plan: admission.caller.plan } });
+            }
             return admission;
           },
         },
@@ -78,9 +80,4 @@ function requestMetrics({ operation = "none", status, plan, errorCode }: Request
   if (plan === undefined) return [requests];
   const rejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
   return [requests, { name: rejected ? "Rejected" : "Admitted", value: 1, dimensions: { Plan: plan } }];
-}
-
-/** Every record begins with its identifier, and no other field can contain these characters. */
-function countRecords(json: string): number {
-  return json.split('{"id":').length - 1;
 }

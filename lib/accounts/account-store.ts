@@ -1,39 +1,40 @@
 import type { Instant } from "../clock.ts";
-import type { Refusal } from "../errors.ts";
-import type { Account, AccountSettings } from "./account.ts";
+import type { Account, AccountResult, AccountSettings } from "./account.ts";
 import type { Admission, BanPolicy } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
 
 /**
- * Where accounts are kept. Every method is atomic, across all processes on the same database, and durable when
- * its promise resolves. A store that cannot be asked rejects with `StoreUnavailableError`.
+ * Where accounts are stored. Every method is atomic, across all processes that share the database, and durable when its
+ * promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
  */
 export interface AccountStore {
-  /** Adds an account. `false`, and nothing changed, where its identifier is taken. */
-  create(account: AccountSettings): Promise<boolean>;
+  /** Adds an account. Fails with `account_exists` if the identifier is taken. */
+  create(account: AccountSettings): Promise<AccountResult>;
 
-  /** The account as it is now. `undefined`: no such account. */
+  /** Returns the account, or `undefined` if there is none. */
   find(id: string): Promise<Account | undefined>;
 
-  /** All accounts, ascending by identifier. */
+  /** Lists all accounts, ascending by identifier. */
   list(): AsyncIterable<Account>;
 
   /**
-   * Replaces the settings by what `decide` makes of them; a refusal changes nothing. `decide` is pure and may be
-   * called again when another process was faster. Counters and bans are not touched.
+   * Replaces the settings by what `updater` returns; a failure changes nothing. `updater` is pure and is called again if
+   * another process changed the account in between. Counters and bans stay as they are.
    */
-  update(
-    id: string,
-    decide: (account: AccountSettings) => AccountSettings | Refusal,
-  ): Promise<AccountSettings | Refusal>;
+  update(id: string, updater: (account: AccountSettings) => AccountResult): Promise<AccountResult>;
 
-  /** Forgets the refusals of a key and lifts its ban. */
+  /** Lifts the ban of a key and resets its rejection count. */
   unban(accountId: string, keyId: string): Promise<void>;
 
   /**
-   * Applies `admission` to the caller that the key belongs to. With any number of callers in any number of
-   * processes exactly the limit is admitted. No cache: a revoked key, a new plan, a ban hold at the next call.
-   * Where it is refused it counts as `refusals` (1).
+   * Applies `decideAdmission` to the key's account. Any number of callers in any number of processes are admitted
+   * exactly up to the limit. Nothing is cached: a revoked key, a new plan and a ban take effect at the next call.
    */
-  admit(key: ParsedKey, at: Instant, policy?: BanPolicy, refusals?: number): Promise<Admission>;
+  admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
+
+  /**
+   * Applies `decideRejections`: counts requests that were rejected without asking the store, and bans the key if there
+   * are too many. Each call counts once, even if it is retried.
+   */
+  recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
 }

@@ -1,45 +1,49 @@
 import type { Instant } from "../clock.ts";
-import type { Refusal } from "../errors.ts";
+import type { AccountErrorCode, Failure } from "../errors.ts";
 import type { PlanAssignment } from "../plans/plan-limits.ts";
 import type { Usage } from "../plans/windows.ts";
 
-/** A key as it is kept: never the key itself (decision 9). */
+/** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
-  /** Names the key to people: `<account>.<random>`. Not a secret. */
+  /** Identifies the key to people: `<account>.<random>`. Not a secret. */
   readonly id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
   readonly createdAt: Instant;
-  /** From this instant on the key is dead. */
+  /** The key is inactive from this instant. */
   readonly expiresAt?: Instant;
   readonly revokedAt?: Instant;
 }
 
-/** What operators decide about an account. */
-export interface AccountSettings {
+/** What operators configure for an account. */
+export interface AccountSettings extends PlanAssignment {
   readonly id: string;
-  readonly terms: PlanAssignment;
   readonly keys: readonly ApiKey[];
 }
 
-/** Refused requests of one key: how many in the minute that began at `start`, and the ban that they led to. */
+/** The rejected requests of one key in the minute that starts at `windowStart`, and the ban that followed. */
 export interface RejectionCount {
   readonly windowStart: Instant;
   readonly count: number;
   readonly bannedUntil?: Instant;
 }
 
-/** An account as a store keeps it: one item, so that a request is admitted by one write (design, promise 2). */
+/** An account as a store keeps it: one item, so that one write admits a request. See lib/README.md#admission. */
 export interface Account extends AccountSettings {
   readonly usage: Usage;
   /** By key identifier. */
   readonly rejections: Readonly<Record<string, RejectionCount>>;
 }
 
-/** An account owns at most this many living keys. */
+/** The result of an operation on an account: its new settings, or why nothing changed. */
+export type AccountResult =
+  | { readonly ok: true; readonly account: AccountSettings }
+  | Failure<AccountErrorCode>;
+
+/** The number of active keys that an account may have. */
 export const MAX_ACTIVE_KEYS = 20;
 
-/** Dead keys are kept for the record; beyond this many the oldest are forgotten, so that an item stays small. */
+/** The number of inactive keys kept for the record. Older ones are deleted, so that an account stays small. */
 export const MAX_INACTIVE_KEYS = 20;
 
 /** True until the key is revoked or expires. */
@@ -47,46 +51,41 @@ export function isActive(key: ApiKey, at: Instant): boolean {
   return (key.revokedAt ?? Infinity) > at && (key.expiresAt ?? Infinity) > at;
 }
 
-/** Adds a key. Refused where the account has its 20 living keys already. */
-export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountSettings | Refusal {
-  const living = account.keys.filter((known) => isActive(known, at));
-  if (living.length >= MAX_ACTIVE_KEYS) return { refused: "too_many_keys" };
-  const dead = account.keys.filter((known) => !isActive(known, at)).slice(-MAX_INACTIVE_KEYS);
-  return { ...account, keys: [...dead, ...living, key] };
+/** Adds a key. Fails with `too_many_keys` if the account has 20 active keys. */
+export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountResult {
+  const active = account.keys.filter((known) => isActive(known, at));
+  if (active.length >= MAX_ACTIVE_KEYS) return { ok: false, code: "too_many_keys" };
+  const inactive = account.keys.filter((known) => !isActive(known, at)).slice(-MAX_INACTIVE_KEYS);
+  return { ok: true, account: { ...account, keys: [...inactive, ...active, key] } };
 }
 
 /**
- * Puts a successor beside a key, which then lives for `overlap` milliseconds more and never longer than it would
- * have. The successor inherits the expiry: a rotation widens nothing.
+ * Adds a successor to a key. The old key stays active for `overlapMs` more, but never longer than before. The successor
+ * inherits the expiry: a rotation never extends a key's lifetime.
  */
 export function rotateKey(
   account: AccountSettings,
   keyId: string,
   successor: Pick<ApiKey, "id" | "hash">,
-  overlap: number,
+  overlapMs: number,
   at: Instant,
-): AccountSettings | Refusal {
+): AccountResult {
   const old = account.keys.find(({ id }) => id === keyId);
-  if (old === undefined) return { refused: "key_not_found" };
-  if (!isActive(old, at)) return { refused: "key_not_active" };
-  const shortened = {
-    ...old,
-    expiresAt: Math.min(old.expiresAt ?? Infinity, at + overlap),
-  };
+  if (old === undefined) return { ok: false, code: "key_not_found" };
+  if (!isActive(old, at)) return { ok: false, code: "key_not_active" };
+  const shortened = { ...old, expiresAt: Math.min(old.expiresAt ?? Infinity, at + overlapMs) };
   const expiry = old.expiresAt === undefined ? {} : { expiresAt: old.expiresAt };
   return addKey(withKey(account, shortened), { ...successor, createdAt: at, ...expiry }, at);
 }
 
-/** Ends a key at an instant. A dead key stays as it is. */
-export function revokeKey(account: AccountSettings, keyId: string, at: Instant): AccountSettings | Refusal {
+/** Revokes a key at an instant. An inactive key stays as it is. */
+export function revokeKey(account: AccountSettings, keyId: string, at: Instant): AccountResult {
   const key = account.keys.find(({ id }) => id === keyId);
-  if (key === undefined) return { refused: "key_not_found" };
-  return isActive(key, at) ? withKey(account, { ...key, revokedAt: at }) : account;
+  if (key === undefined) return { ok: false, code: "key_not_found" };
+  const revoked = isActive(key, at) ? withKey(account, { ...key, revokedAt: at }) : account;
+  return { ok: true, account: revoked };
 }
 
 function withKey(account: AccountSettings, key: ApiKey): AccountSettings {
-  return {
-    ...account,
-    keys: account.keys.map((known) => (known.id === key.id ? key : known)),
-  };
+  return { ...account, keys: account.keys.map((known) => (known.id === key.id ? key : known)) };
 }

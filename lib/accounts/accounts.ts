@@ -1,42 +1,42 @@
 import { type Clock, type Instant, systemClock } from "../clock.ts";
-import { InvalidInputError, type Refusal } from "../errors.ts";
-import {
-  isPlan,
-  limitsOf,
-  MAX_REQUESTS_PER_MINUTE,
-  PLANS,
-  type PlanAssignment,
-} from "../plans/plan-limits.ts";
-import { type AccountSettings, addKey, revokeKey, rotateKey } from "./account.ts";
+import { type AccountErrorCode, type Failure, InvalidInputError } from "../errors.ts";
+import type { PlanAssignment } from "../plans/plan-limits.ts";
+import { type AccountResult, type AccountSettings, addKey, revokeKey, rotateKey } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { ACCOUNT_ID, type Environment, generateKey, hashKey, randomBase62 } from "./api-key.ts";
+import { type Environment, generateKey, hashKey, isAccountId, randomBase62 } from "./api-key.ts";
+import { validatePlan } from "./validate-plan.ts";
 
-/** A key at the one moment when it is known: keep it, it is not shown again. */
+/** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
+  readonly ok: true;
+  /** The account's identifier. */
   readonly account: string;
   readonly keyId: string;
   readonly key: string;
-  /** When it expires; `null` for never. */
-  readonly expires: Instant | null;
+  /** Absent if the key does not expire. */
+  readonly expiresAt?: Instant;
 }
 
-/** What an operator does with accounts and keys. A refusal is returned; invalid input throws `InvalidInputError`. */
+/** The result of issuing a key. */
+export type KeyResult = IssuedKey | Failure<AccountErrorCode>;
+
+/** Operations on accounts and keys. Invalid input throws `InvalidInputError`. See lib/README.md#accounts-and-keys. */
 export interface Accounts {
-  /** Opens an account without keys. Refused where its identifier is taken. */
-  create(id: string, terms: PlanAssignment): Promise<AccountSettings | Refusal>;
-  /** Changes the plan at once. A running window keeps its count and takes the new limit. */
-  setPlan(id: string, terms: PlanAssignment): Promise<AccountSettings | Refusal>;
-  /** Adds a key, which is told this once. It lives until `expiresAt`, or until it is revoked. */
-  issueKey(id: string, options?: { expiresAt?: Instant }): Promise<IssuedKey | Refusal>;
-  /** Issues a successor; the old key lives for `overlap` milliseconds more, never longer than it would have. */
-  rotateKey(keyId: string, options: { overlap: number }): Promise<IssuedKey | Refusal>;
-  /** Ends a key at once. */
-  revokeKey(keyId: string): Promise<AccountSettings | Refusal>;
-  /** Lifts the ban of a key and forgets its refusals. */
-  unbanKey(keyId: string): Promise<AccountSettings | Refusal>;
+  /** Creates an account without keys. */
+  create(id: string, plan: PlanAssignment): Promise<AccountResult>;
+  /** Changes the plan at once. The current windows keep their counts and get the new limits. */
+  setPlan(id: string, plan: PlanAssignment): Promise<AccountResult>;
+  /** Issues a key, which is active until `expiresAt` or until it is revoked. */
+  issueKey(id: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
+  /** Issues a successor. The old key stays active for `overlapMs` more, but never longer than before. */
+  rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
+  /** Revokes a key at once. */
+  revokeKey(keyId: string): Promise<AccountResult>;
+  /** Lifts the ban of a key and resets its rejection count. */
+  unbanKey(keyId: string): Promise<AccountResult>;
 }
 
-/** Binds the use cases to a store, a clock, and the environment that its keys are for. */
+/** Creates the account operations over a store. New keys belong to `environment`. */
 export function createAccounts({
   store,
   environment,
@@ -52,46 +52,33 @@ export function createAccounts({
   };
 
   return {
-    async create(id, terms) {
-      if (!ACCOUNT_ID.test(id)) {
-        throw new InvalidInputError([
-          {
-            path: "account",
-            message: "Use 1 to 32 lower-case letters, digits and hyphens, and no hyphen at the start.",
-          },
-        ]);
-      }
-      const account = { id, terms: checkTerms(terms), keys: [] };
-      return (await store.create(account)) ? account : { refused: "account_exists" };
+    async create(id, plan) {
+      if (!isAccountId(id)) throw invalid("account", ACCOUNT_ID_RULE);
+      return store.create({ id, ...validatePlan(plan), keys: [] });
     },
 
-    setPlan: async (id, terms) => {
-      const checked = checkTerms(terms);
-      return store.update(id, (account) => ({ ...account, terms: checked }));
+    async setPlan(id, plan) {
+      const assignment = validatePlan(plan);
+      return store.update(id, ({ keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
     },
 
     async issueKey(id, { expiresAt } = {}) {
       const at = clock();
-      if (expiresAt !== undefined && !(expiresAt > at)) {
-        throw new InvalidInputError([{ path: "expires", message: "Give an instant in the future." }]);
-      }
-      const { key, ...made } = newKey(id);
-      const stored = {
-        ...made,
-        createdAt: at,
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-      };
-      const account = await store.update(id, (settings) => addKey(settings, stored, at));
-      return "refused" in account ? account : issued(account, made.id, key);
+      if (expiresAt !== undefined && !(expiresAt > at))
+        throw invalid("expires", "Give a time in the future.");
+      const { key, ...created } = newKey(id);
+      const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
+      const result = await store.update(id, (account) => addKey(account, stored, at));
+      return result.ok ? issued(result.account, created.id, key) : result;
     },
 
-    async rotateKey(keyId, { overlap }) {
+    async rotateKey(keyId, { overlapMs }) {
       const at = clock();
       const { key, ...successor } = newKey(accountOf(keyId));
-      const account = await store.update(accountOf(keyId), (settings) =>
-        rotateKey(settings, keyId, successor, overlap, at),
+      const result = await store.update(accountOf(keyId), (account) =>
+        rotateKey(account, keyId, successor, overlapMs, at),
       );
-      return "refused" in account ? account : issued(account, successor.id, key);
+      return result.ok ? issued(result.account, successor.id, key) : result;
     },
 
     async revokeKey(keyId) {
@@ -101,48 +88,28 @@ export function createAccounts({
 
     async unbanKey(keyId) {
       const account = await store.find(accountOf(keyId));
-      if (account === undefined) return { refused: "account_not_found" };
-      if (!account.keys.some(({ id }) => id === keyId)) return { refused: "key_not_found" };
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      if (!account.keys.some(({ id }) => id === keyId)) return { ok: false, code: "key_not_found" };
       await store.unban(account.id, keyId);
-      return account;
+      return { ok: true, account };
     },
   };
 }
 
+/** The format of an account's identifier, in words. */
+export const ACCOUNT_ID_RULE =
+  "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
+
 function issued(account: AccountSettings, keyId: string, key: string): IssuedKey {
-  const expires = account.keys.find(({ id }) => id === keyId)?.expiresAt ?? null;
-  return { account: account.id, keyId, key, expires };
+  const expiresAt = account.keys.find(({ id }) => id === keyId)?.expiresAt;
+  return { ok: true, account: account.id, keyId, key, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** A key's identifier names its account: `<account>.<random>`. */
+/** A key's identifier starts with that of its account: `<account>.<random>`. */
 function accountOf(keyId: string): string {
   return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }
 
-/** Checks a plan and what was agreed about it, so that no account is ever without limits (decision 13). */
-function checkTerms(terms: PlanAssignment): PlanAssignment {
-  const { plan, customLimits: custom } = terms;
-  const refuse = (path: string, message: string) => new InvalidInputError([{ path, message }]);
-  if (!isPlan(plan)) throw refuse("plan", `Choose one of ${PLANS.join(", ")}.`);
-  if (plan !== "enterprise") {
-    if (custom !== undefined)
-      throw refuse("plan", `The ${plan} plan has fixed limits; only enterprise takes its own.`);
-    return { plan };
-  }
-  const limits = limitsOf(terms);
-  if (limits === undefined)
-    throw refuse("plan", "An enterprise account needs its limits per minute and per day.");
-  for (const [path, value] of Object.entries(limits)) {
-    if (!Number.isSafeInteger(value) || value < 1) throw refuse(path, "Give a whole number of at least 1.");
-  }
-  if (limits.perMinute > MAX_REQUESTS_PER_MINUTE) {
-    throw refuse(
-      "perMinute",
-      `At most ${MAX_REQUESTS_PER_MINUTE}: one account takes about 1,000 writes a second.`,
-    );
-  }
-  return {
-    plan,
-    customLimits: { perMinute: limits.perMinute, perDay: limits.perDay },
-  };
+function invalid(path: string, message: string): InvalidInputError {
+  return new InvalidInputError([{ path, message }]);
 }

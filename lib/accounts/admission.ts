@@ -1,8 +1,9 @@
 import type { Instant } from "../clock.ts";
+import type { Failure } from "../errors.ts";
+import { checkLimits } from "../plans/check-quota.ts";
 import { limitsOf, type Plan, type PlanAssignment } from "../plans/plan-limits.ts";
 import {
-  hasCapacity,
-  increment,
+  MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   type Quota,
   secondsUntil,
@@ -12,125 +13,160 @@ import {
 } from "../plans/windows.ts";
 import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
 
-/** When refused requests lead to a temporary ban of the key, and for how long (decision 14). */
+/** When rejected requests lead to a temporary ban of the key, and for how long. See lib/README.md#bans. */
 export interface BanPolicy {
-  /** A key is banned by one refused request more than this within one minute window. */
+  /** Rejected requests of one key that one minute allows. The next one bans the key. */
   readonly maxRejections: number;
-  /** Length of the ban in milliseconds. */
+  /** Length of the ban. */
   readonly durationMs: number;
 }
 
-/** More than 20 refused requests in a minute, 15 minutes. */
+/** More than 20 rejected requests in a minute ban a key for 15 minutes. */
 export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
-/** What a store knows of the caller that a key belongs to. */
-export interface KeyState {
+/** What a store knows about a key when a request arrives. */
+export interface KeyState extends PlanAssignment {
   readonly accountId: string;
-  readonly terms: PlanAssignment;
   readonly usage: Usage;
   readonly key: ApiKey;
   readonly rejections?: RejectionCount | undefined;
 }
 
-/** Who was admitted or refused. */
+/** The account and key of a request. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
   readonly plan: Plan;
 }
 
-/** The answer to "may this key make one more request?", with what the store has to write. */
+/** A request of a valid key that is over its limit or banned. */
+export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_banned"> {
+  readonly caller: Caller;
+  readonly quota: Quota;
+  /** Whole seconds, at least 1, never shorter than the wait. */
+  readonly retryAfterSeconds: number;
+  /** The key's rejections in this minute, this one included. */
+  readonly rejections: RejectionCount;
+  /** True if this request started the ban. */
+  readonly startsBan: boolean;
+}
+
+/** A key that is not valid. */
+export interface InvalidKey extends Failure<"invalid_api_key"> {
+  readonly reason: "unknown_key" | "revoked" | "expired" | "plan_without_limits";
+}
+
+/** Whether a key may make one more request. */
 export type Admission =
-  | {
-      readonly outcome: "admitted";
-      readonly caller: Caller;
-      readonly quota: Quota;
-      readonly write: Usage;
-    }
-  | {
-      readonly outcome: "refused";
-      readonly caller: Caller;
-      readonly code: "rate_limit_exceeded" | "api_key_banned";
-      readonly quota: Quota;
-      /** Whole seconds, at least 1, never shorter than the wait. */
-      readonly retryAfter: number;
-      /** Absent while a ban runs: a banned key costs no write. */
-      readonly write?: RejectionCount;
-    }
-  | {
-      readonly outcome: "unknown";
-      readonly reason: "no_such_key" | "revoked" | "expired" | "plan_without_limits";
-    };
+  | { readonly ok: true; readonly caller: Caller; readonly quota: Quota }
+  | Rejection
+  | InvalidKey;
+
+/** An admission, with what the store has to save for it to be true. */
+export interface Decision {
+  readonly admission: Admission;
+  /** Save whichever is present. A request with an invalid or already banned key changes nothing. */
+  readonly write: { readonly usage?: Usage; readonly rejections?: RejectionCount };
+}
 
 /**
- * Decides about one request. Pure: authentication, ban, both windows and the plan at an instant. An admitted
- * request counts in both windows, a refused one in neither; the one refusal too many brings the ban with it. Where it
- * is refused it counts as `refusals`: itself, and those given in this minute that no store was told of yet.
+ * Decides about one request: authentication, ban, both windows and the plan at an instant. Pure. An admitted request
+ * counts in both windows, a rejected one in neither. The rejection that exceeds the limit triggers the ban.
  */
 export function decideAdmission(
-  caller: KeyState | undefined,
+  state: KeyState | undefined,
   at: Instant,
   policy: BanPolicy = DEFAULT_BAN_POLICY,
-  refusals = 1,
-): Admission {
-  if (caller === undefined) return { outcome: "unknown", reason: "no_such_key" };
-  const { key, rejections, terms } = caller;
-  if (!isActive(key, at)) {
-    return {
-      outcome: "unknown",
-      reason: key.revokedAt !== undefined && key.revokedAt <= at ? "revoked" : "expired",
-    };
-  }
-  const limits = limitsOf(terms);
-  if (limits === undefined) return { outcome: "unknown", reason: "plan_without_limits" };
+): Decision {
+  if (state === undefined) return invalidKey("unknown_key");
+  const { key, usage, accountId, plan } = state;
+  if (!isActive(key, at)) return invalidKey((key.revokedAt ?? Infinity) <= at ? "revoked" : "expired");
+  const limits = limitsOf(state);
+  if (limits === undefined) return invalidKey("plan_without_limits");
 
-  const identity = {
-    accountId: caller.accountId,
-    keyId: key.id,
-    plan: terms.plan,
-  };
-  const usage = usageAt(caller.usage, at);
-  const quota = tightestQuota(usage, limits);
-  const bannedUntil = rejections?.bannedUntil ?? 0;
-  if (bannedUntil > at) return banned(identity, quota, bannedUntil, at);
-  if (hasCapacity(usage, limits)) {
-    const write = increment(usage);
-    return {
-      outcome: "admitted",
-      caller: identity,
-      quota: tightestQuota(write, limits),
-      write,
-    };
+  const caller: Caller = { accountId, keyId: key.id, plan };
+  const ban = activeBan(state.rejections, at);
+  if (ban !== undefined) {
+    const quota = tightestQuota(usageAt(usage, at), limits);
+    return { admission: banned(caller, quota, ban, at, false), write: {} };
   }
 
-  const { start } = usage.minute;
-  const refused = (rejections?.windowStart === start ? rejections.count : 0) + refusals;
-  if (refused > policy.maxRejections) {
-    const until = at + policy.durationMs;
-    return {
-      ...banned(identity, quota, until, at),
-      write: { windowStart: start, count: refused, bannedUntil: until },
-    };
+  const check = checkLimits(limits, usage, at);
+  const { limit, remaining, resetsAt } = check;
+  const quota: Quota = { limit, remaining, resetsAt };
+  if (check.ok) return { admission: { ok: true, caller, quota }, write: { usage: check.usage } };
+
+  const rejections = addRejections(state, 1, at, policy);
+  if (rejections.bannedUntil !== undefined) {
+    return { admission: banned(caller, quota, rejections, at, true), write: { rejections } };
   }
-  const retryAfter = secondsUntil(quota.resetsAt, at);
-  return {
-    outcome: "refused",
-    caller: identity,
-    code: "rate_limit_exceeded",
+  const { code, retryAfterSeconds } = check;
+  const admission: Rejection = {
+    ok: false,
+    code,
+    caller,
     quota,
-    retryAfter,
-    write: { windowStart: start, count: refused },
+    retryAfterSeconds,
+    rejections,
+    startsBan: false,
+  };
+  return { admission, write: { rejections } };
+}
+
+/**
+ * Counts rejected requests that were answered without the store. Returns what to save, or `undefined` if there is
+ * nothing to count: the key is unknown, inactive or already banned.
+ */
+export function decideRejections(
+  state: KeyState | undefined,
+  count: number,
+  at: Instant,
+  policy: BanPolicy = DEFAULT_BAN_POLICY,
+): RejectionCount | undefined {
+  if (state === undefined || !isActive(state.key, at)) return undefined;
+  if (activeBan(state.rejections, at) !== undefined) return undefined;
+  return addRejections(state, count, at, policy);
+}
+
+function addRejections(
+  { usage, rejections }: KeyState,
+  more: number,
+  at: Instant,
+  policy: BanPolicy,
+): RejectionCount {
+  const windowStart = usageAt(usage, at).minute.start;
+  const count = (rejections?.windowStart === windowStart ? rejections.count : 0) + more;
+  const ban = count > policy.maxRejections ? { bannedUntil: at + policy.durationMs } : {};
+  return { windowStart, count, ...ban };
+}
+
+/** The count with its running ban. One that a wrong clock wrote is ignored, as its window is. */
+function activeBan(rejections: RejectionCount | undefined, at: Instant): RejectionCount | undefined {
+  if (rejections === undefined || (rejections.bannedUntil ?? 0) <= at) return undefined;
+  return rejections.windowStart > at + MAX_CLOCK_SKEW_MS ? undefined : rejections;
+}
+
+function banned(
+  caller: Caller,
+  quota: Quota,
+  rejections: RejectionCount,
+  at: Instant,
+  startsBan: boolean,
+): Rejection {
+  const until = rejections.bannedUntil ?? at;
+  // If a window stays exhausted beyond the ban, the caller has to wait for the window.
+  const resetsAt = quota.remaining === 0 ? Math.max(until, quota.resetsAt) : until;
+  return {
+    ok: false,
+    code: "api_key_banned",
+    caller,
+    quota: { limit: quota.limit, remaining: 0, resetsAt },
+    retryAfterSeconds: secondsUntil(resetsAt, at),
+    rejections,
+    startsBan,
   };
 }
 
-function banned(caller: Caller, quota: Quota, until: Instant, at: Instant) {
-  // A window that stays exhausted beyond the ban makes the wait longer, and the headers have to say so.
-  const resetsAt = quota.remaining === 0 ? Math.max(until, quota.resetsAt) : until;
-  return {
-    outcome: "refused",
-    caller,
-    code: "api_key_banned",
-    quota: { limit: quota.limit, remaining: 0, resetsAt },
-    retryAfter: secondsUntil(resetsAt, at),
-  } as const;
+function invalidKey(reason: InvalidKey["reason"]): Decision {
+  return { admission: { ok: false, code: "invalid_api_key", reason }, write: {} };
 }

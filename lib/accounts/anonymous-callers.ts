@@ -10,7 +10,7 @@ import {
   usageAt,
 } from "../plans/windows.ts";
 
-/** Limits callers without a valid key by their network address, in this process alone (decision 12). */
+/** Limits callers without a valid key by their network address, in this process alone. */
 export interface AnonymousCallers {
   /** Counts a request, and tells whether it fits the limits. */
   count(address: string, at: Instant): { readonly admitted: boolean; readonly quota: Quota };

@@ -1,137 +1,134 @@
 import type { Instant } from "../clock.ts";
 import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
 import type { AccountStore } from "./account-store.ts";
-import { type Admission, type BanPolicy, DEFAULT_BAN_POLICY } from "./admission.ts";
+import { type Admission, type BanPolicy, DEFAULT_BAN_POLICY, type Rejection } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
 
-type Refused = Extract<Admission, { outcome: "refused" }>;
+/** How long a rejection is served from memory. */
+const TTL_MS = 1_000;
 
-/** A refusal that the store gave, and what was answered from memory since. */
-interface CachedRejection {
-  readonly refused: Refused;
-  /** When the store gave it; long ago where something changed since. */
+/** The number of keys whose rejections are cached. For any further key, the store is queried each time. */
+const MAX_ENTRIES = 10_000;
+
+/** A rejection by the store, and the requests that were rejected from memory since. */
+interface Entry {
+  readonly rejection: Rejection;
+  /** When the store rejected the key. `-Infinity` once something changed since. */
   at: Instant;
-  /** Refusals in the same minute that the store was not told of yet. */
+  /** Requests rejected from memory that the store has not counted yet. */
   unreported: number;
 }
 
-/** How long a refusal is remembered, in milliseconds. */
-const TTL_MS = 1_000;
-
-/** Keys that are remembered at a time; for those beyond, the store is asked each time. */
-const MAX_ENTRIES = 10_000;
-
 /**
- * Remembers refused callers for a second, so that a flood costs next to nothing (design, promise 2). What it answers
- * counts all the same: the next write adds it, and the refusal that crosses the ban's threshold is written at once.
- * A pardon or a better plan holds at once where it is given through this store, and within the second elsewhere; a
- * ban may be told for a second after its end.
+ * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
+ * admitted from memory. Rejections served from memory are counted: the next store call reports them first, and one
+ * that would reach the ban is passed on at once. An unban or a better plan takes effect at once if it is applied
+ * through this store, and within a second otherwise. See lib/README.md#admission.
  */
 export function withRejectionCache(accounts: AccountStore): AccountStore {
-  const entries = new Map<string, CachedRejection>();
-  /** Of remembered keys those that the store is being asked about. */
+  const entries = new Map<string, Entry>();
+  /** Store calls that refresh an entry, by key hash. */
   const inFlight = new Map<string, Promise<unknown>>();
 
-  /** Puts the youngest last; what is over makes room. */
-  function remember(hash: string, refused: Refused, at: Instant): void {
-    const unreported = refused.code === "api_key_banned" ? 0 : (entries.get(hash)?.unreported ?? 0);
+  /** Inserts as most recent and evicts expired entries. */
+  function remember(hash: string, rejection: Rejection, at: Instant): void {
+    const unreported = entries.get(hash)?.unreported ?? 0;
     entries.delete(hash);
-    for (const [eldest, memory] of entries) {
-      if (entries.size < MAX_ENTRIES || isFresh(memory, at)) break;
-      entries.delete(eldest);
+    for (const [oldest, entry] of entries) {
+      if (entries.size < MAX_ENTRIES || isFresh(entry, at)) break;
+      entries.delete(oldest);
     }
-    if (entries.size < MAX_ENTRIES) entries.set(hash, { refused, at, unreported });
+    if (entries.size < MAX_ENTRIES) entries.set(hash, { rejection, at, unreported });
   }
 
-  /** What the store has to be told with the next write; of another minute there is nothing to tell any more. */
-  function takeUnreported(hash: string, at: Instant): number {
-    const memory = entries.get(hash);
-    if (memory === undefined) return 0;
-    const { unreported } = memory;
-    memory.unreported = 0;
-    return isSameMinute(memory, at) ? unreported : 0;
+  function rejectFromMemory(hash: string, at: Instant, policy: BanPolicy): Rejection | undefined {
+    const entry = entries.get(hash);
+    if (entry === undefined || !isFresh(entry, at) || reachesBan(entry, policy)) return undefined;
+    const { rejection } = entry;
+    if (rejection.code === "rate_limit_exceeded") entry.unreported += 1;
+    const retryAfterSeconds = secondsUntil(rejection.quota.resetsAt, at);
+    return { ...rejection, startsBan: false, retryAfterSeconds };
   }
 
-  /** What the store did not write is still owed, and no more is answered before it was asked. */
-  function restore(hash: string, unreported: number): void {
-    const memory = entries.get(hash);
-    if (memory === undefined) return;
-    memory.unreported += unreported;
-    memory.at = Number.NEGATIVE_INFINITY;
-  }
-
-  function fromMemory(hash: string, at: Instant, policy: BanPolicy, refusals: number): Refused | undefined {
-    const memory = entries.get(hash);
-    if (memory === undefined || !isFresh(memory, at) || reachesBan(memory, policy, refusals))
-      return undefined;
-    if (memory.refused.code === "rate_limit_exceeded") memory.unreported += refusals;
-    const { write: _written, ...refused } = memory.refused;
-    return { ...refused, retryAfter: secondsUntil(refused.quota.resetsAt, at) };
-  }
-
-  async function ask(key: ParsedKey, at: Instant, policy: BanPolicy, refusals: number): Promise<Admission> {
-    const unreported = takeUnreported(key.hash, at);
+  /** Reports the rejections that were served from memory. If that fails, they stay to be reported. */
+  async function report(key: ParsedKey, at: Instant, policy: BanPolicy): Promise<void> {
+    const entry = entries.get(key.hash);
+    if (entry === undefined || entry.unreported === 0) return;
+    const { unreported } = entry;
+    entry.unreported = 0;
+    // Rejections of an earlier minute no longer count.
+    if (!isSameMinute(entry, at)) return;
     try {
-      const decided = await accounts.admit(key, at, policy, refusals + unreported);
-      if (decided.outcome === "refused") remember(key.hash, decided, at);
-      else restore(key.hash, unreported);
-      return decided;
+      await accounts.recordRejections(key, unreported, at, policy);
     } catch (error) {
-      restore(key.hash, unreported);
+      entry.unreported += unreported;
+      entry.at = Number.NEGATIVE_INFINITY;
       throw error;
     }
+  }
+
+  async function query(key: ParsedKey, at: Instant, policy: BanPolicy): Promise<Admission> {
+    await report(key, at, policy);
+    const admission = await accounts.admit(key, at, policy);
+    if (isRejection(admission)) remember(key.hash, admission, at);
+    else entries.delete(key.hash);
+    return admission;
   }
 
   return {
     ...accounts,
 
-    async admit(key, at, policy = DEFAULT_BAN_POLICY, refusals = 1) {
+    async admit(key, at, policy = DEFAULT_BAN_POLICY) {
       const { hash } = key;
-      const remembered = fromMemory(hash, at, policy, refusals);
-      if (remembered !== undefined) return remembered;
-      if (!entries.has(hash)) return ask(key, at, policy, refusals);
+      const cached = rejectFromMemory(hash, at, policy);
+      if (cached !== undefined) return cached;
+      if (!entries.has(hash)) return query(key, at, policy);
 
-      // A flood comes all at once, also in the moment in which its refusal has grown old: the first asks for all.
-      const underWay = inFlight.get(hash);
-      if (underWay !== undefined) {
-        await underWay;
-        return fromMemory(hash, at, policy, refusals) ?? ask(key, at, policy, refusals);
+      // When an entry expires under load, only one request queries the store. The others wait for it.
+      const refresh = inFlight.get(hash);
+      if (refresh !== undefined) {
+        await refresh;
+        return rejectFromMemory(hash, at, policy) ?? query(key, at, policy);
       }
-      const asked = ask(key, at, policy, refusals);
-      const settled = asked.catch(() => {}).finally(() => inFlight.delete(hash));
+      const queried = query(key, at, policy);
+      const settled = queried.catch(() => {}).finally(() => inFlight.delete(hash));
       inFlight.set(hash, settled);
-      return asked;
+      return queried;
     },
 
-    async update(id, decide) {
-      const changed = await accounts.update(id, decide);
-      for (const [hash, { refused }] of entries) if (refused.caller.accountId === id) restore(hash, 0);
-      return changed;
+    async update(id, updater) {
+      const result = await accounts.update(id, updater);
+      for (const entry of entries.values()) {
+        if (entry.rejection.caller.accountId === id) entry.at = Number.NEGATIVE_INFINITY;
+      }
+      return result;
     },
 
     async unban(accountId, keyId) {
       await accounts.unban(accountId, keyId);
-      for (const [hash, { refused }] of entries) if (refused.caller.keyId === keyId) entries.delete(hash);
+      for (const [hash, { rejection }] of entries) {
+        if (rejection.caller.keyId === keyId) entries.delete(hash);
+      }
     },
   };
 }
 
-/** True within the second, and within the minute in which its refusals count. */
-function isFresh(memory: CachedRejection, at: Instant): boolean {
-  return (
-    at >= memory.at &&
-    at < memory.at + TTL_MS &&
-    at < memory.refused.quota.resetsAt &&
-    isSameMinute(memory, at)
-  );
+function isRejection(admission: Admission): admission is Rejection {
+  return !admission.ok && admission.code !== "invalid_api_key";
 }
 
-/** A ban counts nothing, so no minute is another one to it. A window never goes back, so an earlier one is none. */
-function isSameMinute({ refused }: CachedRejection, at: Instant): boolean {
-  return refused.write === undefined || at < refused.write.windowStart + MINUTE_MS;
+/** True within the second, and within the minute in which the rejections count. */
+function isFresh(entry: Entry, at: Instant): boolean {
+  const { resetsAt } = entry.rejection.quota;
+  return at >= entry.at && at < entry.at + TTL_MS && at < resetsAt && isSameMinute(entry, at);
 }
 
-function reachesBan({ refused, unreported }: CachedRejection, policy: BanPolicy, refusals: number): boolean {
-  const { code, write } = refused;
-  return code === "rate_limit_exceeded" && (write?.count ?? 0) + unreported + refusals > policy.maxRejections;
+/** Rejections during a ban are not counted, so the minute does not matter. */
+function isSameMinute({ rejection }: Entry, at: Instant): boolean {
+  return rejection.code === "api_key_banned" || at < rejection.rejections.windowStart + MINUTE_MS;
+}
+
+function reachesBan({ rejection, unreported }: Entry, policy: BanPolicy): boolean {
+  if (rejection.code === "api_key_banned") return false;
+  return rejection.rejections.count + unreported + 1 > policy.maxRejections;
 }

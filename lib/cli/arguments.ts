@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from "commander";
 import ms from "ms";
-import { ACCOUNT_ID } from "../accounts/api-key.ts";
+import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
+import { isAccountId } from "../accounts/api-key.ts";
 import type { Instant } from "../clock.ts";
 import { InvalidInputError } from "../errors.ts";
+import { isDateTime } from "../orders/fields.ts";
 import { parseInt64 } from "../orders/int64.ts";
-import { isDateTime } from "../orders/order.ts";
 import { PORT_HINT, parsePort } from "./settings.ts";
 
 /** Parsers for command-line arguments. Each throws if the text is invalid, with the accepted format in the message. */
@@ -26,9 +27,7 @@ export function readPort(text: string): number {
 }
 
 export function readAccountId(text: string): string {
-  return ACCOUNT_ID.test(text)
-    ? text
-    : invalid("Use 1 to 32 lower-case letters, digits and hyphens; the first must not be a hyphen.");
+  return isAccountId(text) ? text : invalid(ACCOUNT_ID_RULE);
 }
 
 export function readInstant(text: string): Instant {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
-import { ACCOUNT_ERRORS, type Refusal } from "../errors.ts";
+import { ACCOUNT_ERRORS, type AccountErrorCode, type Failure } from "../errors.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
 import { chooseStore, type EnvironmentVariables, type StoreFlags } from "./settings.ts";
@@ -58,8 +58,8 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
 export function reportAccountError(
   { terminal }: CommandContext,
   subject: string,
-  { refused }: Refusal,
+  { code }: Failure<AccountErrorCode>,
 ): ExitStatus {
-  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[refused]}`);
+  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[code]}`);
   return EXIT.failed;
 }

@@ -1,7 +1,7 @@
 import { createAccounts } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../clock.ts";
-import type { StoredOrder } from "../orders/order.ts";
+import type { StoredOrder } from "../orders/lifecycle.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -20,11 +20,11 @@ export async function seedDemo(
   if (!(await isEmpty(store))) return undefined;
   const accounts = createAccounts({ store: store.accounts, environment, clock });
   // If several processes start at once, the one that creates the account adds the rest.
-  const account = await accounts.create(DEMO_ACCOUNT, { plan: "free" });
-  if ("refused" in account) return undefined;
+  const created = await accounts.create(DEMO_ACCOUNT, { plan: "free" });
+  if (!created.ok) return undefined;
   await store.orders.place(demoOrders(clock()));
   const issued = await accounts.issueKey(DEMO_ACCOUNT);
-  return "refused" in issued ? undefined : issued.key;
+  return issued.ok ? issued.key : undefined;
 }
 
 async function isEmpty(store: Store): Promise<boolean> {

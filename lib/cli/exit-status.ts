@@ -1,11 +1,5 @@
 import { CommanderError } from "commander";
-import {
-  errorMessage,
-  explainIssues,
-  InvalidInputError,
-  NewerSchemaError,
-  StoreUnavailableError,
-} from "../errors.ts";
+import { errorMessage, explainIssues, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../errors.ts";
 
 /** The exit statuses of a command. */
 export const EXIT = {
@@ -24,13 +18,13 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 /** Maps a thrown error to an exit status. A database of a newer version is a usage error: a retry cannot succeed. */
 export function toExitStatus(error: unknown): ExitStatus {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
-  if (error instanceof InvalidInputError || error instanceof NewerSchemaError) return EXIT.usage;
-  return error instanceof StoreUnavailableError ? EXIT.unreachable : EXIT.failed;
+  if (isInvalidInput(error) || isNewerSchema(error)) return EXIT.usage;
+  return isStoreUnavailable(error) ? EXIT.unreachable : EXIT.failed;
 }
 
 /** The text that is shown for an error: one line per issue if there are several, otherwise message and cause. */
 export function formatError(error: unknown): string {
-  if (error instanceof InvalidInputError && error.issues.length > 1) {
+  if (isInvalidInput(error) && error.issues.length > 1) {
     const lines = error.issues.map((issue) => `\n  ${explainIssues([issue])}`);
     return `The input has ${lines.length} errors:${lines.join("")}`;
   }

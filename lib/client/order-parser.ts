@@ -1,6 +1,7 @@
 import { InvalidInputError } from "../errors.ts";
 import { parseInt64Json } from "../orders/int64.ts";
-import { type OrderRecord, parseOrder } from "../orders/order.ts";
+import type { OrderRecord } from "../orders/order.ts";
+import { parseOrder } from "../orders/parse-order.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 
 /** Parses a JSON array of orders incrementally, from chunks that are split anywhere. */
@@ -106,7 +107,7 @@ function toOrder(text: string, count: number): OrderRecord {
     throw new MalformedListError(`Order ${count} is not valid JSON.`, { cause });
   }
   let parsed = parseOrder(value);
-  if ("issues" in parsed) parsed = parseOrder(pickKnownFields(value as object));
+  if (!parsed.ok) parsed = parseOrder(pickKnownFields(value as object));
   if ("order" in parsed) return parsed.order.record;
   const cause = new InvalidInputError(parsed.issues);
   throw new MalformedListError(`Order ${count} is invalid: ${cause.message}`, { cause });

@@ -1,29 +1,31 @@
 import type { AccountStore } from "../accounts/account-store.ts";
-import type { BanPolicy } from "../accounts/admission.ts";
+import type { BanPolicy, Caller } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { parseKey } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../clock.ts";
-import type { ErrorCode } from "../errors.ts";
-import { secondsUntil } from "../plans/windows.ts";
-import type { HeaderFields, RateLimitStatus } from "./reply.ts";
+import { type Quota, secondsUntil } from "../plans/windows.ts";
+import type { ErrorReply } from "./reply.ts";
 
-/** Whether a request may go on, with what its headers have to tell either way. */
-export interface AdmissionResult {
-  readonly standing: RateLimitStatus;
-  readonly refused?: { readonly error: ErrorCode; readonly headers?: HeaderFields };
+/** Whether a request may proceed, and the quota that its response reports either way. */
+export interface Access {
+  readonly quota: Quota;
+  /** Absent without a valid key. */
+  readonly caller?: Caller;
+  /** Present if the request may not proceed. */
+  readonly denied?: ErrorReply;
 }
 
-/** Decides who comes in: authentication and limits, before anything else is done. */
+/** Authenticates and rate-limits requests before anything else is done. */
 export interface AccessControl {
-  /** Rejects with `StoreUnavailableError` where the store cannot be asked: nobody is let through unchecked. */
-  admit(authorization: string | null, address: string): Promise<AdmissionResult>;
-  /** What is left to a caller of whom nothing but the address is known. */
-  anonymous(address: string): RateLimitStatus;
+  /** Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. */
+  check(authorization: string | null, address: string): Promise<Access>;
+  /** The quota of a caller of whom only the address is known, without counting. */
+  peek(address: string): Access;
 }
 
-export const CHALLENGE = { "www-authenticate": 'Bearer realm="store-orders"' };
+const CHALLENGE = { "www-authenticate": 'Bearer realm="store-orders"' };
 
-/** Binds the gate to the accounts of a store. */
+/** Creates the access control over the accounts of a store. */
 export function createAccessControl(
   accounts: AccountStore,
   clock: Clock,
@@ -31,40 +33,32 @@ export function createAccessControl(
 ): AccessControl {
   const anonymous = createAnonymousCallers();
 
-  function reject(
-    error: "missing_api_key" | "invalid_api_key",
-    address: string,
-    at: Instant,
-  ): AdmissionResult {
+  function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Access {
     const { admitted, quota } = anonymous.count(address, at);
-    if (admitted) return { standing: { quota }, refused: { error, headers: CHALLENGE } };
-    const headers = { "retry-after": `${secondsUntil(quota.resetsAt, at)}` };
-    return { standing: { quota }, refused: { error: "rate_limit_exceeded", headers } };
+    if (admitted) return { quota, denied: { error, headers: CHALLENGE } };
+    const headers = retryAfter(secondsUntil(quota.resetsAt, at));
+    return { quota, denied: { error: "rate_limit_exceeded", headers } };
   }
 
   return {
-    async admit(authorization, address) {
+    async check(authorization, address) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
-      if (presented === undefined) return reject("missing_api_key", address, at);
+      if (presented === undefined) return deny("missing_api_key", address, at);
       const key = parseKey(presented.trim());
-      if (key === undefined) return reject("invalid_api_key", address, at);
+      if (key === undefined) return deny("invalid_api_key", address, at);
 
       const admission = await accounts.admit(key, at, banPolicy);
-      switch (admission.outcome) {
-        case "unknown":
-          return reject("invalid_api_key", address, at);
-        case "refused": {
-          const { caller, quota, code, retryAfter } = admission;
-          return {
-            standing: { quota, caller },
-            refused: { error: code, headers: { "retry-after": `${retryAfter}` } },
-          };
-        }
-        case "admitted":
-          return { standing: { quota: admission.quota, caller: admission.caller } };
-      }
+      if (admission.ok) return { quota: admission.quota, caller: admission.caller };
+      if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
+      const { code, caller, quota, retryAfterSeconds } = admission;
+      return { quota, caller, denied: { error: code, headers: retryAfter(retryAfterSeconds) } };
     },
-    anonymous: (address) => ({ quota: anonymous.peek(address, clock()) }),
+
+    peek: (address) => ({ quota: anonymous.peek(address, clock()) }),
   };
+}
+
+function retryAfter(seconds: number): { readonly "retry-after": string } {
+  return { "retry-after": `${seconds}` };
 }

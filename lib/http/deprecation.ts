@@ -1,13 +1,13 @@
 import type { Instant } from "../clock.ts";
 import type { HeaderFields } from "./reply.ts";
 
-/** An operation that is on its way out, or gone (decision 17). */
+/** The deprecation of an operation. See lib/README.md#versions-and-deprecation. */
 export interface Deprecation {
-  /** Deprecated from this moment on, RFC 3339. */
+  /** Start of the deprecation, RFC 3339. */
   readonly since: string;
-  /** Answers 410 from this moment on, RFC 3339. Never earlier than `since`. */
+  /** From this time on the operation returns 410, RFC 3339. Not earlier than `since`. */
   readonly sunset: string;
-  /** Where the change is explained: the target of `Link`. */
+  /** The page that explains the change: the target of `Link`. */
   readonly link: string;
 }
 
@@ -20,7 +20,7 @@ export function deprecationFields({ since, sunset, link }: Deprecation): HeaderF
   };
 }
 
-/** True once the sunset date has come. */
+/** True from the sunset date on. */
 export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
   return at >= Date.parse(sunset);
 }

@@ -1,12 +1,12 @@
 import { type HostTable, hostTable, routeHost } from "../domains/routing.ts";
 import type { Reply } from "./reply.ts";
 
-/** Seconds for which a browser may keep a redirect: one that is removed lives on no longer than this. */
-const REDIRECT_MAX_AGE = 300;
+/** How long a browser may cache a redirect, and so keep following one that has been removed. */
+const REDIRECT_MAX_AGE_SECONDS = 300;
 
 /**
- * Answers what is not for the host that was asked for: a redirect to the primary or a refusal (decision 22).
- * `undefined` where the host serves the API. Neither needs a key, and neither is counted.
+ * Replies for hosts that do not serve the API: a redirect to the primary, or 421. Neither needs a key or is counted.
+ * Returns `undefined` if the host serves the API. See lib/README.md#serving-and-redirects.
  */
 export function createHostRouter(
   hosts: () => HostTable = () => EVERY_HOST,
@@ -22,7 +22,7 @@ export function createHostRouter(
         const { status, location } = route;
         const headers = {
           location,
-          "cache-control": `public, max-age=${REDIRECT_MAX_AGE}`,
+          "cache-control": `public, max-age=${REDIRECT_MAX_AGE_SECONDS}`,
           "content-type": "text/plain; charset=utf-8",
         };
         return { status, headers, body: `Moved permanently to ${location}\n` };
@@ -31,7 +31,7 @@ export function createHostRouter(
   };
 }
 
-/** The host of a request: its `Host` header or, where a program made the request, that of its URL. */
+/** The host of a request: its `Host` header, or that of its URL if a program created the request. */
 export function hostOf(request: Request): string | null {
   return request.headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? null;
 }

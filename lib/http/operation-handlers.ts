@@ -6,23 +6,23 @@ import type { OperationId } from "./operations.ts";
 import { orderList } from "./order-stream.ts";
 import type { Reply } from "./reply.ts";
 
-/** Reads a pet for the deprecated `GET /v1/pets/{petId}`; `undefined` where there is none (decision 17). */
+/** Reads a pet for the deprecated `GET /v1/pets/{petId}`. Returns `undefined` if there is none. */
 export type PetSource = (petId: bigint) => Promise<object | undefined>;
 
-/** What an operation gets of a request that was let in. */
+/** An admitted request, as an operation receives it. */
 export interface OperationRequest {
-  /** The identifier in the path, as it was sent. */
-  readonly argument: string | undefined;
   readonly request: Request;
+  /** The decoded path parameter. Empty for an operation without one. */
+  readonly parameter: string;
 }
 
-/** What every operation does. */
-export type OperationHandlers = Readonly<Record<OperationId, (call: OperationRequest) => Promise<Reply>>>;
+/** The implementation of every operation. */
+export type OperationHandlers = Readonly<Record<OperationId, (request: OperationRequest) => Promise<Reply>>>;
 
-/** Below this many characters a compressed answer is not worth its header. */
-const MIN_COMPRESSED_CHARS = 1_024;
+/** A shorter body is not worth compressing. */
+const MIN_GZIP_CHARS = 1_024;
 
-/** Binds the operations to a store, a clock and a source of pets. */
+/** Creates the operations over a store, a clock and a source of pets. */
 export function createOperationHandlers(
   orders: OrderStore,
   clock: Clock,
@@ -32,22 +32,23 @@ export function createOperationHandlers(
     async listOrders({ request }) {
       const { body, ended } = await orderList(orders.list());
       const headers = { vary: "accept-encoding" };
-      const small = typeof body === "string" && body.length < MIN_COMPRESSED_CHARS;
-      if (small || !acceptsGzip(request.headers.get("accept-encoding")))
+      const isShort = typeof body === "string" && body.length < MIN_GZIP_CHARS;
+      if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
         return { status: 200, body, ended, headers };
+      }
       return { status: 200, body: gzipped(body), ended, headers: { ...headers, "content-encoding": "gzip" } };
     },
 
-    async cancelOrder({ argument = "" }) {
-      const id = parseInt64(argument);
-      const result = id === undefined ? undefined : await orders.apply(id, "cancel", clock());
-      if (result === undefined) return { error: "order_not_found" };
-      return result.moved ? { status: 204 } : { error: result.refused };
+    async cancelOrder({ parameter }) {
+      const orderId = parseInt64(parameter);
+      if (orderId === undefined) return { error: "order_not_found" };
+      const result = await orders.apply(orderId, "cancel", clock());
+      return result.ok ? { status: 204 } : { error: result.code };
     },
 
-    async getPet({ argument = "" }) {
-      const id = parseInt64(argument);
-      const pet = id === undefined ? undefined : await pets(id);
+    async getPet({ parameter }) {
+      const petId = parseInt64(parameter);
+      const pet = petId === undefined ? undefined : await pets(petId);
       return pet === undefined ? { error: "pet_not_found" } : { status: 200, body: toInt64Json(pet) };
     },
   };

@@ -1,11 +1,11 @@
 import type { ErrorCode } from "../errors.ts";
 import type { Deprecation } from "./deprecation.ts";
 
-/** One operation of the API, as data: routing, headers and the OpenAPI document come from it. */
+/** One operation of the API, as data: routing, headers and the OpenAPI document are derived from it. */
 export interface Operation {
   readonly id: string;
   readonly method: "GET" | "DELETE";
-  /** Below the base address; a segment in braces is an int64 identifier. */
+  /** Relative to the base URL. A segment in braces is an int64 identifier. */
   readonly path: `/${string}`;
   readonly tag: "orders" | "pets";
   readonly summary: string;
@@ -16,22 +16,22 @@ export interface Operation {
     readonly description: string;
     readonly schema?: "OrderList" | "Pet";
   };
-  /** What it can answer besides the errors that every operation shares. */
+  /** Errors in addition to those that all operations share. */
   readonly errors: readonly ErrorCode[];
-  /** None means stable. */
+  /** Absent for a stable operation. */
   readonly stability?: "experimental" | "beta";
   readonly deprecation?: Deprecation;
-  /** `false` switches the interactive try-it panel off. */
+  /** `false` disables the interactive try-it panel. */
   readonly tryIt?: boolean;
 }
 
-/** Where every operation hangs (specification, "Versioning"). */
+/** All paths start with this. */
 export const BASE_PATH = "/v1";
 
-/** The version of the interface description (specification, "Versioning"). */
+/** The version of the OpenAPI document. */
 export const INTERFACE_VERSION = "1.0.0";
 
-/** Every operation of the API (specification, "Endpoints"). */
+/** Every operation of the API. */
 export const OPERATIONS = [
   {
     id: "listOrders",
@@ -40,8 +40,8 @@ export const OPERATIONS = [
     tag: "orders",
     summary: "List all orders",
     description:
-      "Every order, whatever its state, ascending by `id`, as one JSON array that is streamed. " +
-      "Filtering and pagination are announced for v2.",
+      "Streams every order, in any state, ascending by `id`, as one JSON array. " +
+      "Filtering and pagination are planned for v2.",
     success: { status: 200, description: "All orders.", schema: "OrderList" },
     errors: [],
     tryIt: false,
@@ -52,7 +52,8 @@ export const OPERATIONS = [
     path: "/store/orders/{orderId}",
     tag: "orders",
     summary: "Cancel an order",
-    description: "Only orders with status pending can be cancelled. The change is durable before the answer.",
+    description:
+      "Only orders with status pending can be cancelled. The change is durable before the response is sent.",
     parameter: { name: "orderId", description: "The identifier of the order to cancel." },
     success: { status: 204, description: "Order cancelled." },
     errors: ["order_not_found", "order_already_shipped", "order_already_cancelled"],
@@ -63,7 +64,7 @@ export const OPERATIONS = [
     path: "/pets/{petId}",
     tag: "pets",
     summary: "Read a pet",
-    description: "Pets move to a service of their own; this operation goes with the sunset date.",
+    description: "Pets are moving to a service of their own. This operation is removed on the sunset date.",
     parameter: { name: "petId", description: "The identifier of the pet." },
     success: { status: 200, description: "The pet.", schema: "Pet" },
     errors: ["pet_not_found", "operation_sunset"],
@@ -74,7 +75,7 @@ export const OPERATIONS = [
 /** The name of an operation. */
 export type OperationId = (typeof OPERATIONS)[number]["id"];
 
-/** What any operation can answer: the errors of authentication, limits and failures. */
+/** The errors that any operation can return: authentication, limits and failures. */
 export const SHARED_ERRORS = [
   "missing_api_key",
   "invalid_api_key",

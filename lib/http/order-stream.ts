@@ -1,11 +1,11 @@
 import type { OrderPage } from "../orders/order-store.ts";
 
-/** How a streamed body ended: sent whole, left by its reader, or broken by the store. */
+/** How a streamed body ended: sent completely, cancelled by its consumer, or cut off by a store error. */
 export type StreamEnd =
   | { readonly status: "complete" | "cancelled" }
   | { readonly status: "failed"; readonly error: unknown };
 
-/** The list of all orders as a body: one text where a page holds them all, otherwise a stream. */
+/** The list of all orders as a response body: a string if one page holds them all, otherwise a stream. */
 export interface OrderList {
   readonly body: string | ReadableStream<Uint8Array>;
   /** Resolves when nothing more will be sent. */
@@ -13,13 +13,13 @@ export interface OrderList {
 }
 
 /**
- * Writes pages of records as one JSON array. Resolves when the first page is in hand, so that a store that is
- * down rejects here and not in the middle of an answer; one that fails later leaves the array unclosed. A page is
- * read when the consumer asks for it, and a consumer that leaves ends the reading.
+ * Writes pages of records as one JSON array. Resolves once the first page has been read, so that an unavailable store
+ * rejects here and not within the response. A store that fails later leaves the array unclosed. Pages are read on
+ * demand, and a consumer that cancels ends the reading. See lib/README.md#the-list.
  */
 export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderList> {
   const pages = list[Symbol.asyncIterator]();
-  const first = await next(pages);
+  const first = await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
   if (first.last) {
     await pages.return?.();
@@ -27,15 +27,15 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
     return { body: `[${first.json}]`, ended };
   }
 
-  let opening: OrderPage | undefined = first;
+  let firstPage: OrderPage | undefined = first;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const head = opening === undefined ? COMMA : OPENING;
-          const { json: rows, last } = opening ?? (await next(pages));
-          opening = undefined;
-          controller.enqueue(chunkOf(head, rows, last));
+          const separator = firstPage === undefined ? COMMA : OPENING_BRACKET;
+          const { json, last } = firstPage ?? (await nextPage(pages));
+          firstPage = undefined;
+          controller.enqueue(encodePage(separator, json, last));
           if (!last) return await yieldToEventLoop();
           controller.close();
           end({ status: "complete" });
@@ -55,28 +55,32 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
   return { body, ended };
 }
 
-const [COMMA, OPENING, CLOSING] = [0x2c, 0x5b, 0x5d];
+const [COMMA, OPENING_BRACKET, CLOSING_BRACKET] = [0x2c, 0x5b, 0x5d];
 const encoder = new TextEncoder();
 
 /**
- * A page as bytes. It is written into its place at once: putting the strings together first would copy each page once
- * more, a quarter of the memory that a long list takes. Records are ASCII, so a character is a byte.
+ * Encodes a page directly into its final buffer: concatenating strings first would copy each page once more, a quarter
+ * of the memory of a long list. Records are ASCII, so a character is a byte.
  */
-function chunkOf(head: number, rows: string, last: boolean): Uint8Array {
-  const begin = rows === "" ? 0 : 1;
-  const chunk = new Uint8Array(begin + rows.length + (last ? 1 : 0));
-  if (begin === 1) chunk[0] = head;
-  encoder.encodeInto(rows, chunk.subarray(begin));
-  if (last) chunk[chunk.length - 1] = CLOSING;
+function encodePage(separator: number, json: string, last: boolean): Uint8Array {
+  const start = json === "" ? 0 : 1;
+  const chunk = new Uint8Array(start + json.length + (last ? 1 : 0));
+  if (start === 1) chunk[0] = separator;
+  encoder.encodeInto(json, chunk.subarray(start));
+  if (last) chunk[chunk.length - 1] = CLOSING_BRACKET;
   return chunk;
 }
 
-async function next(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
+async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
   const { done, value } = await pages.next();
   return done === true ? { json: "", last: true } : value;
 }
 
-/** Lets the event loop turn. A fast reader on a fast store would otherwise starve every other request. */
+/** Lets other requests run: a fast store with a fast reader would otherwise never yield. */
 function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => schedule(resolve));
 }
+
+/** `setImmediate` is not part of the Web standards. */
+const schedule: (callback: () => void) => unknown =
+  typeof setImmediate === "function" ? setImmediate : (callback) => setTimeout(callback, 0);

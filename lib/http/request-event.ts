@@ -1,45 +1,44 @@
-import { ERRORS, type ErrorCode } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 import type { StreamEnd } from "./order-stream.ts";
-import type { Outcome } from "./response.ts";
+import { type Outcome, statusOf } from "./response.ts";
 
-/** What happened to one request, told once it is over. It never holds a key. */
+/** A finished request, for logs and metrics. It never contains a key. */
 export interface RequestEvent {
   readonly requestId: string;
   readonly method: string;
-  /** Absent where no operation was meant. */
+  /** Absent if the path belongs to no operation. */
   readonly operation?: string;
   readonly status: number;
-  /** From the request's arrival to the end of its answer. */
+  /** From the arrival of the request to the end of the response body. */
   readonly durationMs: number;
   readonly account?: string;
   readonly keyId?: string;
   readonly plan?: Plan;
   readonly errorCode?: ErrorCode;
-  /** How the answer's body ended. */
+  /** How the response body ended. */
   readonly bodyEnd: StreamEnd["status"];
-  /** What was thrown, for a 5xx or a body that broke off. Not for the client's eyes. */
+  /** The error behind a 5xx or an incomplete body. Do not show it to clients. */
   readonly error?: unknown;
 }
 
-/** Puts together what is told of a request. */
+/** Creates the event of a request. */
 export function toEvent(
-  outcome: Outcome,
-  ending: StreamEnd,
-  about: { requestId: string; method: string; began: number },
+  { reply, operation, access, thrown }: Outcome,
+  end: StreamEnd,
+  { requestId, method, startedAt }: { requestId: string; method: string; startedAt: number },
 ): RequestEvent {
-  const { answer, operation, standing, thrown } = outcome;
-  const caller = standing?.caller;
-  const error = ending.status === "failed" ? ending.error : thrown;
+  const caller = access?.caller;
+  const error = end.status === "failed" ? end.error : thrown;
   return {
-    requestId: about.requestId,
-    method: about.method,
+    requestId,
+    method,
     ...(operation === undefined ? {} : { operation: operation.id }),
-    status: "error" in answer ? ERRORS[answer.error].status : answer.status,
-    durationMs: performance.now() - about.began,
+    status: statusOf(reply),
+    durationMs: performance.now() - startedAt,
     ...(caller === undefined ? {} : { account: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
-    ...("error" in answer ? { errorCode: answer.error } : {}),
-    bodyEnd: ending.status,
+    ...(reply.error === undefined ? {} : { errorCode: reply.error }),
+    bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),
   };
 }

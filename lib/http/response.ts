@@ -1,54 +1,59 @@
-import { ERRORS, StoreUnavailableError } from "../errors.ts";
+import { ERRORS, isStoreUnavailable } from "../errors.ts";
+import type { Access } from "./access.ts";
 import { deprecationFields } from "./deprecation.ts";
 import type { Operation } from "./operations.ts";
-import { errorJson, quotaFields, type RateLimitStatus, type Reply } from "./reply.ts";
+import { type ErrorReply, errorJson, quotaFields, type Reply } from "./reply.ts";
 
-/** What was decided about a request. */
+/** Everything known about a request once its reply is decided. */
 export interface Outcome {
-  readonly answer: Reply;
-  /** Absent where this is no response of the API, which says nothing of limits then (decision 12). */
-  readonly standing?: RateLimitStatus;
-  /** The operation that was meant, if any. */
+  readonly reply: Reply;
+  /** Absent if this is not a response of the API: such responses carry no rate-limit headers. */
+  readonly access?: Access;
+  /** The operation at the requested path, if any. */
   readonly operation?: Operation;
   readonly thrown?: unknown;
 }
 
-/** How long a client should leave a store alone that did not answer, in seconds. */
-const STORE_RETRY_AFTER = "5";
+/** `Retry-After` when the store is unavailable. */
+const STORE_RETRY_AFTER_SECONDS = "5";
 
-/** What a caller is told of something that was thrown: whether to try again, and no more. */
-export function failure(thrown: unknown): Reply {
-  if (!(thrown instanceof StoreUnavailableError)) return { error: "internal_error" };
-  return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER } };
+/** The reply to a request that failed: whether to retry, and nothing else about the error. */
+export function failureReply(thrown: unknown): ErrorReply {
+  if (!isStoreUnavailable(thrown)) return { error: "internal_error" };
+  return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER_SECONDS } };
 }
 
-/** A class that answers can be made of: `Response`, or one like it that costs less. */
+/** The status code of a reply. */
+export function statusOf(reply: Reply): number {
+  return reply.error === undefined ? reply.status : ERRORS[reply.error].status;
+}
+
+/** A class to create responses with: `Response`, or a cheaper one with the same interface. */
 export type ResponseClass = new (
   body: string | ReadableStream<Uint8Array> | null,
   init: { readonly status: number; readonly headers: Record<string, string> },
 ) => Response;
 
-/** The one place that every response passes: no header can be missing from any of them. */
+/** Creates every response in one place, so that none can lack a header. */
 export function toResponse(
-  outcome: Outcome,
+  { reply, access, operation }: Outcome,
   requestId: string,
-  head: boolean,
-  Answered: ResponseClass = Response,
+  isHead: boolean,
+  ResponseImpl: ResponseClass = Response,
 ): Response {
-  const { answer, standing, operation } = outcome;
-  const status = "error" in answer ? ERRORS[answer.error].status : answer.status;
-  const body = "error" in answer ? errorJson(answer.error) : answer.body;
+  const status = statusOf(reply);
+  const body = reply.error === undefined ? reply.body : errorJson(reply.error);
   const headers = {
     ...(body === undefined ? {} : JSON_FIELDS),
     "cache-control": "no-store",
     "x-request-id": requestId,
-    ...(standing === undefined ? {} : quotaFields(standing.quota)),
+    ...(access === undefined ? {} : quotaFields(access.quota)),
     ...(operation?.deprecation === undefined ? {} : deprecationFields(operation.deprecation)),
-    ...("headers" in answer ? answer.headers : {}),
+    ...reply.headers,
   };
-  if (!head) return new Answered(body ?? null, { status, headers });
+  if (!isHead) return new ResponseImpl(body ?? null, { status, headers });
   if (body instanceof ReadableStream) void body.cancel();
-  return new Answered(null, { status, headers });
+  return new ResponseImpl(null, { status, headers });
 }
 
 const JSON_FIELDS = { "content-type": "application/json" };

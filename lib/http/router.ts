@@ -1,10 +1,10 @@
 import { BASE_PATH, type Operation } from "./operations.ts";
+import type { ErrorReply } from "./reply.ts";
 
 /** The operation for a method and a path, or the error if there is none. */
 export type Route =
-  | { readonly operation: Operation; readonly argument: string | undefined }
-  | { readonly error: "route_not_found" }
-  | { readonly error: "method_not_allowed"; readonly headers: { readonly allow: string } };
+  | { readonly error?: undefined; readonly operation: Operation; readonly parameter: string }
+  | ErrorReply;
 
 /** Creates a function that finds the operation for a method and a path. A path must match exactly. */
 export function createRouter(operations: readonly Operation[]): (method: string, path: string) => Route {
@@ -16,7 +16,7 @@ export function createRouter(operations: readonly Operation[]): (method: string,
       const match = pattern.exec(path);
       if (match === null) continue;
       if (operation.method === method || (operation.method === "GET" && method === "HEAD")) {
-        return { operation, argument: match[1] === undefined ? undefined : decode(match[1]) };
+        return { operation, parameter: decode(match[1] ?? "") };
       }
       samePath.push(operation);
     }

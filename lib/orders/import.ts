@@ -1,7 +1,8 @@
 import { explainIssues } from "../errors.ts";
+import type { StoredOrder } from "./lifecycle.ts";
 import { type Line, MAX_LINE_BYTES } from "./lines.ts";
-import { parseLine, type StoredOrder } from "./order.ts";
 import type { OrderStore } from "./order-store.ts";
+import { parseLine } from "./parse-order.ts";
 
 /** The totals of an import so far. */
 export interface ImportCounts {
@@ -101,7 +102,7 @@ function parseEntry(line: Line): Entry | undefined {
   const { number, text } = line;
   if (BLANK.test(text)) return undefined;
   const parsed = parseLine(text);
-  if ("order" in parsed) return { number, content: text, order: parsed.order };
+  if (parsed.ok) return { number, content: text, order: parsed.order };
   return { number, content: text, complete: true, reason: toPrintable(explainIssues(parsed.issues)) };
 }
 

@@ -1,76 +1,78 @@
 import type { Instant } from "../clock.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { OrderRecord, StoredOrder } from "./order.ts";
+import type { OrderRecord } from "./order.ts";
 
 /**
- * The order state machine (specification, "States and transitions"; decision 1): for every state, what each
- * event does. `to` is the next state, `set` the field of the record that changes with it, `refused` why not.
+ * The order state machine: what each event does in each state. `to` is the next state, `set` the field of the record
+ * that the event changes, `error` the code of the conflict if the event is not allowed. See lib/README.md#orders.
  */
 export const LIFECYCLE = {
   pending: {
     cancel: { to: "cancelled" },
     ship: { to: "shipped", set: "shipDate" },
-    fulfil: { refused: "order_not_shipped" },
+    fulfil: { error: "order_not_shipped" },
   },
   shipped: {
-    cancel: { refused: "order_already_shipped" },
-    ship: { refused: "order_already_shipped" },
+    cancel: { error: "order_already_shipped" },
+    ship: { error: "order_already_shipped" },
     fulfil: { to: "shipped", set: "complete" },
   },
   cancelled: {
-    cancel: { refused: "order_already_cancelled" },
-    ship: { refused: "order_already_cancelled" },
-    fulfil: { refused: "order_already_cancelled" },
+    cancel: { error: "order_already_cancelled" },
+    ship: { error: "order_already_cancelled" },
+    fulfil: { error: "order_already_cancelled" },
   },
-} as const satisfies Record<string, Record<string, Move | Refused>>;
+} as const satisfies Record<string, Record<string, Rule>>;
 
-interface Move {
-  readonly to: string;
+interface Rule {
+  readonly to?: string;
   readonly set?: "shipDate" | "complete";
+  readonly error?: string;
 }
 
-interface Refused {
-  readonly refused: ErrorCode;
-}
-
-/** A state that an order can be in. Kept by the store, never sent. */
+/** The state of an order. Stored beside the record, never sent. */
 export type OrderStatus = keyof typeof LIFECYCLE;
 
-/** What can happen to an order. */
+/** An event that can happen to an order. */
 export type OrderEvent = keyof (typeof LIFECYCLE)[OrderStatus];
 
-/** Why an order did not move. */
-export type TransitionErrorCode = Extract<
-  { [S in OrderStatus]: (typeof LIFECYCLE)[S][OrderEvent] }[OrderStatus],
-  Refused
->["refused"];
+/** The codes with which an event can be rejected. */
+export type TransitionErrorCode<E extends OrderEvent = OrderEvent> = Extract<
+  { [S in OrderStatus]: (typeof LIFECYCLE)[S][E] }[OrderStatus],
+  { readonly error: string }
+>["error"];
 
-/** What became of an event: the order as it is now, or the reason with the state that refused it. */
-export type Transition =
-  | { readonly moved: true; readonly order: StoredOrder }
-  | {
-      readonly moved: false;
-      readonly refused: TransitionErrorCode;
-      readonly status: OrderStatus;
-      readonly event: OrderEvent;
-    };
-
-/** Every state, in the order of a life. */
-export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
-
-/** Tells what an event does to an order at an instant. Pure: nothing is stored. */
-export function transition(order: StoredOrder, event: OrderEvent, at: Instant): Transition {
-  const { record, status } = order;
-  const rule: { to: OrderStatus; set?: Move["set"] } | { refused: TransitionErrorCode } =
-    LIFECYCLE[status][event];
-  if ("refused" in rule) return { moved: false, refused: rule.refused, status, event };
-  return {
-    moved: true,
-    order: { record: changed(record, rule.set, at), status: rule.to },
-  };
+/** An order as a store keeps it. */
+export interface StoredOrder {
+  readonly record: OrderRecord;
+  readonly status: OrderStatus;
 }
 
-function changed(record: OrderRecord, field: Move["set"], at: Instant): OrderRecord {
+/** An event that the order's state does not allow. */
+export interface TransitionError<E extends OrderEvent = OrderEvent> {
+  readonly ok: false;
+  readonly code: TransitionErrorCode<E>;
+  /** The state that rejected the event. */
+  readonly status: OrderStatus;
+  readonly event: E;
+}
+
+/** The result of an event: the order in its new state, or why nothing changed. */
+export type Transition<E extends OrderEvent = OrderEvent> =
+  | { readonly ok: true; readonly order: StoredOrder }
+  | TransitionError<E>;
+
+/** Every state, in lifecycle order. */
+export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
+
+/** Applies an event to an order at an instant. Pure: nothing is stored. */
+export function transition<E extends OrderEvent>(order: StoredOrder, event: E, at: Instant): Transition<E> {
+  const { record, status } = order;
+  const { to, set, error }: Rule = LIFECYCLE[status][event];
+  if (error !== undefined) return { ok: false, code: error as TransitionErrorCode<E>, status, event };
+  return { ok: true, order: { record: withField(record, set, at), status: to as OrderStatus } };
+}
+
+function withField(record: OrderRecord, field: Rule["set"], at: Instant): OrderRecord {
   switch (field) {
     case undefined:
       return record;
@@ -81,8 +83,8 @@ function changed(record: OrderRecord, field: Move["set"], at: Instant): OrderRec
   }
 }
 
-/** Says in a sentence why an order did not move, from the table's own words. */
-export function explainTransitionError({ status, event }: Extract<Transition, { moved: false }>): string {
-  const moves = ORDER_STATUSES.filter((state) => "to" in LIFECYCLE[state][event]);
-  return `The order is ${status}; only ${moves.join(" or ")} orders accept '${event}'.`;
+/** Explains in one sentence why an event was rejected. */
+export function explainTransitionError({ status, event }: TransitionError): string {
+  const allowed = ORDER_STATUSES.filter((state) => "to" in LIFECYCLE[state][event]);
+  return `The order is ${status}; only ${allowed.join(" or ")} orders accept '${event}'.`;
 }

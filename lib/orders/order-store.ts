@@ -1,41 +1,44 @@
 import type { Instant } from "../clock.ts";
-import type { OrderEvent, Transition } from "./lifecycle.ts";
-import type { StoredOrder } from "./order.ts";
+import type { Failure } from "../errors.ts";
+import type { OrderEvent, StoredOrder, Transition } from "./lifecycle.ts";
 
-/** What became of an order that was to be placed: an order is never overwritten. */
+/** The outcome of placing one order. An order is never overwritten. */
 export type PlaceOutcome = "placed" | "unchanged" | "conflict";
 
-/** A part of the list of all orders. */
+/** The result of applying an event to a stored order. */
+export type AppliedEvent<E extends OrderEvent = OrderEvent> = Transition<E> | Failure<"order_not_found">;
+
+/** One page of the list of all orders. */
 export interface OrderPage {
-  /** Records in wire form, ascending by identifier, separated by commas; a last page may be empty. */
+  /** Serialised records (see `toWire`), ascending by identifier, separated by commas. The last page may be empty. */
   readonly json: string;
-  /** True where nothing follows. */
+  /** True for the last page. */
   readonly last: boolean;
 }
 
 /**
- * Where orders are kept. Every change is atomic per order, across all processes on the same database, and
- * durable when its promise resolves. A store that cannot be asked rejects with `StoreUnavailableError`.
+ * Where orders are stored. Every change is atomic per order, across all processes that share the database, and durable
+ * when its promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
  */
 export interface OrderStore {
   /**
-   * Adds orders; one outcome each, in their order. `unchanged`: it is there with this very content and status.
-   * `conflict`: it is there with another. Orders are independent: a conflict does not stop the others.
+   * Adds orders and returns one outcome for each, in the same order. `unchanged`: the order exists with this content
+   * and status. `conflict`: it exists with other content. A conflict does not affect the other orders.
    */
   place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
 
-  /** The order as it is now. `undefined`: no such order. */
+  /** Returns the order, or `undefined` if there is none. */
   find(id: bigint): Promise<StoredOrder | undefined>;
 
-  /** Applies `transition`. Of events that race, each sees what the one before it left. `undefined`: no such order. */
-  apply(id: bigint, event: OrderEvent, at: Instant): Promise<Transition | undefined>;
+  /** Applies `transition` to the stored order. Concurrent events on one order are serialised. */
+  apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<AppliedEvent<E>>;
 
   /**
-   * Every record, ascending, in pages that are read as they are asked for. There is at least one page. An order
-   * that is there throughout is listed exactly once.
+   * Lists every record, ascending, in pages that are read on demand. There is at least one page. An order present for
+   * the whole iteration is listed exactly once.
    */
   list(): AsyncIterable<OrderPage>;
 
-  /** Every order with its status, ascending, from the first one above `after`, in pages read as they are asked for. */
+  /** Lists every order with its status, ascending, starting after identifier `after`. Pages are read on demand. */
   scan(after?: bigint): AsyncIterable<readonly StoredOrder[]>;
 }

@@ -1,37 +1,42 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { InvalidInputError } from "../errors.ts";
-import type { Transition } from "./lifecycle.ts";
-import { type OrderRecord, parseOrder } from "./order.ts";
-import type { OrderStore, PlaceOutcome } from "./order-store.ts";
+import { type Failure, InvalidInputError } from "../errors.ts";
+import type { OrderRecord } from "./order.ts";
+import type { AppliedEvent, OrderStore } from "./order-store.ts";
+import { parseOrder } from "./parse-order.ts";
 
-/** What an order is placed with; an identifier is made where none is given. */
+/** An order to place. Without `id`, an identifier is generated. */
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
 
-/** The use cases of orders over a store: what a shop does with them besides listing. */
+/** The result of placing an order. `created` is false if the same order already existed. */
+export type PlacedOrder =
+  | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
+  | (Failure<"order_conflict"> & { readonly record: OrderRecord });
+
+/** Order operations other than listing. */
 export interface Orders {
   /** Places a pending order. Throws `InvalidInputError` with every issue. */
-  place(order: NewOrder): Promise<{ readonly outcome: PlaceOutcome; readonly record: OrderRecord }>;
-  /** Marks a pending order as shipped, now. `undefined`: no such order. */
-  ship(id: bigint): Promise<Transition | undefined>;
+  place(order: NewOrder): Promise<PlacedOrder>;
+  /** Marks a pending order as shipped now. */
+  ship(id: bigint): Promise<AppliedEvent<"ship">>;
   /** Marks a shipped order as complete. */
-  fulfil(id: bigint): Promise<Transition | undefined>;
+  fulfil(id: bigint): Promise<AppliedEvent<"fulfil">>;
   /** Cancels a pending order. */
-  cancel(id: bigint): Promise<Transition | undefined>;
+  cancel(id: bigint): Promise<AppliedEvent<"cancel">>;
 }
 
-/** Binds the use cases to a store and a clock. */
+/** Creates the order operations over a store. */
 export function createOrders({ store, clock = systemClock }: { store: OrderStore; clock?: Clock }): Orders {
   return {
     async place(order) {
       for (;;) {
-        const parsed = parseOrder({
-          ...order,
-          id: order.id ?? newOrderId(clock()),
-        });
-        if ("issues" in parsed) throw new InvalidInputError(parsed.issues);
-        const [outcome = "conflict"] = await store.place([parsed.order]);
-        const clash = order.id === undefined && outcome !== "placed";
-        if (!clash) return { outcome, record: parsed.order.record };
+        const parsed = parseOrder({ ...order, id: order.id ?? newOrderId(clock()) });
+        if (!parsed.ok) throw new InvalidInputError(parsed.issues);
+        const { record } = parsed.order;
+        const [outcome] = await store.place([parsed.order]);
+        // A generated identifier that already exists is replaced by another one.
+        if (order.id === undefined && outcome !== "placed") continue;
+        if (outcome === "conflict") return { ok: false, code: "order_conflict", record };
+        return { ok: true, created: outcome === "placed", record };
       }
     },
     ship: (id) => store.apply(id, "ship", clock()),
@@ -43,8 +48,8 @@ export function createOrders({ store, clock = systemClock }: { store: OrderStore
 const EPOCH = Date.UTC(2020, 0);
 
 /**
- * Milliseconds since 2020 and 12 random bits: rising, unique without a counter that every process would share,
- * and small enough for a client that reads integers as doubles. A clash is seen by the store, and another is drawn.
+ * Milliseconds since 2020 and 12 random bits: ascending, unique without a shared counter, and below 2^53 so that
+ * clients that read integers as doubles keep every digit.
  */
 function newOrderId(now: number): bigint {
   return BigInt(now - EPOCH) * 4096n + BigInt(Math.floor(Math.random() * 4096));

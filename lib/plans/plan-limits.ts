@@ -4,7 +4,7 @@ export interface PlanLimits {
   readonly perDay: number;
 }
 
-/** The limits of each plan (specification, "Limits"). Enterprise limits are agreed one by one, with the account. */
+/** The limits of each plan. Enterprise limits are set per account. See lib/README.md#plans-and-windows. */
 export const PLAN_LIMITS = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -12,7 +12,7 @@ export const PLAN_LIMITS = {
   enterprise: "custom",
 } as const satisfies Record<string, PlanLimits | "custom">;
 
-/** A plan that an account can be on. */
+/** The name of a plan. */
 export type Plan = keyof typeof PLAN_LIMITS;
 
 /** Every plan, from the smallest to the largest. */
@@ -23,18 +23,18 @@ export function isPlan(name: string): name is Plan {
   return Object.hasOwn(PLAN_LIMITS, name);
 }
 
-/** A plan with what was agreed about it: `custom` is there exactly when the plan's limits are. */
+/** The plan of an account. Enterprise has custom limits; no other plan has. */
 export interface PlanAssignment {
   readonly plan: Plan;
   readonly customLimits?: PlanLimits;
 }
 
-/** The limits that hold under these terms; `undefined` where none are known, which admits nobody. */
-export function limitsOf({ plan, customLimits: custom }: PlanAssignment): PlanLimits | undefined {
+/** The limits of a plan assignment. `undefined` for an unknown plan or missing custom limits: nothing is admitted. */
+export function limitsOf({ plan, customLimits }: PlanAssignment): PlanLimits | undefined {
   if (!isPlan(plan)) return undefined;
   const limits = PLAN_LIMITS[plan];
-  return limits === "custom" ? custom : limits;
+  return limits === "custom" ? customLimits : limits;
 }
 
-/** One item takes about 1,000 writes a second in the store of many machines (design, promise 2). */
+/** The largest custom limit: an account is one database item, and DynamoDB takes about 1,000 writes a second to one. */
 export const MAX_REQUESTS_PER_MINUTE = 60_000;

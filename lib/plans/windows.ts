@@ -1,42 +1,47 @@
 import type { Instant } from "../clock.ts";
 import type { PlanLimits } from "./plan-limits.ts";
 
-/** Lengths of the two windows in milliseconds. Both are fixed and aligned to UTC (decision 10). */
+/** The lengths of the two windows. Both are fixed and aligned to UTC. See lib/README.md#plans-and-windows. */
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** How often an account was admitted in the window that began at `start`. */
+/**
+ * A stored window that starts further ahead of the clock than this was written by a wrong clock. It is replaced, so
+ * that one host with a wrong clock cannot lock an account.
+ */
+export const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
+
+/** The number of requests admitted in the window that starts at `start`. */
 export interface WindowUsage {
-  /** The window's first instant. */
   readonly start: Instant;
   readonly count: number;
 }
 
-/** An account's use of both windows. */
+/** An account's usage of both windows. */
 export interface Usage {
   readonly minute: WindowUsage;
   readonly day: WindowUsage;
 }
 
-/** The use of an account that has not been seen yet. */
+/** The usage of an account that has made no request yet. */
 export const NO_USAGE: Usage = {
   minute: { start: 0, count: 0 },
   day: { start: 0, count: 0 },
 };
 
-/** What the three rate-limit headers say, of one window. */
+/** The state of one window, as the rate-limit headers report it. */
 export interface Quota {
   /** Requests that the window admits. */
   readonly limit: number;
   /** Requests left in it. */
   readonly remaining: number;
-  /** When it ends and a new one begins. */
+  /** When it ends and the next one begins. */
   readonly resetsAt: Instant;
 }
 
 /**
- * The use at an instant: a window that has ended counts as empty. A window never goes back, so a process whose
- * clock is behind counts into the window that others have opened already.
+ * The usage at an instant: a window that has ended counts as empty. A window never goes back, so a process whose clock
+ * is behind counts in the window that others have already opened.
  */
 export function usageAt(usage: Usage, at: Instant): Usage {
   return {
@@ -45,12 +50,13 @@ export function usageAt(usage: Usage, at: Instant): Usage {
   };
 }
 
-function currentWindow(seen: WindowUsage, at: Instant, length: number): WindowUsage {
-  const start = at - (at % length);
-  return start > seen.start ? { start, count: 0 } : seen;
+function currentWindow(stored: WindowUsage, at: Instant, lengthMs: number): WindowUsage {
+  const start = at - (at % lengthMs);
+  const isCurrent = stored.start >= start && stored.start <= at + MAX_CLOCK_SKEW_MS;
+  return isCurrent ? stored : { start, count: 0 };
 }
 
-/** One more request in both windows. */
+/** Counts one more request in both windows. */
 export function increment({ minute, day }: Usage): Usage {
   return {
     minute: { start: minute.start, count: minute.count + 1 },
@@ -58,15 +64,12 @@ export function increment({ minute, day }: Usage): Usage {
   };
 }
 
-/** True where one more request fits both windows. */
+/** True if both windows admit one more request. */
 export function hasCapacity({ minute, day }: Usage, limits: PlanLimits): boolean {
   return minute.count < limits.perMinute && day.count < limits.perDay;
 }
 
-/**
- * The window that binds: the one with the fewest requests left; of two alike, the one that resets later, since
- * the client must wait for it (decision 11).
- */
+/** The window with the fewest requests left. On a tie, the one that resets later, since callers must wait for it. */
 export function tightestQuota({ minute, day }: Usage, limits: PlanLimits): Quota {
   const ofMinute = quota(minute, limits.perMinute, MINUTE_MS);
   const ofDay = quota(day, limits.perDay, DAY_MS);
@@ -74,12 +77,8 @@ export function tightestQuota({ minute, day }: Usage, limits: PlanLimits): Quota
   return ofMinute.resetsAt > ofDay.resetsAt ? ofMinute : ofDay;
 }
 
-function quota({ start, count }: WindowUsage, limit: number, length: number): Quota {
-  return {
-    limit,
-    remaining: Math.max(0, limit - count),
-    resetsAt: start + length,
-  };
+function quota({ start, count }: WindowUsage, limit: number, lengthMs: number): Quota {
+  return { limit, remaining: Math.max(0, limit - count), resetsAt: start + lengthMs };
 }
 
 /** Whole seconds until an instant, at least 1, never shorter than the wait: the value of `Retry-After`. */

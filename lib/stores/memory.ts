@@ -1,5 +1,6 @@
 /**
- * Everything in memory, for tests and for trying things out; also the shortest way to read what a store promises.
+ * The in-memory store, for tests and for trying things out. It is also the shortest complete implementation of the
+ * ports: read it before you write your own.
  *
  * ```ts
  * const { orders, accounts } = createMemoryStore();
@@ -9,35 +10,38 @@
  */
 import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
-import { decideAdmission } from "../accounts/admission.ts";
-import { transition } from "../orders/lifecycle.ts";
-import { type StoredOrder, toLine, toWire } from "../orders/order.ts";
+import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
+import type { ParsedKey } from "../accounts/api-key.ts";
+import { type StoredOrder, transition } from "../orders/lifecycle.ts";
 import type { OrderStore } from "../orders/order-store.ts";
+import { toLine, toWire } from "../orders/wire.ts";
 import { NO_USAGE } from "../plans/windows.ts";
 import type { Store } from "./store.ts";
 
-/** Makes an empty store. One JavaScript turn is atomic, so nothing here needs a lock. */
+export type { Store } from "./store.ts";
+
+/** Creates an empty store. JavaScript runs one turn at a time, so no method needs a lock. */
 export function createMemoryStore(): Store {
   return { orders: memoryOrders(), accounts: memoryAccounts(), close: async () => {} };
 }
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
 function memoryOrders(): OrderStore {
   const orders = new Map<bigint, StoredOrder>();
 
   async function* scan(after?: bigint) {
     const ids = [...orders.keys()].filter((id) => after === undefined || id > after).sort(ascending);
-    for (let from = 0; from < ids.length; from += PAGE) {
-      yield ids.slice(from, from + PAGE).flatMap((id) => orders.get(id) ?? []);
+    for (let from = 0; from < ids.length; from += PAGE_SIZE) {
+      yield ids.slice(from, from + PAGE_SIZE).flatMap((id) => orders.get(id) ?? []);
     }
   }
 
   return {
     async place(placed) {
       return placed.map((order) => {
-        const known = orders.get(order.record.id);
-        if (known !== undefined) return toLine(known) === toLine(order) ? "unchanged" : "conflict";
+        const existing = orders.get(order.record.id);
+        if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
         orders.set(order.record.id, order);
         return "placed";
       });
@@ -47,16 +51,17 @@ function memoryOrders(): OrderStore {
 
     async apply(id, event, at) {
       const order = orders.get(id);
-      if (order === undefined) return undefined;
+      if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transition(order, event, at);
-      if (result.moved) orders.set(id, result.order);
+      if (result.ok) orders.set(id, result.order);
       return result;
     },
 
     async *list() {
       for await (const page of scan()) {
-        yield { json: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE };
-        if (page.length < PAGE) return;
+        const last = page.length < PAGE_SIZE;
+        yield { json: page.map(({ record }) => toWire(record)).join(","), last };
+        if (last) return;
       }
       yield { json: "", last: true };
     },
@@ -65,14 +70,25 @@ function memoryOrders(): OrderStore {
   };
 }
 
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : 1;
+}
+
 function memoryAccounts(): AccountStore {
   const accounts = new Map<string, Account>();
 
+  function findKey({ accountId, hash }: ParsedKey): { account: Account; state: KeyState } | undefined {
+    const account = accounts.get(accountId);
+    const key = account?.keys.find((known) => known.hash === hash);
+    if (account === undefined || key === undefined) return undefined;
+    return { account, state: { ...account, accountId, key, rejections: account.rejections[key.id] } };
+  }
+
   return {
     async create(settings) {
-      if (accounts.has(settings.id)) return false;
+      if (accounts.has(settings.id)) return { ok: false, code: "account_exists" };
       accounts.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
-      return true;
+      return { ok: true, account: settings };
     },
 
     find: async (id) => accounts.get(id),
@@ -84,43 +100,44 @@ function memoryAccounts(): AccountStore {
       }
     },
 
-    async update(id, decide) {
+    async update(id, updater) {
       const account = accounts.get(id);
-      if (account === undefined) return { refused: "account_not_found" };
-      const decided = decide(account);
-      if ("refused" in decided) return decided;
-      accounts.set(id, { ...account, ...decided });
-      return decided;
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      const result = updater(account);
+      const { usage, rejections } = account;
+      if (result.ok) accounts.set(id, { ...result.account, usage, rejections });
+      return result;
     },
 
     async unban(accountId, keyId) {
       const account = accounts.get(accountId);
       if (account === undefined) return;
-      const { [keyId]: _forgotten, ...rejections } = account.rejections;
+      const { [keyId]: _removed, ...rejections } = account.rejections;
       accounts.set(accountId, { ...account, rejections });
     },
 
-    async admit({ accountId, hash }, at, policy, refusals) {
-      const account = accounts.get(accountId);
-      const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return decideAdmission(undefined, at);
-      const caller = { accountId, terms: account.terms, usage: account.usage, key };
-      const decided = decideAdmission(
-        { ...caller, rejections: account.rejections[key.id] },
-        at,
-        policy,
-        refusals,
-      );
-      if (decided.outcome === "admitted") accounts.set(accountId, { ...account, usage: decided.write });
-      if (decided.outcome === "refused" && decided.write !== undefined) {
-        const rejections = { ...account.rejections, [key.id]: decided.write };
-        accounts.set(accountId, { ...account, rejections });
+    async admit(key, at, policy) {
+      const found = findKey(key);
+      const { admission, write } = decideAdmission(found?.state, at, policy);
+      if (found === undefined) return admission;
+      const { account, state } = found;
+      if (write.usage !== undefined) accounts.set(account.id, { ...account, usage: write.usage });
+      if (write.rejections !== undefined) {
+        const rejections = { ...account.rejections, [state.key.id]: write.rejections };
+        accounts.set(account.id, { ...account, rejections });
       }
-      return decided;
+      return admission;
+    },
+
+    async recordRejections(key, count, at, policy) {
+      const found = findKey(key);
+      const counted = decideRejections(found?.state, count, at, policy);
+      if (found === undefined || counted === undefined) return;
+      const { account, state } = found;
+      accounts.set(account.id, {
+        ...account,
+        rejections: { ...account.rejections, [state.key.id]: counted },
+      });
     },
   };
-}
-
-function ascending(a: bigint, b: bigint): number {
-  return a < b ? -1 : 1;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
+import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
 import { parseKey } from "../../lib/accounts/api-key.ts";
-import type { Refusal } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const HOUR = 3_600_000;
@@ -18,19 +17,20 @@ async function open() {
     tick: (milliseconds: number) => {
       now += milliseconds;
     },
-    tell: async ({ key }: IssuedKey) => {
+    use: async ({ key }: IssuedKey) => {
       const admission = await store.admit(parseKey(key) ?? expect.fail("not a key"), now);
-      return admission.outcome === "unknown" ? admission.reason : admission.outcome;
+      if (admission.ok) return "admitted";
+      return admission.code === "invalid_api_key" ? admission.reason : admission.code;
     },
   };
 }
 
-function issued(result: IssuedKey | Refusal): IssuedKey {
-  return "refused" in result ? expect.fail(result.refused) : result;
+function issued(result: KeyResult): IssuedKey {
+  return result.ok ? result : expect.fail(result.code);
 }
 
 test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"])(
-  "%j is no identifier of an account (decision 8)",
+  "%j is rejected as an account identifier",
   async (id) => {
     const { accounts, store } = await open();
     await expect(accounts.create(id, { plan: "free" })).rejects.toThrow(
@@ -40,87 +40,94 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
   },
 );
 
-test("an enterprise account without limits is refused at creation, and so is one above what an item can take (decision 13)", async () => {
+test("an enterprise account needs custom limits that one database item can sustain", async () => {
   const { accounts } = await open();
   const create = (customLimits?: { perMinute: number; perDay: number }) =>
     accounts.create("big", { plan: "enterprise", ...(customLimits === undefined ? {} : { customLimits }) });
   await expect(create()).rejects.toThrow("An enterprise account needs its limits per minute and per day.");
-  await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: At most 60000");
+  await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: Give at most 60000");
   await expect(create({ perMinute: 0, perDay: 1 })).rejects.toThrow(
     "perMinute: Give a whole number of at least 1.",
   );
   await expect(create({ perMinute: 1, perDay: 1.5 })).rejects.toThrow(
     "perDay: Give a whole number of at least 1.",
   );
-  expect(await create({ perMinute: 60_000, perDay: 10 ** 9 })).toMatchObject({ id: "big" });
+  expect(await create({ perMinute: 60_000, perDay: 10 ** 9 })).toMatchObject({
+    ok: true,
+    account: { id: "big" },
+  });
 });
 
-test("a plan that is not in the table, or fixed limits that are overridden, are refused", async () => {
+test("an unknown plan, or custom limits for a fixed plan, are rejected", async () => {
   const { accounts } = await open();
   await expect(accounts.setPlan("shop", { plan: "gold" as never })).rejects.toThrow(
     "Choose one of free, pro",
   );
   const customLimits = { perMinute: 1, perDay: 1 };
   await expect(accounts.setPlan("shop", { plan: "pro", customLimits })).rejects.toThrow(
-    "only enterprise takes its own",
+    "Only enterprise has custom limits",
   );
 });
 
-test("a key is told once, at issue; the store has its hash alone (decision 9)", async () => {
+test("a key is returned once, when it is issued, and only its hash is stored", async () => {
   const { accounts, store } = await open();
-  const { key, keyId, account, expires } = issued(await accounts.issueKey("shop"));
-  expect([account, expires]).toEqual(["shop", null]);
+  const { key, keyId, account, expiresAt } = issued(await accounts.issueKey("shop"));
+  expect([account, expiresAt]).toEqual(["shop", undefined]);
   const kept = JSON.stringify(await store.find("shop"));
   expect(kept).toContain(keyId);
   expect(kept).toContain(parseKey(key)?.hash);
   expect(kept).not.toContain(key.slice(-38, -6));
 });
 
-test("a rotation issues a successor and leaves the old key alive for the overlap (decision 9)", async () => {
-  const { accounts, tell, tick } = await open();
+test("a rotation issues a successor and keeps the old key active for the overlap", async () => {
+  const { accounts, use, tick } = await open();
   const old = issued(await accounts.issueKey("shop"));
-  const successor = issued(await accounts.rotateKey(old.keyId, { overlap: HOUR }));
-  expect(successor.expires).toBeNull();
+  const successor = issued(await accounts.rotateKey(old.keyId, { overlapMs: HOUR }));
+  expect(successor.expiresAt).toBeUndefined();
   tick(HOUR - 1);
-  expect([await tell(old), await tell(successor)]).toEqual(["admitted", "admitted"]);
+  expect([await use(old), await use(successor)]).toEqual(["admitted", "admitted"]);
   tick(1);
-  expect([await tell(old), await tell(successor)]).toEqual(["expired", "admitted"]);
+  expect([await use(old), await use(successor)]).toEqual(["expired", "admitted"]);
 });
 
-test("a rotation never widens an expiry, of the old key or of its successor (decision 9)", async () => {
+test("a rotation never extends the expiry of a key or of its successor", async () => {
   const { accounts, store } = await open();
   const old = issued(await accounts.issueKey("shop", { expiresAt: START + HOUR }));
-  const successor = issued(await accounts.rotateKey(old.keyId, { overlap: 24 * HOUR }));
-  expect(successor.expires).toBe(START + HOUR);
+  const successor = issued(await accounts.rotateKey(old.keyId, { overlapMs: 24 * HOUR }));
+  expect(successor.expiresAt).toBe(START + HOUR);
   expect((await store.find("shop"))?.keys.map(({ expiresAt }) => expiresAt)).toEqual([
     START + HOUR,
     START + HOUR,
   ]);
 });
 
-test("a rotation without overlap ends the old key at once", async () => {
-  const { accounts, tell } = await open();
+test("a rotation without overlap deactivates the old key at once", async () => {
+  const { accounts, use } = await open();
   const old = issued(await accounts.issueKey("shop"));
-  issued(await accounts.rotateKey(old.keyId, { overlap: 0 }));
-  expect(await tell(old)).toBe("expired");
+  issued(await accounts.rotateKey(old.keyId, { overlapMs: 0 }));
+  expect(await use(old)).toBe("expired");
 });
 
-test("a revoked key fails at its very next request, and cannot be rotated back to life (decision 9)", async () => {
-  const { accounts, tell } = await open();
+test("a revoked key is rejected at the next request and cannot be rotated", async () => {
+  const { accounts, use } = await open();
   const key = issued(await accounts.issueKey("shop"));
-  expect(await tell(key)).toBe("admitted");
+  expect(await use(key)).toBe("admitted");
   await accounts.revokeKey(key.keyId);
-  expect(await tell(key)).toBe("revoked");
-  expect(await accounts.rotateKey(key.keyId, { overlap: HOUR })).toEqual({ refused: "key_not_active" });
+  expect(await use(key)).toBe("revoked");
+  expect(await accounts.rotateKey(key.keyId, { overlapMs: HOUR })).toEqual({
+    ok: false,
+    code: "key_not_active",
+  });
 });
 
-test("an account owns up to 20 living keys; dead ones make room, and the oldest dead ones are forgotten (decision 8)", async () => {
+test("an account has at most 20 active keys, and the oldest inactive keys are deleted", async () => {
   const { accounts, store } = await open();
   const keys: IssuedKey[] = [];
   for (let count = 0; count < 20; count++) keys.push(issued(await accounts.issueKey("shop")));
-  expect(await accounts.issueKey("shop")).toEqual({ refused: "too_many_keys" });
-  expect(await accounts.rotateKey(keys[0]?.keyId ?? "", { overlap: HOUR })).toEqual({
-    refused: "too_many_keys",
+  expect(await accounts.issueKey("shop")).toEqual({ ok: false, code: "too_many_keys" });
+  expect(await accounts.rotateKey(keys[0]?.keyId ?? "", { overlapMs: HOUR })).toEqual({
+    ok: false,
+    code: "too_many_keys",
   });
   for (const { keyId } of keys) {
     await accounts.revokeKey(keyId);
@@ -131,23 +138,23 @@ test("an account owns up to 20 living keys; dead ones make room, and the oldest 
   expect(all.length).toBeLessThanOrEqual(40);
 });
 
-test("a key that expires in the past is refused", async () => {
+test("a key cannot be issued with an expiry in the past", async () => {
   const { accounts } = await open();
   await expect(accounts.issueKey("shop", { expiresAt: START })).rejects.toThrow(
-    "expires: Give an instant in the future.",
+    "expires: Give a time in the future.",
   );
   await expect(accounts.issueKey("shop", { expiresAt: Number.NaN })).rejects.toThrow("future");
 });
 
-test("what does not exist is told by its name", async () => {
+test("operations on a missing account or key fail with account_not_found or key_not_found", async () => {
   const { accounts } = await open();
-  expect(await accounts.create("shop", { plan: "pro" })).toEqual({ refused: "account_exists" });
-  expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual({ refused: "account_not_found" });
-  expect(await accounts.issueKey("nobody")).toEqual({ refused: "account_not_found" });
+  expect(await accounts.create("shop", { plan: "pro" })).toEqual({ ok: false, code: "account_exists" });
+  expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual({ ok: false, code: "account_not_found" });
+  expect(await accounts.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
   for (const id of ["shop.nothing", "nobody.1", "garbage", ""]) {
-    const refused = { refused: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };
-    expect(await accounts.revokeKey(id)).toEqual(refused);
-    expect(await accounts.rotateKey(id, { overlap: 0 })).toEqual(refused);
-    expect(await accounts.unbanKey(id)).toEqual(refused);
+    const failure = { ok: false, code: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };
+    expect(await accounts.revokeKey(id)).toEqual(failure);
+    expect(await accounts.rotateKey(id, { overlapMs: 0 })).toEqual(failure);
+    expect(await accounts.unbanKey(id)).toEqual(failure);
   }
 });

@@ -1,32 +1,29 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type Admission,
   DEFAULT_BAN_POLICY,
+  type Decision,
   decideAdmission,
+  decideRejections,
   type KeyState,
 } from "../../lib/accounts/admission.ts";
-import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-const terms: PlanAssignment = { plan: "enterprise", customLimits: { perMinute: 4, perDay: 9 } };
-const newcomer: KeyState = {
-  accountId: "shop",
-  terms,
+const unused: KeyState = {
+  accountId: "acme",
+  plan: "enterprise",
+  customLimits: { perMinute: 4, perDay: 9 },
   usage: NO_USAGE,
-  key: { id: "shop.1", hash: "0", createdAt: 0 },
+  key: { id: "acme.1", hash: "0", createdAt: 0 },
 };
 
-/** What a store does with a decision, and nothing else. */
-function applied(caller: KeyState, decided: Admission): KeyState {
-  if (decided.outcome === "admitted") return { ...caller, usage: decided.write };
-  if (decided.outcome === "refused" && decided.write !== undefined)
-    return { ...caller, rejections: decided.write };
-  return caller;
+/** Saves a decision, as a store does. */
+function save(state: KeyState, { write }: Decision): KeyState {
+  return { ...state, usage: write.usage ?? state.usage, rejections: write.rejections ?? state.rejections };
 }
 
-/** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart, or back. */
+/** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart. */
 const instants = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.integer({ min: 0, max: 3 * MINUTE_MS }) },
@@ -35,21 +32,24 @@ const instants = fc.array(
   { minLength: 1, maxLength: 120 },
 );
 
-describe("for any interleaving of calls and instants", () => {
-  test("no aligned window ever admits more than its limit, and refused calls count in none (decision 10)", () => {
+/** Instants that never go back. */
+const ascendingInstants = instants.map((offsets) => offsets.toSorted((a, b) => a - b));
+
+describe("for any sequence of requests", () => {
+  test("no window admits more than its limit, and rejected requests count in none", () => {
     fc.assert(
-      fc.property(instants, (offsets) => {
-        let caller = newcomer;
+      fc.property(ascendingInstants, (offsets) => {
+        let state = unused;
         const admittedIn = new Map<string, number>();
         for (const offset of offsets) {
-          const before = caller;
-          const decided = decideAdmission(caller, AT + offset);
-          caller = applied(caller, decided);
-          if (decided.outcome !== "admitted") {
-            expect(caller.usage).toBe(before.usage);
+          const before = state;
+          const decision = decideAdmission(state, AT + offset);
+          state = save(state, decision);
+          if (!decision.admission.ok) {
+            expect(state.usage).toBe(before.usage);
             continue;
           }
-          for (const [name, { start }] of Object.entries(decided.write)) {
+          for (const [name, { start }] of Object.entries(state.usage)) {
             const count = (admittedIn.get(`${name}${start}`) ?? 0) + 1;
             admittedIn.set(`${name}${start}`, count);
             expect(count).toBeLessThanOrEqual(name === "minute" ? 4 : 9);
@@ -59,29 +59,30 @@ describe("for any interleaving of calls and instants", () => {
     );
   });
 
-  test("who waits for Retry-After and is alone is admitted; who is admitted is told the truth about what is left", () => {
+  test("a lone caller that waits for Retry-After is admitted, and the remaining quota is exact", () => {
     fc.assert(
-      fc.property(instants, (offsets) => {
-        let caller = newcomer;
+      fc.property(ascendingInstants, (offsets) => {
+        let state = unused;
         for (const offset of offsets) {
           const at = AT + offset;
-          const decided = decideAdmission(caller, at);
-          caller = applied(caller, decided);
-          if (decided.outcome === "refused") {
-            expect(decided.quota.remaining).toBe(0);
-            expect(decided.retryAfter).toBeGreaterThanOrEqual(1);
-            expect(at + decided.retryAfter * 1000).toBeGreaterThanOrEqual(decided.quota.resetsAt);
-            expect(decideAdmission(caller, at + decided.retryAfter * 1000).outcome).toBe("admitted");
-            expect(decideAdmission(caller, at).outcome, "not a moment earlier").toBe("refused");
-          }
-          if (decided.outcome === "admitted") {
-            let more: KeyState = caller;
-            for (let left = decided.quota.remaining; left > 0; left--) {
-              const next = decideAdmission(more, at);
-              expect(next.outcome).toBe("admitted");
-              more = applied(more, next);
+          const decision = decideAdmission(state, at);
+          const { admission } = decision;
+          state = save(state, decision);
+          if (admission.ok) {
+            let next: KeyState = state;
+            for (let left = admission.quota.remaining; left > 0; left--) {
+              const further = decideAdmission(next, at);
+              expect(further.admission.ok).toBe(true);
+              next = save(next, further);
             }
-            expect(decideAdmission(more, at).outcome).toBe("refused");
+            expect(decideAdmission(next, at).admission.ok).toBe(false);
+          } else if (admission.code !== "invalid_api_key") {
+            const { quota, retryAfterSeconds } = admission;
+            expect(quota.remaining).toBe(0);
+            expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+            expect(at + retryAfterSeconds * 1000).toBeGreaterThanOrEqual(quota.resetsAt);
+            expect(decideAdmission(state, at + retryAfterSeconds * 1000).admission.ok).toBe(true);
+            expect(decideAdmission(state, at).admission.ok, "not earlier").toBe(false);
           }
         }
       }),
@@ -89,77 +90,110 @@ describe("for any interleaving of calls and instants", () => {
   });
 });
 
-test("more than 20 refused requests in one minute ban the key for 15 minutes, in the write that counts the last (decision 14)", () => {
+test("a process whose clock is up to five minutes behind counts in the window that is already open", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 5 * MINUTE_MS }), (behind) => {
+      const ahead = save(unused, decideAdmission(unused, AT + 5 * MINUTE_MS));
+      const { usage } = save(ahead, decideAdmission(ahead, AT + 5 * MINUTE_MS - behind));
+      expect(usage.minute).toEqual({ start: AT + 5 * MINUTE_MS, count: 2 });
+    }),
+  );
+});
+
+test("a window and a ban that a wrong clock wrote far in the future are ignored", () => {
+  const future = AT + 365 * DAY_MS;
+  const usage = {
+    minute: { start: future, count: 4 },
+    day: { start: future - (future % DAY_MS), count: 9 },
+  };
+  const rejections = { windowStart: future, count: 21, bannedUntil: future + 15 * MINUTE_MS };
+  const { admission, write } = decideAdmission({ ...unused, usage, rejections }, AT);
+  expect(admission).toMatchObject({ ok: true, quota: { limit: 4, remaining: 3 } });
+  expect(write.usage?.minute).toEqual({ start: AT, count: 1 });
+});
+
+test("more than 20 rejected requests in one minute ban the key for 15 minutes, with the rejection that exceeds the limit", () => {
   expect(DEFAULT_BAN_POLICY).toEqual({ maxRejections: 20, durationMs: 15 * MINUTE_MS });
-  let caller: KeyState = {
-    ...newcomer,
+  let state: KeyState = {
+    ...unused,
     usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },
   };
-  for (let refusal = 1; refusal <= 20; refusal++) {
-    const decided = decideAdmission(caller, AT + refusal);
-    expect(decided).toMatchObject({
-      code: "rate_limit_exceeded",
-      write: { windowStart: AT, count: refusal },
+  for (let count = 1; count <= 20; count++) {
+    const decision = decideAdmission(state, AT + count);
+    expect(decision).toMatchObject({
+      admission: { code: "rate_limit_exceeded", startsBan: false, rejections: { count } },
+      write: { rejections: { windowStart: AT, count } },
     });
-    caller = applied(caller, decided);
+    state = save(state, decision);
   }
-  const ban = decideAdmission(caller, AT + 500);
+  const ban = decideAdmission(state, AT + 500);
   const until = AT + 500 + 15 * MINUTE_MS;
   expect(ban).toMatchObject({
-    code: "api_key_banned",
-    retryAfter: 900,
-    quota: { limit: 4, remaining: 0, resetsAt: until },
-    write: { count: 21, bannedUntil: until },
+    admission: {
+      code: "api_key_banned",
+      startsBan: true,
+      retryAfterSeconds: 900,
+      quota: { limit: 4, remaining: 0, resetsAt: until },
+    },
+    write: { rejections: { count: 21, bannedUntil: until } },
   });
-  caller = applied(caller, ban);
-  expect(decideAdmission(caller, until - 1)).toMatchObject({ code: "api_key_banned", retryAfter: 1 });
-  expect(decideAdmission(caller, until - 1)).not.toHaveProperty("write");
-  expect(decideAdmission(caller, until).outcome).toBe("admitted");
+  state = save(state, ban);
+  expect(decideAdmission(state, until - 1)).toMatchObject({
+    admission: { code: "api_key_banned", startsBan: false, retryAfterSeconds: 1 },
+    write: {},
+  });
+  expect(decideAdmission(state, until).admission.ok).toBe(true);
 });
 
-test("a ban that ends before the day's window does still tells the whole wait", () => {
+test("a ban that ends before the day's window reports the longer wait", () => {
   const usage = { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 9 } };
-  const banned = {
-    ...newcomer,
-    usage,
-    rejections: { windowStart: AT, count: 21, bannedUntil: AT + 15 * MINUTE_MS },
-  };
-  expect(decideAdmission(banned, AT)).toMatchObject({
+  const rejections = { windowStart: AT, count: 21, bannedUntil: AT + 15 * MINUTE_MS };
+  expect(decideAdmission({ ...unused, usage, rejections }, AT).admission).toMatchObject({
     code: "api_key_banned",
-    retryAfter: (DAY_MS - (AT % DAY_MS)) / 1000,
+    retryAfterSeconds: (DAY_MS - (AT % DAY_MS)) / 1000,
   });
 });
 
-test("a plan that changes in mid-window keeps the count and takes the new limit", () => {
+test("a plan change within a window keeps the count and applies the new limit", () => {
   const used = {
-    ...newcomer,
+    ...unused,
     usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },
   };
-  expect(decideAdmission(used, AT)).toMatchObject({ outcome: "refused" });
-  expect(decideAdmission({ ...used, terms: { plan: "pro" } }, AT)).toMatchObject({
+  expect(decideAdmission(used, AT).admission).toMatchObject({ code: "rate_limit_exceeded" });
+  expect(decideAdmission({ ...used, plan: "pro" }, AT).admission).toMatchObject({
     quota: { limit: 300, remaining: 295 },
   });
-  expect(
-    decideAdmission({ ...used, terms: { ...terms, customLimits: { perMinute: 2, perDay: 9 } } }, AT),
-  ).toMatchObject({
-    quota: { limit: 2, remaining: 0 },
-  });
+  expect(decideAdmission({ ...used, customLimits: { perMinute: 2, perDay: 9 } }, AT).admission).toMatchObject(
+    { quota: { limit: 2, remaining: 0 } },
+  );
 });
 
+const { customLimits: _none, ...withoutLimits } = unused;
 test.each([
-  ["nobody", undefined, "no_such_key"],
-  ["a revoked key", { ...newcomer, key: { ...newcomer.key, revokedAt: AT } }, "revoked"],
-  ["an expired key", { ...newcomer, key: { ...newcomer.key, expiresAt: AT } }, "expired"],
-  [
-    "a plan that is not known (decision 13)",
-    { ...newcomer, terms: { plan: "gold" as never } },
-    "plan_without_limits",
-  ],
-  [
-    "enterprise without limits (decision 13)",
-    { ...newcomer, terms: { plan: "enterprise" as const } },
-    "plan_without_limits",
-  ],
-])("%s is never let through", (_name, caller, reason) => {
-  expect(decideAdmission(caller, AT)).toEqual({ outcome: "unknown", reason });
+  ["an unknown key", undefined, "unknown_key"],
+  ["a revoked key", { ...unused, key: { ...unused.key, revokedAt: AT } }, "revoked"],
+  ["an expired key", { ...unused, key: { ...unused.key, expiresAt: AT } }, "expired"],
+  ["a key on an unknown plan", { ...unused, plan: "gold" as never }, "plan_without_limits"],
+  ["an enterprise key without limits", withoutLimits, "plan_without_limits"],
+])("%s is never admitted", (_name, state, reason) => {
+  const admission = { ok: false, code: "invalid_api_key", reason };
+  expect(decideAdmission(state, AT)).toEqual({ admission, write: {} });
+});
+
+describe("recorded rejections", () => {
+  test("add to the count of the minute and start a ban beyond the limit", () => {
+    const state = { ...unused, rejections: { windowStart: AT, count: 15 } };
+    expect(decideRejections(state, 5, AT)).toEqual({ windowStart: AT, count: 20 });
+    const bannedUntil = AT + 15 * MINUTE_MS;
+    expect(decideRejections(state, 6, AT)).toEqual({ windowStart: AT, count: 21, bannedUntil });
+    expect(decideRejections(state, 5, AT + MINUTE_MS)).toEqual({ windowStart: AT + MINUTE_MS, count: 5 });
+  });
+
+  test("of unknown, inactive and banned keys are not counted", () => {
+    expect(decideRejections(undefined, 5, AT)).toBeUndefined();
+    const revoked = { ...unused, key: { ...unused.key, revokedAt: AT } };
+    expect(decideRejections(revoked, 5, AT)).toBeUndefined();
+    const rejections = { windowStart: AT, count: 21, bannedUntil: AT + 1 };
+    expect(decideRejections({ ...unused, rejections }, 5, AT)).toBeUndefined();
+  });
 });

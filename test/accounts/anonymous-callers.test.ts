@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 
-test("an address gets the Free plan's limits, and another has its own (decision 12)", () => {
+test("an address gets the Free plan's limits, and another has its own", () => {
   const callers = createAnonymousCallers();
   for (let call = 1; call <= 60; call++) {
     expect(callers.count("192.0.2.1", AT)).toEqual({

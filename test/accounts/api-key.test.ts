@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { generateKey, hashKey, parseKey, randomBase62 } from "../../lib/accounts/api-key.ts";
 
-test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62 (decision 9)", () => {
+test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62", () => {
   const key = generateKey("live", "my-shop-1");
   expect(key).toMatch(/^so_live_my-shop-1_[0-9A-Za-z]{38}$/);
   expect(parseKey(key)).toEqual({
@@ -12,7 +12,7 @@ test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 character
   });
 });
 
-test("a key that is mistyped in any one place is refused without asking the store (decision 9)", () => {
+test("a key that is mistyped in any one place is refused without asking the store", () => {
   const key = generateKey("test", "demo");
   for (let place = 0; place < key.length; place++) {
     const other = key[place] === "x" ? "y" : "x";

@@ -2,198 +2,215 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
-import type { Admission } from "../../lib/accounts/admission.ts";
+import type { Admission, Rejection } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-const KEY: ApiKey = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
+const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 const SETTINGS: AccountSettings = {
-  id: "shop",
-  terms: { plan: "enterprise", customLimits: { perMinute: 1, perDay: 100 } },
+  id: "acme",
+  plan: "enterprise",
+  customLimits: { perMinute: 1, perDay: 100 },
   keys: [KEY],
 };
-const presented = { accountId: "shop", hash: KEY.hash };
+const presented = { accountId: "acme", hash: KEY.hash };
 
-/** A store behind the memory that tells how often it was asked, and the same one without the memory. */
-async function openShop() {
+/** A cache over a store that counts its calls. */
+async function createCacheFixture() {
   const { accounts } = createMemoryStore();
   await accounts.create(SETTINGS);
-  let asked = 0;
+  let calls = 0;
   let isDown = false;
+  const call = <T>(run: () => Promise<T>) => {
+    calls++;
+    if (isDown) throw new StoreUnavailableError("The store is down.");
+    return run();
+  };
   const counted: AccountStore = {
     ...accounts,
-    async admit(...args) {
-      asked++;
-      if (isDown) throw new StoreUnavailableError("down");
-      return accounts.admit(...args);
-    },
+    admit: async (...args) => call(() => accounts.admit(...args)),
+    recordRejections: async (...args) => call(() => accounts.recordRejections(...args)),
   };
-  const remembering = withRejectionCache(counted);
+  const cached = withRejectionCache(counted);
   return {
     accounts,
-    remembering,
-    admit: async (at: number) => tell(await remembering.admit(presented, at)),
-    asked: () => asked,
-    stop: (down: boolean) => {
+    cached,
+    admit: async (at: number) => outcomeOf(await cached.admit(presented, at)),
+    calls: () => calls,
+    setDown: (down: boolean) => {
       isDown = down;
     },
-    refused: async () => (await accounts.find("shop"))?.rejections[KEY.id]?.count,
+    rejections: async () => (await accounts.find("acme"))?.rejections[KEY.id]?.count,
+    setPlan: (store: AccountStore, plan: Omit<AccountSettings, "id" | "keys">) =>
+      store.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
   };
 }
 
-const tell = (result: Admission) => (result.outcome === "refused" ? result.code : result.outcome);
+const outcomeOf = (admission: Admission) => (admission.ok ? "admitted" : admission.code);
 
-describe("a refused caller", () => {
-  test("is answered from memory for a second, and then by the store again", async () => {
-    const shop = await openShop();
-    expect([await shop.admit(AT), await shop.admit(AT + 1)]).toEqual(["admitted", "rate_limit_exceeded"]);
-    for (let after = 2; after < 12; after++) expect(await shop.admit(AT + after)).toBe("rate_limit_exceeded");
-    expect(shop.asked()).toBe(2);
-    await shop.admit(AT + 1_001);
-    expect(shop.asked()).toBe(3);
+describe("a rejected key", () => {
+  test("is rejected from memory for a second, and then by the store again", async () => {
+    const { admit, calls } = await createCacheFixture();
+    expect([await admit(AT), await admit(AT + 1)]).toEqual(["admitted", "rate_limit_exceeded"]);
+    for (let after = 2; after < 12; after++) expect(await admit(AT + after)).toBe("rate_limit_exceeded");
+    expect(calls()).toBe(2);
+    await admit(AT + 1_001);
+    expect(calls(), "one call reports the ten rejections, one decides").toBe(4);
   });
 
-  test("that asks many times at once, just when its refusal has grown old, is asked about once", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 30; call++) await shop.admit(AT + call);
-    const before = shop.asked();
-    const atOnce = Array.from({ length: 50 }, (_, call) => shop.admit(AT + 2_000 + (call >> 3)));
-    expect(new Set(await Promise.all(atOnce))).toEqual(new Set(["api_key_banned"]));
-    expect(shop.asked()).toBe(before + 1);
+  test("queries the store once when many requests arrive as its entry expires", async () => {
+    const { admit, calls } = await createCacheFixture();
+    for (let request = 0; request < 30; request++) await admit(AT + request);
+    const before = calls();
+    const burst = Array.from({ length: 50 }, (_, request) => admit(AT + 2_000 + (request >> 3)));
+    expect(new Set(await Promise.all(burst))).toEqual(new Set(["api_key_banned"]));
+    expect(calls()).toBe(before + 1);
   });
 
-  test("that asks many times at once when it is let in again is let in as often as it may", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 5; call++) await shop.admit(AT + call);
-    await shop.accounts.update("shop", (was) => ({
-      ...was,
-      terms: { plan: "enterprise", customLimits: { perMinute: 10, perDay: 100 } },
-    }));
-    const results = await Promise.all(Array.from({ length: 12 }, () => shop.admit(AT + MINUTE_MS)));
+  test("is admitted exactly up to its limit when many requests arrive in the next window", async () => {
+    const { accounts, admit, setPlan } = await createCacheFixture();
+    for (let request = 0; request < 5; request++) await admit(AT + request);
+    await setPlan(accounts, { plan: "enterprise", customLimits: { perMinute: 10, perDay: 100 } });
+    const results = await Promise.all(Array.from({ length: 12 }, () => admit(AT + MINUTE_MS)));
     expect(results.filter((result) => result === "admitted")).toHaveLength(10);
   });
 
-  test("is told the wait as it is by then", async () => {
-    const { remembering } = await openShop();
-    await remembering.admit(presented, AT);
-    await remembering.admit(presented, AT + 59_000);
-    expect(await remembering.admit(presented, AT + 59_001)).toMatchObject({ retryAfter: 1 });
+  test("gets the time that is left to wait when the rejection is served from memory", async () => {
+    const { cached } = await createCacheFixture();
+    await cached.admit(presented, AT);
+    await cached.admit(presented, AT + 59_000);
+    expect(await cached.admit(presented, AT + 59_001)).toMatchObject({ retryAfterSeconds: 1 });
   });
 
-  test("is counted all the same: the next write adds what memory answered", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 7; call++) await shop.admit(AT + call);
-    expect(await shop.refused()).toBe(1);
-    await shop.admit(AT + 2_000);
-    expect(await shop.refused()).toBe(7);
+  test("has the rejections from memory counted with the next store call", async () => {
+    const { admit, rejections } = await createCacheFixture();
+    for (let request = 0; request < 7; request++) await admit(AT + request);
+    expect(await rejections()).toBe(1);
+    await admit(AT + 2_000);
+    expect(await rejections()).toBe(7);
   });
 
-  test("is banned by the very refusal that crosses the threshold, which is written at once", async () => {
-    const shop = await openShop();
+  test("is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
+    const { admit, calls, cached, rejections } = await createCacheFixture();
     const results: string[] = [];
-    for (let call = 0; call < 24; call++) results.push(await shop.admit(AT + call));
-    expect(results.indexOf("api_key_banned")).toBe(21);
-    expect(await shop.refused()).toBe(21);
-    expect(shop.asked()).toBe(3);
+    for (let request = 0; request < 21; request++) results.push(await admit(AT + request));
+    expect(results.includes("api_key_banned")).toBe(false);
+    expect(await cached.admit(presented, AT + 21)).toMatchObject({ code: "api_key_banned", startsBan: true });
+    expect(await cached.admit(presented, AT + 22)).toMatchObject({
+      code: "api_key_banned",
+      startsBan: false,
+    });
+    expect(await rejections()).toBe(21);
+    expect(calls()).toBe(4);
   });
 
-  test("of the minute before is not counted in the next one", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 15; call++) await shop.admit(AT + MINUTE_MS - 20 + call);
-    expect(await shop.admit(AT + MINUTE_MS)).toBe("admitted");
-    for (let call = 0; call < 15; call++) {
-      expect(await shop.admit(AT + MINUTE_MS + call)).toBe("rate_limit_exceeded");
+  test("starts a new count in the next minute", async () => {
+    const { admit } = await createCacheFixture();
+    for (let request = 0; request < 15; request++) await admit(AT + MINUTE_MS - 20 + request);
+    expect(await admit(AT + MINUTE_MS)).toBe("admitted");
+    for (let request = 0; request < 15; request++) {
+      expect(await admit(AT + MINUTE_MS + request)).toBe("rate_limit_exceeded");
     }
   });
 
-  test("is not forgotten where the store does not answer", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 7; call++) await shop.admit(AT + call);
-    shop.stop(true);
-    await expect(shop.admit(AT + 2_000)).rejects.toThrow(StoreUnavailableError);
-    shop.stop(false);
-    await shop.admit(AT + 3_000);
-    expect(await shop.refused()).toBe(7);
+  test("keeps its unreported rejections while the store is unavailable", async () => {
+    const { admit, setDown, rejections } = await createCacheFixture();
+    for (let request = 0; request < 7; request++) await admit(AT + request);
+    setDown(true);
+    await expect(admit(AT + 2_000)).rejects.toThrow(StoreUnavailableError);
+    setDown(false);
+    await admit(AT + 3_000);
+    expect(await rejections()).toBe(7);
   });
 });
 
-describe("what an operator does", () => {
-  test("holds at once where it goes through the same store", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 25; call++) await shop.admit(AT + call);
-    await shop.remembering.unban("shop", KEY.id);
-    expect(await shop.admit(AT + 30)).toBe("rate_limit_exceeded");
-    await shop.remembering.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
-    expect(await shop.admit(AT + 31)).toBe("admitted");
+describe("an unban and a better plan", () => {
+  test("take effect at once when they are applied through the same store", async () => {
+    const { admit, cached, setPlan } = await createCacheFixture();
+    for (let request = 0; request < 25; request++) await admit(AT + request);
+    await cached.unban("acme", KEY.id);
+    expect(await admit(AT + 30)).toBe("rate_limit_exceeded");
+    await setPlan(cached, { plan: "pro" });
+    expect(await admit(AT + 31)).toBe("admitted");
   });
 
-  test("holds within a second where another process does it", async () => {
-    const shop = await openShop();
-    for (let call = 0; call < 25; call++) await shop.admit(AT + call);
-    await shop.accounts.unban("shop", KEY.id);
-    await shop.accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
-    expect(await shop.admit(AT + 30)).toBe("api_key_banned");
-    expect(await shop.admit(AT + 1_030)).toBe("admitted");
+  test("take effect within a second when another process applies them", async () => {
+    const { accounts, admit, setPlan } = await createCacheFixture();
+    for (let request = 0; request < 25; request++) await admit(AT + request);
+    await accounts.unban("acme", KEY.id);
+    await setPlan(accounts, { plan: "pro" });
+    expect(await admit(AT + 30)).toBe("api_key_banned");
+    expect(await admit(AT + 1_030)).toBe("admitted");
   });
 });
 
-test("over any history, nobody is told anything else than without the memory", async () => {
+test("the cache never changes the outcome of a request, over any history", async () => {
   const step = fc.record({
     after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE_MS),
-    does: fc.constantFrom("admit", "admit", "admit", "admit", "admit", "admit", "admit", "pardon", "change"),
+    operation: fc.constantFrom(
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "unban",
+      "update",
+    ),
   });
-  const replay = async (accounts: AccountStore, steps: readonly { after: number; does: string }[]) => {
+  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+  const replay = async (accounts: AccountStore, steps: readonly Step[]) => {
     await accounts.create(SETTINGS);
-    const told: unknown[] = [];
+    const outcomes: unknown[] = [];
     let at = AT;
-    for (const { after, does } of steps) {
+    for (const { after, operation } of steps) {
       at += after;
-      if (does === "pardon") await accounts.unban("shop", KEY.id);
-      else if (does === "change") await accounts.update("shop", (was) => ({ ...was }));
+      if (operation === "unban") await accounts.unban("acme", KEY.id);
+      else if (operation === "update") await accounts.update("acme", (account) => ({ ok: true, account }));
       else {
-        const { write: _write, ...answer } = {
-          write: undefined,
-          ...(await accounts.admit(presented, at, { maxRejections: 4, durationMs: DAY_MS })),
-        };
-        told.push(answer);
+        const admission = await accounts.admit(presented, at, { maxRejections: 4, durationMs: DAY_MS });
+        // The count in a rejection from memory is that of the store's last answer.
+        outcomes.push({ ...admission, rejections: undefined });
       }
     }
-    return told;
+    return outcomes;
   };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
-      const remembered = await replay(withRejectionCache(createMemoryStore().accounts), steps);
-      expect(remembered).toEqual(await replay(createMemoryStore().accounts, steps));
+      const outcomes = await replay(withRejectionCache(createMemoryStore().accounts), steps);
+      expect(outcomes).toEqual(await replay(createMemoryStore().accounts, steps));
     }),
   );
 });
 
-test("only so many are remembered, and those beyond are answered by the store", async () => {
-  let asked = 0;
-  const refusal: Admission = {
-    outcome: "refused",
-    caller: { accountId: "shop", keyId: KEY.id, plan: "free" },
+test("rejections beyond 10,000 keys are not cached but passed on to the store", async () => {
+  let calls = 0;
+  const rejection: Rejection = {
+    ok: false,
     code: "rate_limit_exceeded",
+    caller: { accountId: "acme", keyId: KEY.id, plan: "free" },
     quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE_MS },
-    retryAfter: 60,
-    write: { windowStart: AT, count: 1 },
+    retryAfterSeconds: 60,
+    rejections: { windowStart: AT, count: 1 },
+    startsBan: false,
   };
-  const full: AccountStore = {
+  const rejecting: AccountStore = {
     ...createMemoryStore().accounts,
     admit: async () => {
-      asked++;
-      return refusal;
+      calls++;
+      return rejection;
     },
+    recordRejections: async () => {},
   };
-  const remembering = withRejectionCache(full);
+  const cached = withRejectionCache(rejecting);
   const flood = async (at: number) => {
-    for (let key = 0; key < 10_100; key++) await remembering.admit({ accountId: "shop", hash: `${key}` }, at);
-    const before = asked;
-    asked = 0;
-    return before;
+    calls = 0;
+    for (let key = 0; key < 10_100; key++) await cached.admit({ accountId: "acme", hash: `${key}` }, at);
+    return calls;
   };
   expect(await flood(AT)).toBe(10_100);
   expect(await flood(AT + 1)).toBe(100);

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
-import type { StoredOrder } from "../../lib/orders/order.ts";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
@@ -56,9 +56,9 @@ export const ENTERPRISE: PlanAssignment = {
 };
 
 /** Opens an account with one key. */
-export async function openAccount(store: Store, id: string, terms: PlanAssignment): Promise<string> {
+export async function openAccount(store: Store, id: string, plan: PlanAssignment): Promise<string> {
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  await accounts.create(id, terms);
+  await accounts.create(id, plan);
   return ((await accounts.issueKey(id)) as IssuedKey).key;
 }
 

@@ -13,13 +13,14 @@ afterEach(() => server?.close({ graceMs: 0 }));
 
 /** The service behind a real server. Its clock and the client's advance only while no request is in progress. */
 async function serve({
-  terms,
+  plan = "free",
+  customLimits,
   skewMs = 0,
   ...options
-}: Partial<ClientOptions> & { terms?: PlanAssignment; skewMs?: number } = {}) {
+}: Partial<ClientOptions> & Partial<PlanAssignment> & { skewMs?: number } = {}) {
   const virtual = createVirtualTime();
   const { clock, sleep, during } = virtual;
-  const service = await openShop({ clock, ...(terms === undefined ? {} : { terms }) });
+  const service = await openShop({ clock, plan, ...(customLimits && { customLimits }) });
   /** The responses to the client under test. */
   const responses: { readonly at: number; readonly status: number; readonly banned: boolean }[] = [];
   const { url, close } = await startNodeServer({
@@ -142,7 +143,8 @@ describe("ten concurrent tasks on the Free plan", () => {
 
 test("when the daily quota is used up, a call throws RateLimitedError without being sent", async () => {
   const { client, run, responses } = await serve({
-    terms: { plan: "enterprise", customLimits: { perMinute: 50, perDay: 5 } },
+    plan: "enterprise",
+    customLimits: { perMinute: 50, perDay: 5 },
   });
   for (let number = 0; number < 5; number++) await run(client.cancel(77n));
   const error = await run(rejection(client.cancel(77n)));
@@ -153,7 +155,8 @@ test("when the daily quota is used up, a call throws RateLimitedError without be
 
 test("without a limit on the wait, calls continue when the next day begins", async () => {
   const { client, run, time, responses } = await serve({
-    terms: { plan: "enterprise", customLimits: { perMinute: 50, perDay: 5 } },
+    plan: "enterprise",
+    customLimits: { perMinute: 50, perDay: 5 },
     maxWaitMs: Infinity,
   });
   await run(runTenTasks((id) => client.cancel(id), 1));

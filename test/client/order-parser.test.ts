@@ -15,7 +15,8 @@ import {
 import { describe, expect, test } from "vitest";
 import { IncompleteListError, MalformedListError } from "../../lib/client/client-errors.ts";
 import { readOrders } from "../../lib/client/order-reader.ts";
-import { type OrderRecord, toWire } from "../../lib/orders/order.ts";
+import type { OrderRecord } from "../../lib/orders/order.ts";
+import { toWire } from "../../lib/orders/wire.ts";
 
 /** Reads a body of these chunks. Returns the orders, and the error that ended the list, if any. */
 async function read(chunks: readonly Uint8Array[]) {

@@ -46,9 +46,7 @@ describe("rules", () => {
       const events = Object.keys(LIFECYCLE.pending);
       const expected = Object.entries(LIFECYCLE).map(([status, rules]) => [
         status,
-        ...Object.values(rules).map((rule: object) =>
-          "to" in rule ? rule.to : Object.values(rule).find((value) => value in ERRORS),
-        ),
+        ...Object.values(rules).map((rule: { to?: string; error?: string }) => rule.to ?? rule.error),
       ]);
       expect(table(path, "status", ...events).rows).toEqual(expected);
     });

@@ -18,7 +18,7 @@ const TENTH = REQUESTS / 10;
 test(`${REQUESTS} hostile requests get only documented responses, and memory does not grow`, async () => {
   const store = createMemoryStore();
   const customLimits = { perMinute: 100, perDay: 10_000_000 };
-  const shop = await openShop({ store, terms: { plan: "enterprise", customLimits } });
+  const shop = await openShop({ store, plan: "enterprise", customLimits });
   const primary = "orders.example.com";
   const hosts = hostTable(
     defineDomains({ primary, redirects: [{ from: "www.example.com", to: primary }] }, { plan: "pro" }),

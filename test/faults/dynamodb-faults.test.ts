@@ -102,15 +102,15 @@ test("an answer to a refusal that is lost may bring the ban earlier by as many, 
   await using shop = await proxiedShop(emulator, 1);
   const { store, behind, key, proxy } = shop;
   const at = Date.UTC(2026, 10, 20, 12);
-  await behind.accounts.update("shop", ({ id, keys }) => ({ id, keys, terms: { plan: "free" } }));
+  await behind.accounts.update("shop", ({ id, keys }) => ({ ok: true, account: { id, keys, plan: "free" } }));
   for (let request = 0; request < 60; request++) await behind.accounts.admit(key, at);
   let refusals = 0;
   proxy.choose = (passing) =>
     isWrite(passing) && refusals % 3 === 0 && passing.attempt === 1 ? "lose" : "pass";
   for (;;) {
     const told = await store.accounts.admit(key, at);
-    expect(told.outcome).toBe("refused");
-    if (told.outcome === "refused" && told.code === "api_key_banned") break;
+    expect(told.ok).toBe(false);
+    if (!told.ok && told.code === "api_key_banned") break;
     refusals++;
   }
   const { unanswered } = proxy.writes.get(`${shop.prefix}-accounts`) ?? { unanswered: 0 };

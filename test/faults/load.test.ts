@@ -44,8 +44,8 @@ async function serve(name: string, orders: number): Promise<Served> {
   await store.orders.place(
     ids.map((id) => ({ record: { id, petId: 7n, quantity: 1 }, status: "pending" as const })),
   );
-  const open = (account: string, terms: Parameters<typeof openAccount>[2]) =>
-    openAccount(store, account, terms);
+  const open = (account: string, plan: Parameters<typeof openAccount>[2]) =>
+    openAccount(store, account, plan);
   const keys = await Promise.all(Array.from({ length: 32 }, (_, at) => open(`shop-${at}`, ENTERPRISE)));
   const freeKeys = await Promise.all(
     Array.from({ length: 5 }, (_, at) => open(`free-${at}`, { plan: "free" })),

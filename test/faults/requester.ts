@@ -30,7 +30,7 @@ export const orderAt = (id: number | bigint) => `${LIST}/${id}`;
 
 const QUOTA = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/** A store that cannot be asked: 503 with the Error body, when to come back, and the three headers (decision 15). */
+/** A store that cannot be asked: 503 with the Error body, when to come back, and the three headers. */
 export function expectUnavailable({ status, headers, text }: ObservedResponse): void {
   expect({ status, text }).toMatchObject({ status: 503 });
   expect(JSON.parse(text)).toEqual({

@@ -22,7 +22,7 @@ let shop: Awaited<ReturnType<typeof openShop>>;
 let server: NodeServer;
 let head: string;
 beforeAll(async () => {
-  shop = await openShop({ store, terms: { plan: "enterprise", customLimits } });
+  shop = await openShop({ store, plan: "enterprise", customLimits });
   head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
   const record = {
     petId: 9_223_372_036_854_775_807n,

@@ -31,7 +31,7 @@ function storeOn(path: string) {
 const KEY = { accountId: "shop", hash: "1".repeat(64) };
 const SHOP = {
   id: "shop",
-  terms: { plan: "free" },
+  plan: "free",
   keys: [{ id: "shop.1", hash: KEY.hash, createdAt: NOW }],
 } as const;
 
@@ -121,7 +121,7 @@ test("a log that is deleted under two processes is saved by the last of them, an
   const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
   const cancel = (store: Store, id: bigint) =>
     store.orders.apply(id, "cancel", NOW).then(
-      (result) => result?.moved,
+      (result) => result?.ok,
       (error: unknown) => error instanceof StoreUnavailableError && "unavailable",
     );
   expect([await cancel(one, 0n), await cancel(other, 1n)]).toEqual([true, true]);

@@ -5,7 +5,7 @@ import { codeOf, openShop } from "./fixture.ts";
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
 const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);
 
-test("getPet answers through the embedder's port, digits and all, and says that it is leaving (decision 17)", async () => {
+test("getPet answers through the embedder's port, digits and all, and says that it is leaving", async () => {
   const { send } = await openShop({ pets });
   const { status, text, headers } = await send("GET", "/v1/pets/9007199254740993");
   expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);
@@ -14,7 +14,7 @@ test("getPet answers through the embedder's port, digits and all, and says that 
   expect(headers.get("link")).toMatch(/^<\/docs>; rel="deprecation"/);
 });
 
-test("without a port there are no pets: 404, with the same headers (decision 17)", async () => {
+test("without a port there are no pets: 404, with the same headers", async () => {
   const { send } = await openShop();
   const answer = await send("GET", "/v1/pets/1");
   expect([answer.status, codeOf(answer)]).toEqual([404, "pet_not_found"]);
@@ -31,7 +31,7 @@ test("every response of a deprecated operation carries the headers, refusals too
   ]);
 });
 
-test("from the sunset date on it is gone: 410 operation_sunset (decision 17)", async () => {
+test("from the sunset date on it is gone: 410 operation_sunset", async () => {
   const { send, time } = await openShop({ pets });
   time.now = DAY_OF_SUNSET - 1;
   expect((await send("GET", "/v1/pets/9007199254740993")).status).toBe(200);
@@ -45,7 +45,7 @@ test("from the sunset date on it is gone: 410 operation_sunset (decision 17)", a
   expect((await send("GET", "/v1/pets/9007199254740993", { authorization: "" })).status).toBe(401);
 });
 
-test("any operation is put on that path by data alone (decision 17)", async () => {
+test("any operation is put on that path by data alone", async () => {
   const deprecation = {
     since: "2026-01-01T00:00:00Z",
     sunset: "2026-12-01T00:00:00Z",

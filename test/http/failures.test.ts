@@ -3,12 +3,12 @@ import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, openShop } from "./fixture.ts";
 
-describe("a store that fails (decision 15)", () => {
+describe("a store that fails", () => {
   const down = async () => {
     throw new StoreUnavailableError("disk gone", { cause: new Error("SQLITE_IOERR at /secret/path") });
   };
 
-  test("cannot be asked: 503 with Retry-After and the address's headers, never a request let through (decision 12)", async () => {
+  test("cannot be asked: 503 with Retry-After and the address's headers, never a request let through", async () => {
     const memory = createMemoryStore();
     const { send, events } = await openShop({ store: memory });
     memory.accounts.admit = down;
@@ -40,7 +40,7 @@ describe("a store that fails (decision 15)", () => {
     ]);
   });
 
-  test("fails with something unforeseen: 500, and nothing of it is told (decision 7)", async () => {
+  test("fails with something unforeseen: 500, and nothing of it is told", async () => {
     const memory = createMemoryStore();
     const { send } = await openShop({ store: memory });
     memory.orders.list = () => {

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { createHandler, type HandlerOptions, type RequestContext } from "../../lib/http/handler.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
-import type { StoredOrder } from "../../lib/orders/order.ts";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
@@ -19,13 +19,13 @@ const ORDERS: readonly StoredOrder[] = [
 
 /** A handler over a memory store with four orders, one account and one key, and a clock that stands still. */
 export async function openShop(
-  options: Partial<HandlerOptions> & { terms?: PlanAssignment; store?: Store } = {},
+  options: Partial<HandlerOptions> & Partial<PlanAssignment> & { store?: Store } = {},
 ) {
-  const { terms = { plan: "free" }, store = createMemoryStore(), ...rest } = options;
+  const { plan = "free", customLimits, store = createMemoryStore(), ...rest } = options;
   const time = { now: NOON };
   const clock = () => time.now;
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock });
-  await accounts.create("shop", terms);
+  await accounts.create("shop", { plan, ...(customLimits && { customLimits }) });
   const issued = async () => (await accounts.issueKey("shop")) as IssuedKey;
   const { key, keyId } = await issued();
   await store.orders.place(ORDERS);
@@ -49,7 +49,7 @@ export async function openShop(
   return { accounts, events, handler, issued, key, keyId, send, store, time };
 }
 
-/** The code of an Error body, after a look at its shape (decision 7). */
+/** The code of an Error body, after a look at its shape. */
 export function codeOf({
   status,
   text,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { codeOf, MAX, openShop } from "./fixture.ts";
 
 describe("listOrders", () => {
-  test("answers every order whatever its state, ascending, with exactly the fields it has (decisions 2, 4 and 5)", async () => {
+  test("answers every order whatever its state, ascending, with exactly the fields it has", async () => {
     const { send } = await openShop();
     const { status, text, headers } = await send("GET", "/v1/store/orders");
     expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -24,7 +24,7 @@ describe("listOrders", () => {
   });
 });
 
-describe("cancelOrder (decision 6)", () => {
+describe("cancelOrder", () => {
   test("cancels a pending order: 204, no body, and it is cancelled", async () => {
     const { send, store } = await openShop();
     const { status, text, headers } = await send("DELETE", `/v1/store/orders/${MAX}`);

@@ -37,7 +37,7 @@ test("pages are written as one JSON array, also where the last one is empty", as
   expect(await read(await orderList(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
-test("a page is read when it is asked for and not before (decision 4)", async () => {
+test("a page is read when it is asked for and not before", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await orderList(pages);
   const reader = (list.body as ReadableStream<Uint8Array>).getReader();

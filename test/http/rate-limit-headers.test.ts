@@ -34,7 +34,7 @@ const step = fc.record({
   times: fc.constantFrom(1, 1, 1, 30),
 });
 
-test("whatever is asked, and whatever fails, all three headers are there and consistent with the status (decisions 7 and 11)", async () => {
+test("whatever is asked, and whatever fails, all three headers are there and consistent with the status", async () => {
   const seen = new Set<number>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
@@ -99,7 +99,7 @@ test("whatever is asked, and whatever fails, all three headers are there and con
   );
 });
 
-test("every code of the table is on a status of its family, with a sentence for people (decision 7)", () => {
+test("every code of the table is on a status of its family, with a sentence for people", () => {
   for (const [code, { status, message }] of Object.entries(ERRORS)) {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);

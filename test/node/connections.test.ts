@@ -82,7 +82,7 @@ test("a malformed request does not suppress the response to the request before i
 
 test("a reset of a connection that waits for its error response does not affect other connections", async () => {
   const { url, store, head } = await serve();
-  const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
+  const { promise: held, resolve: release } = Promise.withResolvers<{ ok: false; code: "order_not_found" }>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   store.orders.apply = () => {
     begin();
@@ -93,7 +93,7 @@ test("a reset of a connection that waits for its error response does not affect 
   await begun;
   connection.socket.resetAndDestroy();
   for (let attempt = 0; attempt < 5; attempt++) expect((await fetch(url)).status).toBe(401);
-  release(undefined);
+  release({ ok: false, code: "order_not_found" });
 });
 
 test("a half-closed client gets the whole response, and the connection is closed", async () => {

@@ -15,7 +15,8 @@ let statuses: number[] = [];
 beforeAll(async () => {
   const shop = await openShop({
     store,
-    terms: { plan: "enterprise", customLimits },
+    plan: "enterprise",
+    customLimits,
     onRequest: ({ status }) => statuses.push(status),
   });
   key = shop.key;

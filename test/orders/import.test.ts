@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type ImportStep, importOrders } from "../../lib/orders/import.ts";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { Line } from "../../lib/orders/lines.ts";
-import type { StoredOrder } from "../../lib/orders/order.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 async function* toLines(texts: Iterable<string>): AsyncGenerator<readonly Line[]> {

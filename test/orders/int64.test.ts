@@ -4,7 +4,7 @@ import { parseInt64, parseInt64Json } from "../../lib/orders/int64.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-test("every int64 is read back from its own digits (decision 5)", () => {
+test("every int64 is read back from its own digits", () => {
   fc.assert(fc.property(int64, (value) => parseInt64(value.toString()) === value));
 });
 
@@ -22,7 +22,7 @@ test.each([
   "0x1",
   "١",
   "\0",
-])("%j is no int64, so it names no resource (decision 6)", (text) => {
+])("%j is no int64, so it names no resource", (text) => {
   expect(parseInt64(text)).toBeUndefined();
 });
 

@@ -5,9 +5,9 @@ import {
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
+  type StoredOrder,
   transition,
 } from "../../lib/orders/lifecycle.ts";
-import type { StoredOrder } from "../../lib/orders/order.ts";
 
 const AT = Date.UTC(2026, 10, 20, 9, 30);
 const record = { id: 7n, petId: 1n, shipDate: "2027-01-01T00:00:00Z" };
@@ -36,30 +36,30 @@ const every = Object.entries(cells).flatMap(([status, events]) =>
   Object.entries(events).map(([event, outcome]) => ({ status, event, outcome })),
 ) as { status: OrderStatus; event: OrderEvent; outcome: StoredOrder | string }[];
 
-test.each(every)("a $status order and '$event' (decision 1)", ({ status, event, outcome }) => {
+test.each(every)("'$event' on a $status order follows the lifecycle table", ({ status, event, outcome }) => {
   const result = transition({ record, status }, event, AT);
-  if (typeof outcome === "string") expect(result).toEqual({ moved: false, refused: outcome, status, event });
-  else expect(result).toEqual({ moved: true, order: outcome });
+  if (typeof outcome === "string") expect(result).toEqual({ ok: false, code: outcome, status, event });
+  else expect(result).toEqual({ ok: true, order: outcome });
 });
 
-test("the table has no state and no event besides those of decision 1", () => {
+test("the table has exactly the documented states and events", () => {
   expect(ORDER_STATUSES).toEqual(Object.keys(cells));
   for (const status of ORDER_STATUSES)
     expect(Object.keys(LIFECYCLE[status])).toEqual(Object.keys(cells[status]));
 });
 
-test("a refusal names the state and the event, and what would be accepted", () => {
+test("the explanation of a conflict names the state, the event and the states that accept it", () => {
   expect(
     explainTransitionError({
-      moved: false,
-      refused: "order_already_cancelled",
+      ok: false,
+      code: "order_already_cancelled",
       status: "cancelled",
       event: "ship",
     }),
   ).toBe("The order is cancelled; only pending orders accept 'ship'.");
 });
 
-test("an order that is fulfilled again stays as it is", () => {
+test("fulfilling an order again changes nothing", () => {
   const once = transition({ record: shipped, status: "shipped" }, "fulfil", AT);
-  expect(once.moved && transition(once.order, "fulfil", AT + 1)).toEqual(once);
+  expect(once.ok && transition(once.order, "fulfil", AT + 1)).toEqual(once);
 });

@@ -1,21 +1,18 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import {
-  fromWire,
-  type OrderRecord,
-  parseLine,
-  parseOrder,
-  type StoredOrder,
-  toLine,
-  toWire,
-} from "../../lib/orders/order.ts";
+import { describe, expect, test } from "vitest";
+import { ORDER_FIELDS, orderJsonSchema } from "../../lib/orders/fields.ts";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
+import type { OrderRecord } from "../../lib/orders/order.ts";
+import { orderSchema } from "../../lib/orders/order-schema.ts";
+import { parseLine, parseOrder } from "../../lib/orders/parse-order.ts";
+import { countRecords, fromWire, idOfWire, toLine, toWire } from "../../lib/orders/wire.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 const record = fc.record(
   {
     id: int64,
     petId: int64,
-    quantity: fc.maxSafeNat(),
+    quantity: fc.nat(),
     shipDate: fc
       .date({
         min: new Date("0001-01-01T00:00:00Z"),
@@ -32,65 +29,77 @@ const stored: fc.Arbitrary<StoredOrder> = fc.record({
   status: fc.constantFrom("pending", "shipped", "cancelled"),
 });
 
-test("a record goes over the wire and back without a change, over the whole int64 range (decision 5)", () => {
-  fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toEqual(order)));
+describe("the wire form", () => {
+  test("keeps every field of a record, over the whole int64 range", () => {
+    fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toEqual(order)));
+  });
+
+  test("has the five fields in a fixed order, with all digits and without the status", () => {
+    const order = {
+      id: 9223372036854775807n,
+      petId: -1n,
+      quantity: 3,
+      shipDate: "2026-11-20T10:00:00+01:00",
+      complete: false,
+    };
+    expect(toWire(order)).toBe(
+      '{"id":9223372036854775807,"petId":-1,"quantity":3,"shipDate":"2026-11-20T10:00:00+01:00","complete":false}',
+    );
+    expect(toWire({ id: 0n })).toBe('{"id":0}');
+  });
+
+  test("gives its identifier without being parsed", () => {
+    fc.assert(fc.property(record, (order) => void expect(idOfWire(toWire(order))).toBe(order.id)));
+  });
+
+  test("of several records can be counted without being parsed", () => {
+    fc.assert(
+      fc.property(fc.array(record), (orders) => {
+        expect(countRecords(orders.map(toWire).join(","))).toBe(orders.length);
+      }),
+    );
+  });
 });
 
 test("an exported line is imported as the same order", () => {
-  fc.assert(fc.property(stored, (order) => void expect(parseLine(toLine(order))).toEqual({ order })));
-});
-
-test("the wire form has the five fields in their order, digits and all, and no status (decisions 2 and 5)", () => {
-  const order = {
-    id: 9223372036854775807n,
-    petId: -1n,
-    quantity: 3,
-    shipDate: "2026-11-20T10:00:00+01:00",
-    complete: false,
-  };
-  expect(toWire(order)).toBe(
-    '{"id":9223372036854775807,"petId":-1,"quantity":3,"shipDate":"2026-11-20T10:00:00+01:00","complete":false}',
+  fc.assert(
+    fc.property(stored, (order) => void expect(parseLine(toLine(order))).toEqual({ ok: true, order })),
   );
-  expect(toWire({ id: 0n })).toBe('{"id":0}');
 });
 
 test("a line without a status is a pending order", () => {
-  expect(parseLine('{"id":1}')).toEqual({ order: { record: { id: 1n }, status: "pending" } });
+  const order = { record: { id: 1n }, status: "pending" };
+  expect(parseLine('{"id":1}')).toEqual({ ok: true, order });
 });
 
-const digits = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+const int64Fix = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+const quantityFix = "Write a whole number from 0 to 2147483647.";
+const unknownField = "Unknown field. Known fields: id, petId, quantity, shipDate, complete, status.";
 test.each([
-  ["", "", "This is not JSON."],
-  ["{", "", "This is not JSON."],
-  ["null", "", "An order is a JSON object."],
-  ["[]", "", "An order is a JSON object."],
-  ["7", "", "An order is a JSON object."],
-  ["{}", "id", digits],
-  ['{"id":null}', "id", digits],
-  ['{"id":"1"}', "id", digits],
-  ['{"id":1.5}', "id", digits],
-  ['{"id":9223372036854775808}', "id", digits],
-  ['{"id":-9223372036854775809}', "id", digits],
-  ['{"id":1e400}', "id", digits],
-  ['{"id":1,"petId":null}', "petId", digits],
-  ['{"id":1,"quantity":-1}', "quantity", "Write a whole number of at least 0."],
-  ['{"id":1,"quantity":1.5}', "quantity", "Write a whole number of at least 0."],
-  ['{"id":1,"quantity":9223372036854775807}', "quantity", "Write a whole number of at least 0."],
+  ["", "", "This is not valid JSON."],
+  ["{", "", "This is not valid JSON."],
+  ["null", "", "An order must be a JSON object."],
+  ["[]", "", "An order must be a JSON object."],
+  ["7", "", "An order must be a JSON object."],
+  ["{}", "id", "The identifier is missing."],
+  ['{"id":null}', "id", int64Fix],
+  ['{"id":"1"}', "id", int64Fix],
+  ['{"id":1.5}', "id", int64Fix],
+  ['{"id":9223372036854775808}', "id", `The number is too large. ${int64Fix}`],
+  ['{"id":-9223372036854775809}', "id", `The number is too large. ${int64Fix}`],
+  ['{"id":1e400}', "id", int64Fix],
+  ['{"id":1,"petId":null}', "petId", int64Fix],
+  ['{"id":1,"quantity":-1}', "quantity", quantityFix],
+  ['{"id":1,"quantity":1.5}', "quantity", quantityFix],
+  ['{"id":1,"quantity":2147483648}', "quantity", `The number is too large. ${quantityFix}`],
+  ['{"id":1,"quantity":9223372036854775807}', "quantity", `The number is too large. ${quantityFix}`],
   ['{"id":1,"complete":"yes"}', "complete", "Write true or false."],
   ['{"id":1,"status":"lost"}', "status", "Write one of pending, shipped, cancelled."],
   ['{"id":1,"status":null}', "status", "Write one of pending, shipped, cancelled."],
-  [
-    '{"id":1,"color":"red"}',
-    "color",
-    "Unknown field. Known: id, petId, quantity, shipDate, complete, status.",
-  ],
-  [
-    '{"id":1,"__proto__":{}}',
-    "__proto__",
-    "Unknown field. Known: id, petId, quantity, shipDate, complete, status.",
-  ],
-])("%s is refused at '%s', with the mend", (line, path, message) => {
-  expect(parseLine(line)).toEqual({ issues: [{ path, message }] });
+  ['{"id":1,"color":"red"}', "color", unknownField],
+  ['{"id":1,"__proto__":{}}', "__proto__", unknownField],
+])("the line %s is rejected at '%s' with a fix", (line, path, message) => {
+  expect(parseLine(line)).toEqual({ ok: false, code: "invalid_order", issues: [{ path, message }] });
 });
 
 test.each([
@@ -102,27 +111,58 @@ test.each([
   "2026-11-31T10:00:00Z",
   "2026-11-20T24:00:00Z",
   "2026-11-20T10:00:00+25:00",
+  "2026-11-20T10:00:00.1234567890Z",
   "20-11-2026",
   "",
-])("%j is no RFC 3339 date-time with an offset (decision 5)", (shipDate) => {
+])("%j is rejected as a shipDate", (shipDate) => {
   expect(parseOrder({ id: 1, shipDate })).toHaveProperty("issues[0].path", "shipDate");
 });
 
 test.each(["2024-02-29T23:59:60Z", "2026-11-20t10:00:00.123456789z", "2026-11-20T10:00:00-23:59"])(
-  "%s is one, and is kept as it was written",
+  "the shipDate %s is stored exactly as written",
   (shipDate) => {
-    expect(parseOrder({ id: 1n, shipDate })).toEqual({
-      order: { record: { id: 1n, shipDate }, status: "pending" },
-    });
+    const order = { record: { id: 1n, shipDate }, status: "pending" };
+    expect(parseOrder({ id: 1n, shipDate })).toEqual({ ok: true, order });
   },
 );
 
-test("every fault of a line is told, not just the first", () => {
+test("every issue of a line is reported, not just the first", () => {
   const parsed = parseLine('{"petId":"x","quantity":-1,"shipDate":5}');
-  expect("issues" in parsed && parsed.issues.map(({ path }) => path)).toEqual([
-    "petId",
-    "quantity",
-    "shipDate",
-    "id",
-  ]);
+  const paths = !parsed.ok && parsed.issues.map(({ path }) => path);
+  expect(paths).toEqual(["petId", "quantity", "shipDate", "id"]);
+});
+
+describe("orderSchema", () => {
+  test("accepts exactly the records that parseOrder accepts", () => {
+    const anything = fc.oneof(
+      record,
+      fc.record({ id: fc.anything(), quantity: fc.anything() }),
+      fc.anything(),
+    );
+    fc.assert(
+      fc.property(anything, (value) => {
+        const parsed = parseOrder(value);
+        const { success, data } = orderSchema.safeParse(value);
+        expect(success).toBe(parsed.ok);
+        if (parsed.ok) expect(data).toEqual(parsed.order.record);
+      }),
+    );
+  });
+
+  test("reports the same fix at the same field", () => {
+    const { error } = orderSchema.safeParse({ id: 1, quantity: 3_000_000_000 });
+    expect(error?.issues).toMatchObject([
+      { path: ["quantity"], message: `The number is too large. ${quantityFix}` },
+    ]);
+  });
+});
+
+test("the JSON Schema describes every field of the record and nothing else", () => {
+  expect(Object.keys(orderJsonSchema.properties)).toEqual(Object.keys(ORDER_FIELDS));
+  expect(orderJsonSchema.properties).toMatchObject({
+    id: { type: "integer", format: "int64", description: "Unique order identifier." },
+    quantity: { type: "integer", minimum: 0, maximum: 2_147_483_647 },
+    shipDate: { type: "string", format: "date-time" },
+    complete: { type: "boolean" },
+  });
 });

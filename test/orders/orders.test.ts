@@ -9,22 +9,22 @@ const open = () => {
   return { store, orders: createOrders({ store, clock: () => AT }) };
 };
 
-test("place, ship, fulfil and cancel obey the one machine (decision 3)", async () => {
+test("place, ship, fulfil and cancel follow the state machine", async () => {
   const { orders, store } = open();
   await orders.place({ id: 1n });
   await orders.place({ id: 2n });
-  expect(await orders.ship(1n)).toMatchObject({ moved: true, order: { status: "shipped" } });
-  expect(await orders.fulfil(1n)).toMatchObject({ moved: true });
-  expect(await orders.cancel(1n)).toMatchObject({ moved: false, refused: "order_already_shipped" });
-  expect(await orders.cancel(2n)).toMatchObject({ moved: true, order: { status: "cancelled" } });
-  expect(await orders.cancel(3n)).toBeUndefined();
+  expect(await orders.ship(1n)).toMatchObject({ ok: true, order: { status: "shipped" } });
+  expect(await orders.fulfil(1n)).toMatchObject({ ok: true });
+  expect(await orders.cancel(1n)).toMatchObject({ ok: false, code: "order_already_shipped" });
+  expect(await orders.cancel(2n)).toMatchObject({ ok: true, order: { status: "cancelled" } });
+  expect(await orders.cancel(3n)).toEqual({ ok: false, code: "order_not_found" });
   expect(await store.find(1n)).toEqual({
     record: { id: 1n, shipDate: "2026-11-20T00:00:00.000Z", complete: true },
     status: "shipped",
   });
 });
 
-test("an order without an identifier gets one of its own that a double can hold", async () => {
+test("an order without an identifier gets a unique one below 2^53", async () => {
   const { orders } = open();
   const placed = await Promise.all(Array.from({ length: 300 }, () => orders.place({ quantity: 1 })));
   const ids = placed.map(({ record }) => record.id);
@@ -32,17 +32,17 @@ test("an order without an identifier gets one of its own that a double can hold"
   for (const id of ids) expect(Number.isSafeInteger(Number(id))).toBe(true);
 });
 
-test("an order that is there is not overwritten", async () => {
+test("placing an existing order does not overwrite it", async () => {
   const { orders } = open();
   await orders.place({ id: 1n, quantity: 1 });
-  expect(await orders.place({ id: 1n, quantity: 2 })).toMatchObject({ outcome: "conflict" });
-  expect(await orders.place({ id: 1n, quantity: 1 })).toMatchObject({ outcome: "unchanged" });
+  expect(await orders.place({ id: 1n, quantity: 2 })).toMatchObject({ ok: false, code: "order_conflict" });
+  expect(await orders.place({ id: 1n, quantity: 1 })).toMatchObject({ ok: true, created: false });
 });
 
-test("an order that is none is refused with every issue, and nothing is stored", async () => {
+test("an invalid order is rejected with every issue, and nothing is stored", async () => {
   const { orders, store } = open();
-  const refused = orders.place({ id: 2n ** 63n, quantity: -1 });
-  await expect(refused).rejects.toThrow(InvalidInputError);
-  await expect(refused).rejects.toMatchObject({ issues: [{ path: "id" }, { path: "quantity" }] });
+  const placed = orders.place({ id: 2n ** 63n, quantity: -1 });
+  await expect(placed).rejects.toThrow(InvalidInputError);
+  await expect(placed).rejects.toMatchObject({ issues: [{ path: "id" }, { path: "quantity" }] });
   for await (const page of store.scan()) expect(page).toEqual([]);
 });

@@ -1,9 +1,11 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { checkQuota } from "../../lib/plans/check-quota.ts";
 import { limitsOf, PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import {
   DAY_MS,
   increment,
+  MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   NO_USAGE,
   secondsUntil,
@@ -13,7 +15,7 @@ import {
 
 const instant = fc.integer({ min: 0, max: Date.UTC(2100, 0) });
 
-test("the table is the specification's", () => {
+test("the plan table has the published limits", () => {
   expect(PLAN_LIMITS).toEqual({
     free: { perMinute: 60, perDay: 1000 },
     pro: { perMinute: 300, perDay: 10000 },
@@ -22,7 +24,7 @@ test("the table is the specification's", () => {
   });
 });
 
-test("a plan that is not in the table, and enterprise without limits, have none (decision 13)", () => {
+test("an unknown plan, and enterprise without custom limits, have no limits", () => {
   expect(limitsOf({ plan: "platinum" as never })).toBeUndefined();
   expect(limitsOf({ plan: "toString" as never })).toBeUndefined();
   expect(limitsOf({ plan: "enterprise" })).toBeUndefined();
@@ -32,7 +34,7 @@ test("a plan that is not in the table, and enterprise without limits, have none 
   });
 });
 
-test("windows are aligned to the UTC minute and day, and hold the instant (decision 10)", () => {
+test("windows are aligned to the UTC minute and day, and contain the instant", () => {
   fc.assert(
     fc.property(instant, (at) => {
       const { minute, day } = usageAt(NO_USAGE, at);
@@ -44,7 +46,7 @@ test("windows are aligned to the UTC minute and day, and hold the instant (decis
   );
 });
 
-test("the headers tell the window with the fewest requests left; of two alike the one that resets later (decision 11)", () => {
+test("the tightest quota is the window with the fewest requests left, or on a tie the one that resets later", () => {
   const at = Date.UTC(2026, 10, 20, 12);
   const of = (minute: number, day: number) =>
     tightestQuota(
@@ -57,7 +59,7 @@ test("the headers tell the window with the fewest requests left; of two alike th
   expect(of(99, 2000).remaining).toBe(0);
 });
 
-test("Retry-After is whole seconds, at least 1, and never shorter than the wait (decision 11)", () => {
+test("Retry-After is in whole seconds, at least 1, and never shorter than the wait", () => {
   fc.assert(
     fc.property(instant, fc.integer({ min: -5_000, max: DAY_MS }), (at, wait) => {
       const seconds = secondsUntil(at + wait, at);
@@ -69,16 +71,53 @@ test("Retry-After is whole seconds, at least 1, and never shorter than the wait 
   );
 });
 
-test("a window never goes back, whatever a clock says", () => {
+test("a window never goes back while clocks differ by at most five minutes", () => {
+  const skewed = fc.array(fc.integer({ min: 0, max: MAX_CLOCK_SKEW_MS }), { minLength: 1 });
   fc.assert(
-    fc.property(fc.array(instant, { minLength: 1 }), (instants) => {
+    fc.property(instant, skewed, (base, offsets) => {
       let usage = NO_USAGE;
       let highest = 0;
-      for (const at of instants) {
+      for (const at of offsets.map((offset) => base + offset)) {
         usage = increment(usageAt(usage, at));
         highest = Math.max(highest, at);
         expect(usage.minute.start).toBe(highest - (highest % MINUTE_MS));
       }
     }),
   );
+});
+
+test("a window that starts more than five minutes ahead is replaced", () => {
+  const at = Date.UTC(2026, 10, 20, 12);
+  const minute = { start: at + MAX_CLOCK_SKEW_MS, count: 7 };
+  const day = { start: at + DAY_MS, count: 8 };
+  expect(usageAt({ minute, day }, at)).toEqual({ minute, day: { start: at - (at % DAY_MS), count: 0 } });
+  expect(usageAt({ minute, day }, at - 1).minute).toEqual({ start: at - MINUTE_MS, count: 0 });
+});
+
+describe("checkQuota", () => {
+  const at = Date.UTC(2026, 10, 20, 12);
+
+  test("counts an admitted request and returns the quota that is left", () => {
+    const check = checkQuota({ plan: "free" }, NO_USAGE, at);
+    expect(check).toMatchObject({ ok: true, limit: 60, remaining: 59, resetsAt: at + MINUTE_MS });
+    expect(check.ok && check.usage.minute).toEqual({ start: at, count: 1 });
+  });
+
+  test("rejects the request after the last one with the time to wait", () => {
+    const usage = { minute: { start: at, count: 60 }, day: { start: at - (at % DAY_MS), count: 60 } };
+    expect(checkQuota({ plan: "free" }, usage, at + 1)).toEqual({
+      ok: false,
+      code: "rate_limit_exceeded",
+      limit: 60,
+      remaining: 0,
+      resetsAt: at + MINUTE_MS,
+      retryAfterSeconds: 60,
+    });
+  });
+
+  test("admits nothing on a plan without limits", () => {
+    const failure = { ok: false, code: "plan_without_limits" };
+    expect(checkQuota({ plan: "enterprise" }, NO_USAGE, at)).toEqual(failure);
+    expect(checkQuota({ plan: "gold" as never }, NO_USAGE, at)).toEqual(failure);
+  });
 });

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { StoredOrder } from "../../lib/orders/order.ts";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";

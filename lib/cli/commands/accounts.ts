@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { type AccountSettings, isActive } from "../../accounts/account.ts";
+import { type AccountResult, type AccountSettings, isActive } from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
-import { InvalidInputError, type Refusal } from "../../errors.ts";
+import { InvalidInputError } from "../../errors.ts";
 import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
 import { readAccountId, readWholeNumber } from "../arguments.ts";
 import {
@@ -27,7 +27,7 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
     name: string,
     description: string,
     useStore: WithStore,
-    run: (accounts: Accounts, id: string, terms: PlanAssignment) => Promise<AccountSettings | Refusal>,
+    run: (accounts: Accounts, id: string, plan: PlanAssignment) => Promise<AccountResult>,
   ): void {
     group
       .command(name)
@@ -41,21 +41,21 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
         useStore(context, command, async ({ store }) => {
           const environment = readEnvironment(context.env);
           const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
-          const account = await run(accounts, id, toPlanAssignment(flags));
-          if ("refused" in account) return reportAccountError(context, id, account);
-          await printResult(context, command, summarize(account));
+          const result = await run(accounts, id, toPlanAssignment(flags));
+          if (!result.ok) return reportAccountError(context, id, result);
+          await printResult(context, command, summarize(result.account));
           return EXIT.success;
         }),
       );
   }
-  addPlanCommand("create", "Creates an account.", withStoreOrCreate, (accounts, id, terms) =>
-    accounts.create(id, terms),
+  addPlanCommand("create", "Creates an account.", withStoreOrCreate, (accounts, id, plan) =>
+    accounts.create(id, plan),
   );
   addPlanCommand(
     "set-plan",
     "Changes the plan of an account immediately. Requests that were already counted stay counted.",
     withStore,
-    (accounts, id, terms) => accounts.setPlan(id, terms),
+    (accounts, id, plan) => accounts.setPlan(id, plan),
   );
 
   group
@@ -100,11 +100,11 @@ function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags): PlanAssignmen
   return { plan, customLimits: { perMinute, perDay } };
 }
 
-function summarize({ id, terms }: AccountSettings): Result {
-  const limits = limitsOf(terms);
+function summarize(account: AccountSettings): Result {
+  const limits = limitsOf(account);
   return {
-    account: id,
-    plan: terms.plan,
+    account: account.id,
+    plan: account.plan,
     perMinute: limits?.perMinute ?? null,
     perDay: limits?.perDay ?? null,
   };

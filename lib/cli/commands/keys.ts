@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
-import { type AccountSettings, type ApiKey, isActive, type RejectionCount } from "../../accounts/account.ts";
+import { type AccountResult, type ApiKey, isActive, type RejectionCount } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
-import type { Refusal } from "../../errors.ts";
 import type { Store } from "../../stores/store.ts";
 import { readAccountId, readDuration, readInstant, readKeyId } from "../arguments.ts";
 import { type CommandContext, reportAccountError, withStore } from "../context.ts";
@@ -16,8 +15,8 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
   const addCommand = (name: string) => group.command(name).addHelpText("after", HELP);
 
   async function printKey(issued: IssuedKey, command: Command): Promise<ExitStatus> {
-    const { account, keyId, key, expires } = issued;
-    await printResult(context, command, { account, keyId, key, expires: toRfc3339(expires) });
+    const { account, keyId, key, expiresAt } = issued;
+    await printResult(context, command, { account, keyId, key, expires: toRfc3339(expiresAt) });
     context.terminal.log("Store the key now: it cannot be shown again.");
     return EXIT.success;
   }
@@ -31,7 +30,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
         const { account, expires } = flags;
         const options = expires === undefined ? {} : { expiresAt: expires };
         const issued = await accountsOf(context, store).issueKey(account, options);
-        return "refused" in issued ? reportAccountError(context, account, issued) : printKey(issued, command);
+        return issued.ok ? printKey(issued, command) : reportAccountError(context, account, issued);
       }),
     );
 
@@ -42,7 +41,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
       withStore(context, command, async ({ store }) => {
         const account = await store.accounts.find(flags.account);
         if (account === undefined) {
-          return reportAccountError(context, flags.account, { refused: "account_not_found" });
+          return reportAccountError(context, flags.account, { ok: false, code: "account_not_found" });
         }
         const now = context.clock();
         const rows = account.keys.map((key) => summarize(key, now, account.rejections[key.id]));
@@ -59,10 +58,10 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
         .argParser(readDuration)
         .default(readDuration("24h"), "24h"),
     )
-    .action((id: string, flags: { overlap: number }, command: Command) =>
+    .action((id: string, { overlap }: { overlap: number }, command: Command) =>
       withStore(context, command, async ({ store }) => {
-        const issued = await accountsOf(context, store).rotateKey(id, flags);
-        return "refused" in issued ? reportAccountError(context, id, issued) : printKey(issued, command);
+        const issued = await accountsOf(context, store).rotateKey(id, { overlapMs: overlap });
+        return issued.ok ? printKey(issued, command) : reportAccountError(context, id, issued);
       }),
     );
 
@@ -70,16 +69,16 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
   function addChangeCommand(
     name: string,
     description: string,
-    run: (accounts: Accounts, id: string) => Promise<AccountSettings | Refusal>,
+    run: (accounts: Accounts, id: string) => Promise<AccountResult>,
   ): void {
     addCommand(name)
       .description(description)
       .argument("<key-id>", "the key's ID", readKeyId)
       .action((id: string, _flags: object, command: Command) =>
         withStore(context, command, async ({ store }) => {
-          const account = await run(accountsOf(context, store), id);
-          if ("refused" in account) return reportAccountError(context, id, account);
-          const key = account.keys.find((candidate) => candidate.id === id);
+          const result = await run(accountsOf(context, store), id);
+          if (!result.ok) return reportAccountError(context, id, result);
+          const key = result.account.keys.find((candidate) => candidate.id === id);
           if (key !== undefined) await printResult(context, command, summarize(key, context.clock()));
           return EXIT.success;
         }),

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { toLine } from "../../orders/order.ts";
+import { toLine } from "../../orders/wire.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { explainTransitionError, type Transition } from "../../orders/lifecycle.ts";
-import type { StoredOrder } from "../../orders/order.ts";
+import { explainTransitionError, type StoredOrder } from "../../orders/lifecycle.ts";
+import type { AppliedEvent } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
 import { readInt64, readWholeNumber } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
@@ -30,14 +30,15 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
     .action((order: NewOrder, command: Command) =>
       withStoreOrCreate(context, command, async ({ store }) => {
         const orders = createOrders({ store: store.orders, clock: context.clock });
-        const { outcome, record } = await orders.place(order);
-        if (outcome === "conflict") {
+        const result = await orders.place(order);
+        const { record } = result;
+        if (!result.ok) {
           context.terminal.log(
             `error: Order ${record.id} already exists with different content; it was not changed.`,
           );
           return EXIT.failed;
         }
-        if (outcome === "unchanged") context.terminal.log("The order already exists with the same content.");
+        if (!result.created) context.terminal.log("The order already exists with the same content.");
         await printResult(context, command, summarize({ record, status: "pending" }));
         return EXIT.success;
       }),
@@ -47,7 +48,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
   function addEventCommand(
     name: string,
     description: string,
-    applyEvent: (orders: Orders, id: bigint) => Promise<Transition | undefined>,
+    applyEvent: (orders: Orders, id: bigint) => Promise<AppliedEvent>,
   ): void {
     group
       .command(name)
@@ -58,12 +59,14 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
         withStore(context, command, async ({ store }) => {
           const orders = createOrders({ store: store.orders, clock: context.clock });
           const result = await applyEvent(orders, id);
-          if (result?.moved === true) {
+          if (result.ok) {
             await printResult(context, command, summarize(result.order));
             return EXIT.success;
           }
           const reason =
-            result === undefined ? "There is no order with this ID." : explainTransitionError(result);
+            result.code === "order_not_found"
+              ? "There is no order with this ID."
+              : explainTransitionError(result);
           context.terminal.log(`error: ${id}: ${reason}`);
           return EXIT.failed;
         }),

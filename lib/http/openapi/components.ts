@@ -1,36 +1,11 @@
 import { ERRORS } from "../../errors.ts";
+import { ORDER_FIELDS, orderJsonSchema } from "../../orders/fields.ts";
 
-const order = { id: 1001, petId: 7, quantity: 2, shipDate: "2026-12-01T09:00:00Z", complete: false };
+const order = Object.fromEntries(Object.entries(ORDER_FIELDS).map(([name, { example }]) => [name, example]));
 
-/** The schemas of the OpenAPI document (specification, "Resources and their fields"). */
+/** The schemas of the OpenAPI document. */
 export const SCHEMAS = {
-  Order: {
-    type: "object",
-    description: "An order for an animal. A field that an order does not have is absent, never null.",
-    additionalProperties: false,
-    properties: {
-      id: { type: "integer", format: "int64", description: "Unique order identifier.", examples: [1001] },
-      petId: {
-        type: "integer",
-        format: "int64",
-        description: "Identifier of the animal in this order.",
-        examples: [7],
-      },
-      quantity: { type: "integer", minimum: 0, description: "Number of units ordered.", examples: [2] },
-      shipDate: {
-        type: "string",
-        format: "date-time",
-        description: "Expected or actual ship date.",
-        examples: ["2026-12-01T09:00:00Z"],
-      },
-      complete: {
-        type: "boolean",
-        description: "Whether the order has been fulfilled.",
-        examples: [false],
-      },
-    },
-    examples: [order],
-  },
+  Order: { ...orderJsonSchema, examples: [order] },
   OrderList: {
     type: "array",
     description: "Orders, ascending by `id`.",
@@ -38,7 +13,7 @@ export const SCHEMAS = {
   },
   Pet: {
     type: "object",
-    description: "An animal, with the fields that the store keeps of it.",
+    description: "An animal, with the fields that the store keeps.",
     additionalProperties: true,
   },
   Error: {
@@ -63,7 +38,7 @@ export const SCHEMAS = {
   },
 } as const;
 
-/** Examples of what is sent where all goes well, by schema. */
+/** Examples of successful responses, by schema. */
 export const EXAMPLES = {
   OrderList: {
     orders: {
@@ -92,7 +67,7 @@ export const HEADERS = {
     example: 1_795_176_060,
   },
   "X-Request-Id": {
-    description: "Names this request; give it when you ask for help.",
+    description: "Identifies this request. Include it when you ask for help.",
     schema: text,
     example: "7f3f1c5e-4a0e-4d52-9d35-8d4c1f6a2b90",
   },
@@ -102,22 +77,22 @@ export const HEADERS = {
     example: 30,
   },
   "WWW-Authenticate": {
-    description: "The bearer challenge. On some platforms it arrives under another name.",
+    description: "The bearer challenge. Some platforms rename this header.",
     schema: text,
     example: 'Bearer realm="store-orders"',
   },
   Deprecation: {
-    description: "Deprecated since this moment (RFC 9745).",
+    description: "Deprecated since this time (RFC 9745).",
     schema: text,
     example: "@1780272000",
   },
   Sunset: {
-    description: "Gone from this moment on (RFC 8594).",
+    description: "Removed at this time (RFC 8594).",
     schema: text,
     example: "Tue, 01 Jun 2027 00:00:00 GMT",
   },
   Link: {
-    description: "Where the change is explained.",
+    description: "The page that explains the change.",
     schema: text,
     example: '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
   },

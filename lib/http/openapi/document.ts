@@ -3,19 +3,19 @@ import { INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "..
 import { EXAMPLES, HEADERS, SCHEMAS } from "./components.ts";
 import { DESCRIPTION, describeOperation } from "./text.ts";
 
-/** An address of the service, for the OpenAPI document. */
+/** A base URL of the service, for the OpenAPI document. */
 export interface Server {
   readonly url: string;
   readonly description?: string;
 }
 
-/** The two environments that exist (specification, "Versioning"); a deployment names its own. */
+/** The two example servers. A deployment passes its own. */
 export const SERVERS: readonly Server[] = [
   { url: "https://orders.example.com/v1", description: "Production" },
   { url: "https://staging.orders.example.com/v1", description: "Staging" },
 ];
 
-/** The OpenAPI 3.1 document, made from the operations (decision 16). */
+/** The OpenAPI 3.1 document, derived from the operations. */
 export function openApiDocument({
   operations = OPERATIONS,
   servers = SERVERS,
@@ -42,7 +42,7 @@ export function openApiDocument({
     servers,
     tags: [
       { name: "orders", description: "The orders of the store." },
-      { name: "pets", description: "The animals that orders refer to." },
+      { name: "pets", description: "The animals in the orders." },
     ],
     security: [{ apiKey: [] }],
     paths,
@@ -52,7 +52,7 @@ export function openApiDocument({
           type: "http",
           scheme: "bearer",
           bearerFormat: "so_<environment>_<account>_<secret>",
-          description: "Your API key, as it was issued.",
+          description: "Your API key.",
         },
       },
       schemas: SCHEMAS,
@@ -121,10 +121,10 @@ function failed(status: number, codes: readonly ErrorCode[], operation: Operatio
   };
 }
 
-/** What every response of an operation carries. */
+/** The headers of every response of an operation. */
 function namesFor({ deprecation }: Operation): readonly string[] {
-  const leaving = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
-  return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...leaving];
+  const deprecated = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
+  return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...deprecated];
 }
 
 function headersOf(names: readonly string[]): object {

@@ -2,7 +2,7 @@ import { ERRORS, type ErrorCode } from "../../errors.ts";
 import { PLAN_LIMITS } from "../../plans/plan-limits.ts";
 import { BASE_PATH, type Operation } from "../operations.ts";
 
-/** What is answered before an operation is found, and therefore by none of them. */
+/** Errors that are returned before an operation is found, and therefore by none of them. */
 const BEFORE_ANY_OPERATION = [
   "bad_request",
   "forbidden",
@@ -17,8 +17,8 @@ const BEFORE_ANY_OPERATION = [
   "gateway_timeout",
 ] as const satisfies readonly ErrorCode[];
 
-/** What holds for every operation, as Markdown. */
-export const DESCRIPTION = `Paths hang under \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
+/** The description of the API, as Markdown. */
+export const DESCRIPTION = `All paths start with \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
 
 ## Keys
 
@@ -26,28 +26,28 @@ Every call needs an API key as a bearer token: \`Authorization: Bearer <API_KEY>
 
 ## Limits
 
-The plan of an account limits its requests in each minute and each day of UTC.
+The plan of an account limits its requests per minute and per day (UTC).
 
 ${table(
   ["Plan", "Requests per minute", "Requests per day"],
   Object.entries(PLAN_LIMITS).map(([plan, limits]) =>
-    limits === "custom" ? [plan, "agreed", "agreed"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
+    limits === "custom" ? [plan, "custom", "custom"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
   ),
 )}
 
-Every response tells the limit that binds in \`X-RateLimit-Limit\`, what is left of it in
-\`X-RateLimit-Remaining\`, and when it resets, in Unix seconds, in \`X-RateLimit-Reset\`. After a 429 wait for
-\`Retry-After\` and use exponential backoff: a key that goes on instead is banned for a while.
+Every response carries the limit of the tighter window in \`X-RateLimit-Limit\`, the requests left in it in
+\`X-RateLimit-Remaining\`, and the time at which it resets, in Unix seconds, in \`X-RateLimit-Reset\`. After a 429, wait
+for \`Retry-After\` and back off exponentially: a key that keeps sending requests is temporarily banned.
 
 ## Integers
 
-\`id\` and \`petId\` are int64, sent as JSON numbers with all their digits. Many JSON parsers read a number as a
-double and change what lies beyond 9007199254740991: use one that does not.
+\`id\` and \`petId\` are int64, sent as JSON numbers with all their digits. Many JSON parsers read numbers as doubles
+and change values beyond 9007199254740991. Use a parser that keeps every digit.
 
 ## Errors
 
-An error response has the Error body. Besides those of the operations, a request can be answered with one of
-these before an operation is found for it:
+Every error response has the Error body. In addition to the errors of each operation, these can be returned before an
+operation is found:
 
 ${table(
   ["Status", "Code", "Meaning"],
@@ -55,14 +55,14 @@ ${table(
 )}
 `;
 
-/** An operation's description with what its stability and its deprecation mean for those who call it. */
+/** An operation's description, with what its stability and deprecation mean for callers. */
 export function describeOperation({ description, stability, deprecation }: Operation): string {
   const notes = [
-    ...(stability === undefined ? [] : [`This operation is ${stability}: it may still change.`]),
+    ...(stability === undefined ? [] : [`This operation is ${stability}: it may change.`]),
     ...(deprecation === undefined
       ? []
       : [
-          `Deprecated since ${day(deprecation.since)}; from ${day(deprecation.sunset)} on it answers 410. ` +
+          `Deprecated since ${day(deprecation.since)}. From ${day(deprecation.sunset)} on it returns 410. ` +
             `[What to do](${deprecation.link})`,
         ]),
   ];

@@ -4,27 +4,30 @@ import { NO_USAGE } from "../../plans/windows.ts";
 import { type ContractCase, collect } from "./contract-case.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-const account: AccountSettings = { id: "shop", terms: { plan: "free" }, keys: [] };
+const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
 const apiKey = (name: string | number): ApiKey => ({
-  id: `shop.${name}`,
+  id: `acme.${name}`,
   hash: `${name}`.padStart(64, "0"),
   createdAt: AT,
 });
 
-/** The promises of `AccountStore` to operators. */
+/** The guarantees of `AccountStore` for operators. */
 export const accountCases: readonly ContractCase[] = [
   {
-    name: "an account is found as it was created, without use and without penalties",
+    name: "a created account is found unchanged, without usage and without rejections",
     async check({ accounts }) {
       const created: AccountSettings[] = [
         account,
         {
           id: "big-1",
-          terms: { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 2 ** 40 } },
+          plan: "enterprise",
+          customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
           keys: [{ ...apiKey("a"), expiresAt: AT + 1, revokedAt: AT + 2 }, apiKey("b")],
         },
       ];
-      for (const settings of created) assert.equal(await accounts.create(settings), true);
+      for (const settings of created) {
+        assert.deepEqual(await accounts.create(settings), { ok: true, account: settings });
+      }
       for (const settings of created) {
         assert.deepEqual(await accounts.find(settings.id), { ...settings, usage: NO_USAGE, rejections: {} });
       }
@@ -32,17 +35,18 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    name: "an identifier that is taken is refused, and the account behind it is untouched",
+    name: "creating an account with a taken identifier fails and leaves the existing account unchanged",
     async check({ accounts }) {
       await accounts.create(account);
-      assert.equal(await accounts.create({ ...account, terms: { plan: "pro" } }), false);
-      assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "free" });
+      const second = await accounts.create({ ...account, plan: "pro" });
+      assert.deepEqual(second, { ok: false, code: "account_exists" });
+      assert.equal((await accounts.find("acme"))?.plan, "free");
     },
   },
   {
-    name: "accounts are listed ascending by identifier, with their keys",
+    name: "accounts are listed with their keys, ascending by identifier",
     async check({ accounts }) {
-      const ids = ["0", "a", "a-b", "b", "shop"];
+      const ids = ["0", "a", "a-b", "b", "b1"];
       for (const id of ids.toReversed())
         await accounts.create({ ...account, id, keys: [{ ...apiKey(id), id: `${id}.1` }] });
       const all = await collect(accounts.list());
@@ -53,66 +57,66 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
-    name: "a change replaces the settings; a refusal and a missing account change nothing",
+    name: "an update replaces the settings, and a failed update or a missing account changes nothing",
     async check({ accounts }) {
       await accounts.create(account);
-      const custom = { perMinute: 5, perDay: 6 };
-      const changed = await accounts.update("shop", (was) => ({
-        ...was,
-        terms: { plan: "enterprise", customLimits: custom },
-      }));
-      assert.deepEqual("refused" in changed ? changed : changed.terms, {
+      const enterprise = {
+        ...account,
         plan: "enterprise",
-        customLimits: custom,
-      });
-      assert.deepEqual(await accounts.update("shop", () => ({ refused: "too_many_keys" })), {
-        refused: "too_many_keys",
-      });
-      assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "enterprise", customLimits: custom });
-      await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
-      assert.deepEqual((await accounts.find("shop"))?.terms, { plan: "pro" });
-      assert.deepEqual(await accounts.update("nobody", (was) => was), { refused: "account_not_found" });
+        customLimits: { perMinute: 5, perDay: 6 },
+      } as const;
+      const updated = await accounts.update("acme", () => ({ ok: true, account: enterprise }));
+      assert.deepEqual(updated, { ok: true, account: enterprise });
+      const failure = { ok: false, code: "too_many_keys" } as const;
+      assert.deepEqual(await accounts.update("acme", () => failure), failure);
+      const unchanged = (await accounts.find("acme")) ?? assert.fail();
+      assert.deepEqual([unchanged.plan, unchanged.customLimits], ["enterprise", { perMinute: 5, perDay: 6 }]);
+      await accounts.update("acme", () => ({ ok: true, account: { ...account, plan: "pro" } }));
+      const { plan, customLimits } = (await accounts.find("acme")) ?? assert.fail();
+      assert.deepEqual([plan, customLimits], ["pro", undefined]);
+      const missing = await accounts.update("nobody", (current) => ({ ok: true, account: current }));
+      assert.deepEqual(missing, { ok: false, code: "account_not_found" });
     },
   },
   {
-    name: "a change that throws changes nothing and leaves the store usable",
+    name: "an updater that throws changes nothing and leaves the store usable",
     async check({ accounts }) {
       await accounts.create(account);
       await assert.rejects(
-        accounts.update("shop", () => {
-          throw new RangeError("not today");
+        accounts.update("acme", () => {
+          throw new RangeError("expected by the test");
         }),
         RangeError,
       );
-      const changed = await accounts.update("shop", (was) => addKey(was, apiKey(1), AT));
-      assert.equal("refused" in changed, false);
+      const updated = await accounts.update("acme", (current) => addKey(current, apiKey(1), AT));
+      assert.equal(updated.ok, true);
     },
   },
   {
-    name: "of keys added at the same time none is lost, and there are never more than 20 living ones",
+    name: "keys added concurrently are all kept, up to 20 active keys",
     async check({ accounts }) {
       await accounts.create(account);
       const results = await Promise.all(
         Array.from({ length: 25 }, (_, index) =>
-          accounts.update("shop", (was) => addKey(was, apiKey(index), AT)),
+          accounts.update("acme", (current) => addKey(current, apiKey(index), AT)),
         ),
       );
-      assert.equal(results.filter((result) => "refused" in result).length, 5);
-      assert.equal((await accounts.find("shop"))?.keys.length, 20);
+      assert.equal(results.filter(({ ok }) => !ok).length, 5);
+      assert.equal((await accounts.find("acme"))?.keys.length, 20);
     },
   },
   {
-    name: "a change leaves counters, refusals and bans alone",
+    name: "an update leaves counters, rejections and bans unchanged",
     async check({ accounts }) {
       const [first, second] = [apiKey(1), apiKey(2)];
       await accounts.create({ ...account, keys: [first, second] });
-      const key = { accountId: "shop", hash: first.hash };
+      const key = { accountId: "acme", hash: first.hash };
       for (let call = 0; call < 63; call++) await accounts.admit(key, AT);
-      const before = await accounts.find("shop");
+      const before = await accounts.find("acme");
       assert.equal(before?.usage.minute.count, 60);
       assert.equal(before.rejections[first.id]?.count, 3);
-      await accounts.update("shop", (was) => revokeKey(was, second.id, AT));
-      const after = await accounts.find("shop");
+      await accounts.update("acme", (current) => revokeKey(current, second.id, AT));
+      const after = await accounts.find("acme");
       assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
     },
   },

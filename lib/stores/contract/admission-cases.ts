@@ -1,31 +1,32 @@
 import assert from "node:assert/strict";
+import { revokeKey } from "../../accounts/account.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { AT, admitted, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
-/** The promises of `AccountStore.admit` about keys and limits. */
+/** The guarantees of `AccountStore.admit` about keys and limits. */
 export const admissionCases: readonly ContractCase[] = [
   {
-    name: "a key that nobody owns is unknown, whether its account exists or not",
+    name: "a key that was never issued is unknown, whether its account exists or not",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
-      assert.deepEqual(outcomeName(await shop.admit(AT, SECOND)), "no_such_key");
+      const fixture = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
+      assert.deepEqual(outcomeName(await fixture.admit(AT, SECOND)), "unknown_key");
       assert.deepEqual(
         outcomeName(await accounts.admit({ accountId: "nobody", hash: FIRST.hash }, AT)),
-        "no_such_key",
+        "unknown_key",
       );
-      assert.equal((await accounts.find("shop"))?.usage.day.count, 0);
+      assert.equal((await accounts.find("acme"))?.usage.day.count, 0);
     },
   },
   {
-    name: "an admitted request counts in both windows and says what is left",
+    name: "an admitted request counts in both windows and returns the remaining quota",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      const result = await shop.admit(AT);
-      assert.ok(result.outcome === "admitted");
-      assert.deepEqual(result.caller, { accountId: "shop", keyId: FIRST.id, plan: "free" });
+      const fixture = await createAccountFixture(accounts);
+      const result = await fixture.admit(AT);
+      assert.ok(result.ok);
+      assert.deepEqual(result.caller, { accountId: "acme", keyId: FIRST.id, plan: "free" });
       assert.deepEqual(result.quota, { limit: 60, remaining: 59, resetsAt: AT - 250 + MINUTE_MS });
-      const { usage } = (await accounts.find("shop")) ?? assert.fail();
+      const { usage } = (await accounts.find("acme")) ?? assert.fail();
       assert.deepEqual(usage, {
         minute: { start: AT - 250, count: 1 },
         day: { start: AT - (AT % DAY_MS), count: 1 },
@@ -33,99 +34,111 @@ export const admissionCases: readonly ContractCase[] = [
     },
   },
   {
-    name: "of any number of calls at once exactly the limit is admitted, and refused ones count in neither window",
+    name: "concurrent requests are admitted exactly up to the limit, and rejected ones count in neither window",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      const results = await shop.burst(75, AT);
+      const fixture = await createAccountFixture(accounts);
+      const results = await fixture.burst(75, AT);
       assert.equal(admitted(results), 60);
-      const left = results.flatMap((result) =>
-        result.outcome === "admitted" ? [result.quota.remaining] : [],
-      );
-      assert.deepEqual(new Set(left).size, 60, "each admitted call saw another number of calls left");
-      const { usage } = (await accounts.find("shop")) ?? assert.fail();
+      const left = results.flatMap((result) => (result.ok ? [result.quota.remaining] : []));
+      assert.deepEqual(new Set(left).size, 60, "each admitted request returns a different remaining quota");
+      const { usage } = (await accounts.find("acme")) ?? assert.fail();
       assert.deepEqual([usage.minute.count, usage.day.count], [60, 60]);
     },
   },
   {
-    name: "a new minute admits again, a full day does not until UTC midnight",
+    name: "a new minute admits requests again, but a day that is used up does not until midnight UTC",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts, {
+      const fixture = await createAccountFixture(accounts, {
         plan: "enterprise",
         customLimits: { perMinute: 3, perDay: 5 },
       });
-      assert.equal(admitted(await shop.burst(4, AT)), 3);
-      assert.equal(admitted(await shop.burst(4, AT + MINUTE_MS)), 2);
-      const refused = await shop.admit(AT + 2 * MINUTE_MS);
-      assert.ok(refused.outcome === "refused");
+      assert.equal(admitted(await fixture.burst(4, AT)), 3);
+      assert.equal(admitted(await fixture.burst(4, AT + MINUTE_MS)), 2);
+      const rejected = await fixture.admit(AT + 2 * MINUTE_MS);
+      assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
       const midnight = AT - (AT % DAY_MS) + DAY_MS;
-      assert.deepEqual(refused.quota, { limit: 5, remaining: 0, resetsAt: midnight });
-      assert.equal(refused.retryAfter, Math.ceil((midnight - AT - 2 * MINUTE_MS) / 1000));
-      assert.equal(outcomeName(await shop.admit(midnight - 1)), "rate_limit_exceeded");
-      assert.equal(outcomeName(await shop.admit(midnight)), "admitted");
+      assert.deepEqual(rejected.quota, { limit: 5, remaining: 0, resetsAt: midnight });
+      assert.equal(rejected.retryAfterSeconds, Math.ceil((midnight - AT - 2 * MINUTE_MS) / 1000));
+      assert.equal(outcomeName(await fixture.admit(midnight - 1)), "rate_limit_exceeded");
+      assert.equal(outcomeName(await fixture.admit(midnight)), "admitted");
     },
   },
   {
-    name: "calls at once over the end of a minute are counted where they are admitted, and nowhere else",
+    name: "concurrent requests across the end of a minute are each counted once, in the window that admits them",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts, {
+      const fixture = await createAccountFixture(accounts, {
         plan: "enterprise",
         customLimits: { perMinute: 3, perDay: 1_000 },
       });
       let count = 0;
       for (let minute = 0; minute < 20; minute++) {
         const before = AT + minute * MINUTE_MS;
-        const bursts = await Promise.all([shop.burst(5, before), shop.burst(3, before + MINUTE_MS)]);
+        const bursts = await Promise.all([fixture.burst(5, before), fixture.burst(3, before + MINUTE_MS)]);
         count += admitted(bursts.flat());
       }
-      assert.equal((await accounts.find("shop"))?.usage.day.count, count);
+      assert.equal((await accounts.find("acme"))?.usage.day.count, count);
     },
   },
   {
     name: "two keys of one account share its limits",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      const results = await Promise.all([shop.burst(40, AT, FIRST), shop.burst(40, AT, SECOND)]);
+      const fixture = await createAccountFixture(accounts);
+      const results = await Promise.all([fixture.burst(40, AT, FIRST), fixture.burst(40, AT, SECOND)]);
       assert.equal(admitted(results.flat()), 60);
     },
   },
   {
-    name: "a clock that is behind counts into the window that others have opened",
+    name: "a process whose clock is behind counts in the window that others have opened",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      assert.equal(admitted(await shop.burst(60, AT + MINUTE_MS)), 60);
-      assert.equal(outcomeName(await shop.admit(AT)), "rate_limit_exceeded");
-      assert.equal(admitted(await shop.burst(61, AT + 2 * MINUTE_MS)), 60);
+      const fixture = await createAccountFixture(accounts);
+      assert.equal(admitted(await fixture.burst(60, AT + MINUTE_MS)), 60);
+      assert.equal(outcomeName(await fixture.admit(AT)), "rate_limit_exceeded");
+      assert.equal(admitted(await fixture.burst(61, AT + 2 * MINUTE_MS)), 60);
     },
   },
   {
-    name: "a key stops at the instant of its expiry, and a revoked key at the very next call",
+    name: "a key stops working at its expiry, and a revoked key at the next request",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts, { plan: "free" }, [
+      const fixture = await createAccountFixture(accounts, { plan: "free" }, [
         { ...FIRST, expiresAt: AT + 10 },
         SECOND,
       ]);
-      assert.equal(outcomeName(await shop.admit(AT + 9)), "admitted");
-      assert.equal(outcomeName(await shop.admit(AT + 10)), "expired");
-      assert.equal(outcomeName(await shop.admit(AT + 10, SECOND)), "admitted");
-      await accounts.update("shop", (was) => ({
-        ...was,
-        keys: was.keys.map((key) => (key.id === SECOND.id ? { ...key, revokedAt: AT + 11 } : key)),
-      }));
-      assert.equal(outcomeName(await shop.admit(AT + 11, SECOND)), "revoked");
-      assert.equal((await accounts.find("shop"))?.usage.day.count, 2);
+      assert.equal(outcomeName(await fixture.admit(AT + 9)), "admitted");
+      assert.equal(outcomeName(await fixture.admit(AT + 10)), "expired");
+      assert.equal(outcomeName(await fixture.admit(AT + 10, SECOND)), "admitted");
+      await accounts.update("acme", (account) => revokeKey(account, SECOND.id, AT + 11));
+      assert.equal(outcomeName(await fixture.admit(AT + 11, SECOND)), "revoked");
+      assert.equal((await accounts.find("acme"))?.usage.day.count, 2);
     },
   },
   {
-    name: "a plan that changes in mid-window keeps the count and takes the new limit at the next call",
+    name: "a plan change keeps the counts of the current windows and applies the new limits at the next request",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      assert.equal(admitted(await shop.burst(61, AT)), 60);
-      await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
-      const next = await shop.admit(AT);
-      assert.deepEqual(next.outcome === "admitted" && next.quota.remaining, 239);
-      await accounts.update("shop", (was) => ({ ...was, terms: { plan: "free" } }));
-      const refused = await shop.admit(AT);
-      assert.deepEqual(refused.outcome === "refused" && refused.quota.remaining, 0);
+      const fixture = await createAccountFixture(accounts);
+      assert.equal(admitted(await fixture.burst(61, AT)), 60);
+      await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
+      const next = await fixture.admit(AT);
+      assert.equal(next.ok && next.quota.remaining, 239);
+      await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "free" } }));
+      const rejected = await fixture.admit(AT);
+      assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
+      assert.equal(rejected.quota.remaining, 0);
+    },
+  },
+  {
+    name: "a window or a ban that a wrong clock wrote far in the future is replaced at the next request",
+    async check({ accounts }) {
+      const fixture = await createAccountFixture(accounts, {
+        plan: "enterprise",
+        customLimits: { perMinute: 3, perDay: 1_000 },
+      });
+      const farFuture = AT + 365 * DAY_MS;
+      const future = await fixture.burst(30, farFuture);
+      assert.ok(future.some((result) => outcomeName(result) === "api_key_banned"));
+      assert.equal(admitted(await fixture.burst(5, AT)), 3);
+      const { usage } = (await accounts.find("acme")) ?? assert.fail();
+      assert.deepEqual(usage.minute, { start: AT - 250, count: 3 });
+      assert.equal(admitted(await fixture.burst(5, AT + MINUTE_MS)), 3);
     },
   },
 ];

@@ -1,100 +1,114 @@
 import assert from "node:assert/strict";
+import type { AccountStore } from "../../accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
-/** The promises of `AccountStore.admit` and `pardon` about bans (decision 14). */
+/** The guarantees of `AccountStore` about bans. */
 export const banCases: readonly ContractCase[] = [
   {
-    name: "the 21st refused request of a key in one minute bans it for 15 minutes, and no other key",
+    name: "the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      await shop.burst(60, AT);
-      const refusals = await shop.burst(20, AT + 1);
-      assert.ok(refusals.every((result) => outcomeName(result) === "rate_limit_exceeded"));
-      const ban = await shop.admit(AT + 2);
-      assert.ok(ban.outcome === "refused" && ban.code === "api_key_banned");
-      assert.deepEqual([ban.retryAfter, ban.quota.remaining], [DEFAULT_BAN_POLICY.durationMs / 1000, 0]);
+      const { admit, burst } = await createAccountFixture(accounts);
+      await burst(60, AT);
+      const rejections = await burst(20, AT + 1);
+      assert.ok(rejections.every((result) => outcomeName(result) === "rate_limit_exceeded"));
+      const ban = await admit(AT + 2);
+      assert.ok(!ban.ok && ban.code === "api_key_banned");
+      assert.deepEqual([ban.startsBan, ban.quota.remaining], [true, 0]);
+      assert.equal(ban.retryAfterSeconds, DEFAULT_BAN_POLICY.durationMs / 1000);
       const until = AT + 2 + DEFAULT_BAN_POLICY.durationMs;
-      assert.equal((await accounts.find("shop"))?.rejections[FIRST.id]?.bannedUntil, until);
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS)), "api_key_banned");
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS, SECOND)), "admitted");
-      assert.equal(
-        outcomeName(await shop.admit(AT + MINUTE_MS)),
-        "api_key_banned",
-        "a ban holds where there is room",
-      );
-      assert.equal((await accounts.find("shop"))?.usage.minute.count, 1, "and counts in no window");
-      assert.equal(outcomeName(await shop.admit(until - 1)), "api_key_banned");
-      assert.equal(outcomeName(await shop.admit(until)), "admitted");
+      assert.equal((await accounts.find("acme"))?.rejections[FIRST.id]?.bannedUntil, until);
+      const later = await admit(AT + MINUTE_MS);
+      assert.ok(!later.ok && later.code === "api_key_banned" && !later.startsBan);
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "admitted");
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned", "even below the limit");
+      assert.equal((await accounts.find("acme"))?.usage.minute.count, 1, "rejections count in no window");
+      assert.equal(outcomeName(await admit(until - 1)), "api_key_banned");
+      assert.equal(outcomeName(await admit(until)), "admitted");
     },
   },
   {
-    name: "refusals at the same time are all counted, so a burst cannot pass under the ban",
+    name: "concurrent rejections are all counted, so a burst triggers the ban too",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      await shop.burst(60, AT);
-      const results = (await shop.burst(30, AT)).map(outcomeName);
+      const { burst } = await createAccountFixture(accounts);
+      await burst(60, AT);
+      const results = (await burst(30, AT)).map(outcomeName);
       assert.equal(results.filter((code) => code === "rate_limit_exceeded").length, 20);
       assert.equal(results.filter((code) => code === "api_key_banned").length, 10);
     },
   },
   {
-    name: "a refusal counts as those that it stands for, and brings the ban where they are too many",
+    name: "recorded rejections add to the count of the minute and trigger the ban",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      await shop.burst(60, AT);
-      const refuse = async (refusals: number) =>
-        outcomeName(
-          await accounts.admit({ accountId: "shop", hash: FIRST.hash }, AT, DEFAULT_BAN_POLICY, refusals),
-        );
-      const refused = async () => (await accounts.find("shop"))?.rejections[FIRST.id]?.count;
-      assert.deepEqual([await refuse(7), await refused()], ["rate_limit_exceeded", 7]);
-      assert.deepEqual([await refuse(13), await refused()], ["rate_limit_exceeded", 20]);
-      assert.deepEqual([await refuse(3), await refused()], ["api_key_banned", 23]);
+      const { admit, burst } = await createAccountFixture(accounts);
+      await burst(60, AT);
+      const key = { accountId: "acme", hash: FIRST.hash };
+      await accounts.recordRejections(key, 7, AT);
+      assert.equal(await rejectionsOf(accounts), 7);
+      assert.equal(outcomeName(await admit(AT)), "rate_limit_exceeded");
+      await accounts.recordRejections(key, 12, AT);
+      assert.equal(await rejectionsOf(accounts), 20);
+      assert.equal(outcomeName(await admit(AT)), "api_key_banned");
+      await accounts.recordRejections(key, 5, AT);
+      assert.equal(await rejectionsOf(accounts), 21, "a banned key's rejections are not counted");
+      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "api_key_banned");
     },
   },
   {
-    name: "refusals of different minutes do not add up, and calling during a ban does not lengthen it",
+    name: "recording rejections of an unknown key or account changes nothing",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts, {
-        plan: "enterprise",
-        customLimits: { perMinute: 1, perDay: 1_000 },
-      });
+      await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
+      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 30, AT);
+      await accounts.recordRejections({ accountId: "nobody", hash: FIRST.hash }, 30, AT);
+      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+    },
+  },
+  {
+    name: "rejections of different minutes do not add up, and requests during a ban do not extend it",
+    async check({ accounts }) {
+      const customLimits = { perMinute: 1, perDay: 1_000 };
+      const { admit, burst } = await createAccountFixture(accounts, { plan: "enterprise", customLimits });
       for (const at of [AT, AT + MINUTE_MS]) {
-        assert.deepEqual((await shop.burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
+        assert.equal((await burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
       }
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS)), "api_key_banned");
-      await shop.burst(50, AT + 5 * MINUTE_MS);
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS + DEFAULT_BAN_POLICY.durationMs)), "admitted");
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
+      await burst(50, AT + 5 * MINUTE_MS);
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS + DEFAULT_BAN_POLICY.durationMs)), "admitted");
     },
   },
   {
-    name: "a pardon lifts the ban at the next call and forgets the refusals",
+    name: "an unban lifts the ban at the next request and resets the rejection count",
     async check({ accounts }) {
-      const shop = await createAccountFixture(accounts);
-      await shop.burst(81, AT);
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS)), "api_key_banned");
-      await accounts.unban("shop", FIRST.id);
-      assert.equal(outcomeName(await shop.admit(AT + MINUTE_MS)), "admitted");
-      assert.deepEqual((await accounts.find("shop"))?.rejections, {});
-      await accounts.unban("shop", "shop.nobody");
+      const { admit, burst } = await createAccountFixture(accounts);
+      await burst(81, AT);
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
+      await accounts.unban("acme", FIRST.id);
+      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "admitted");
+      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+      await accounts.unban("acme", "acme.nobody");
       await accounts.unban("nobody", FIRST.id);
     },
   },
   {
-    name: "the ban's threshold and length are those of the policy that is given",
+    name: "the given policy sets the threshold and the length of a ban",
     async check({ accounts }) {
-      await createAccountFixture(accounts, { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } });
+      await createAccountFixture(accounts, {
+        plan: "enterprise",
+        customLimits: { perMinute: 1, perDay: 9 },
+      });
       const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
-      const admit = (at: Instant) => accounts.admit({ accountId: "shop", hash: FIRST.hash }, at, policy);
-      assert.deepEqual(
-        [outcomeName(await admit(AT)), outcomeName(await admit(AT))],
-        ["admitted", "api_key_banned"],
-      );
-      assert.equal(outcomeName(await admit(AT + 2 * MINUTE_MS)), "admitted");
+      const admit = async (at: Instant) =>
+        outcomeName(await accounts.admit({ accountId: "acme", hash: FIRST.hash }, at, policy));
+      assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);
+      assert.equal(await admit(AT + 2 * MINUTE_MS), "admitted");
     },
   },
 ];
+
+async function rejectionsOf(accounts: AccountStore): Promise<number | undefined> {
+  return (await accounts.find("acme"))?.rejections[FIRST.id]?.count;
+}

@@ -1,13 +1,13 @@
 import type { Store } from "../store.ts";
 
-/** One promise and the check that a store keeps it. */
+/** One guarantee of a store, with its check. */
 export interface ContractCase {
   readonly name: string;
-  /** Wants an empty store; rejects where the promise is broken. */
+  /** Takes an empty store. Rejects if the guarantee does not hold. */
   check(store: Store): Promise<void>;
 }
 
-/** Everything that an async iterable yields. */
+/** Collects everything that an async iterable yields. */
 export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of iterable) all.push(item);

@@ -1,35 +1,37 @@
-import type { AccountSettings, ApiKey } from "../../accounts/account.ts";
+import type { ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Admission } from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
 
-/** An instant a little after the full minute of noon. */
-export const AT = Date.UTC(2026, 10, 20, 12) + 250;
-export const FIRST: ApiKey = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
-export const SECOND: ApiKey = { id: "shop.second", hash: "2".repeat(64), createdAt: AT };
+/** An instant 250 ms after the start of a minute. */
+export const AT: Instant = Date.UTC(2026, 10, 20, 12) + 250;
+export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
+export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
 
-/** Puts the account `shop` into a store, with both keys. */
+/** Creates the account `acme` with both keys. */
 export async function createAccountFixture(
   accounts: AccountStore,
-  terms: PlanAssignment = { plan: "free" },
+  plan: PlanAssignment = { plan: "free" },
   keys = [FIRST, SECOND],
 ) {
-  const settings: AccountSettings = { id: "shop", terms, keys };
-  await accounts.create(settings);
+  await accounts.create({ id: "acme", ...plan, keys });
+  const admit = (at: Instant, { hash } = FIRST) => accounts.admit({ accountId: "acme", hash }, at);
   return {
-    admit: (at: Instant, key = FIRST) => accounts.admit({ accountId: "shop", hash: key.hash }, at),
-    /** Calls at once; tells what became of each. */
+    admit,
+    /** Sends requests concurrently. */
     burst: (count: number, at: Instant, key = FIRST) =>
-      Promise.all(
-        Array.from({ length: count }, () => accounts.admit({ accountId: "shop", hash: key.hash }, at)),
-      ),
+      Promise.all(Array.from({ length: count }, () => admit(at, key))),
   };
 }
 
-/** What became of a call, in a word. */
-export const outcomeName = (result: Admission) =>
-  result.outcome === "refused" ? result.code : result.outcome === "unknown" ? result.reason : result.outcome;
-/** How many calls were admitted. */
-export const admitted = (results: readonly Admission[]) =>
-  results.filter(({ outcome }) => outcome === "admitted").length;
+/** The outcome of a request, in one word. */
+export function outcomeName(admission: Admission): string {
+  if (admission.ok) return "admitted";
+  return admission.code === "invalid_api_key" ? admission.reason : admission.code;
+}
+
+/** The number of admitted requests. */
+export function admitted(admissions: readonly Admission[]): number {
+  return admissions.filter(({ ok }) => ok).length;
+}

@@ -1,11 +1,11 @@
 /**
- * The promises of a store, as cases that any test runner can run against any engine:
+ * The guarantees of a store, as cases for any test runner and any engine:
  *
  * ```ts
- * for (const { promise, check } of storeContract) test(promise, async () => check(await openEmptyStore()));
+ * for (const { name, check } of storeContract) test(name, async () => check(await createEmptyStore()));
  * ```
  *
- * Each case wants a store of its own with nothing in it, and rejects with an `AssertionError` where a promise is broken.
+ * Each case needs an empty store of its own, and rejects with an `AssertionError` if the guarantee does not hold.
  *
  * @module store-orders/contract
  */
@@ -18,7 +18,7 @@ import { orderCases } from "./order-cases.ts";
 export type { Store } from "../store.ts";
 export type { ContractCase } from "./contract-case.ts";
 
-/** Every promise of `OrderStore` and `AccountStore`. */
+/** Every guarantee of `OrderStore` and `AccountStore`. */
 export const storeContract: readonly ContractCase[] = [
   ...orderCases,
   ...accountCases,

@@ -3,7 +3,7 @@ import type { Account, AccountSettings, ApiKey, RejectionCount } from "../../acc
 import type { KeyState } from "../../accounts/admission.ts";
 import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
-import type { Item } from "./table.ts";
+import type { Item } from "./item.ts";
 
 /** A whole number as DynamoDB spells it. */
 export function numberValue(value: number): AttributeValue {
@@ -11,32 +11,28 @@ export function numberValue(value: number): AttributeValue {
 }
 
 /** The attributes that operators decide about; absent ones are not among them. */
-export function settingsItem({ id, terms, keys }: AccountSettings): Item {
+export function settingsItem({ id, plan, customLimits, keys }: AccountSettings): Item {
   return {
     id: { S: id },
-    plan: { S: terms.plan },
-    ...numbers({ perMinute: terms.customLimits?.perMinute, perDay: terms.customLimits?.perDay }),
+    plan: { S: plan },
+    ...numbers({ perMinute: customLimits?.perMinute, perDay: customLimits?.perDay }),
     keys: { M: Object.fromEntries(keys.map((key, position) => [key.hash, keyValue(key, position)])) },
   };
 }
 
-/** A penalty as it is kept under the key's hash. */
-export function penaltyValue({
-  windowStart: start,
-  count: refused,
-  bannedUntil,
-}: RejectionCount): AttributeValue {
-  return { M: numbers({ start, refused, bannedUntil }) };
+/** A rejection count as it is stored under the key's hash. */
+export function rejectionsValue({ windowStart, count, bannedUntil }: RejectionCount): AttributeValue {
+  return { M: numbers({ start: windowStart, refused: count, bannedUntil }) };
 }
 
 /** Reads the whole account. */
 export function accountOf(item: Item): Account {
   const { keys, ...settings } = settingsOf(item);
-  const penalties = keys.flatMap(({ id, hash }) => {
-    const penalty = penaltyOf(item, hash);
-    return penalty === undefined ? [] : [[id, penalty] as const];
+  const rejections = keys.flatMap(({ id, hash }) => {
+    const count = rejectionsOf(item, hash);
+    return count === undefined ? [] : [[id, count] as const];
   });
-  return { ...settings, keys, usage: usageOf(item), rejections: Object.fromEntries(penalties) };
+  return { ...settings, keys, usage: usageOf(item), rejections: Object.fromEntries(rejections) };
 }
 
 /** Reads what operators decide about, keys in their order. */
@@ -44,19 +40,19 @@ export function settingsOf(item: Item): AccountSettings {
   const keys = Object.entries(item["keys"]?.M ?? {})
     .toSorted(([, a], [, b]) => numberOf(a.M?.["position"]) - numberOf(b.M?.["position"]))
     .map(([hash, value]) => keyOf(hash, value));
-  return { id: textOf(item["id"]), terms: termsOf(item), keys };
+  return { id: textOf(item["id"]), ...planOf(item), keys };
 }
 
 /** Reads what admission has to know about one key; `undefined` where the account has no such key. */
-export function callerOf(item: Item, hash: string): KeyState | undefined {
+export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   const value = item["keys"]?.M?.[hash];
   if (value === undefined) return undefined;
   return {
     accountId: textOf(item["id"]),
-    terms: termsOf(item),
+    ...planOf(item),
     usage: usageOf(item),
     key: keyOf(hash, value),
-    rejections: penaltyOf(item, hash),
+    rejections: rejectionsOf(item, hash),
   };
 }
 
@@ -75,7 +71,7 @@ function keyOf(hash: string, { M: key = {} }: AttributeValue): ApiKey {
   };
 }
 
-function termsOf(item: Item): PlanAssignment {
+function planOf(item: Item): PlanAssignment {
   const plan = textOf(item["plan"]) as Plan;
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
@@ -88,13 +84,13 @@ function usageOf(item: Item): Usage {
   };
 }
 
-function penaltyOf(item: Item, hash: string): RejectionCount | undefined {
-  const penalty = item["penalties"]?.M?.[hash]?.M;
-  if (penalty === undefined) return undefined;
-  const bannedUntil = penalty["bannedUntil"];
+function rejectionsOf(item: Item, hash: string): RejectionCount | undefined {
+  const stored = item["penalties"]?.M?.[hash]?.M;
+  if (stored === undefined) return undefined;
+  const bannedUntil = stored["bannedUntil"];
   return {
-    windowStart: numberOf(penalty["start"]),
-    count: numberOf(penalty["refused"]),
+    windowStart: numberOf(stored["start"]),
+    count: numberOf(stored["refused"]),
     ...(bannedUntil === undefined ? {} : { bannedUntil: numberOf(bannedUntil) }),
   };
 }

@@ -2,9 +2,10 @@ import type { AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { accountOf, numberValue, settingsItem, settingsOf } from "./account-item.ts";
-import { createAdmit } from "./admission.ts";
+import { createAdmission } from "./admission.ts";
 import { callTimeout, jitter } from "./client.ts";
-import type { Change, Item, Table } from "./table.ts";
+import type { Item } from "./item.ts";
+import type { Change, Table } from "./table.ts";
 import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
 /** The port of accounts over their table. What operators write and what admission writes are different attributes. */
@@ -16,7 +17,8 @@ export function createAccountStore(table: Table): AccountStore {
       const revision = newWriteToken();
       const item = { ...settingsItem(settings), ...UNUSED, revision };
       const { done, before } = await table.add(item, keyOf(settings.id), callTimeout());
-      return done || hasToken(before, "revision", revision);
+      const added = done || hasToken(before, "revision", revision);
+      return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
     },
 
     async find(id) {
@@ -35,17 +37,17 @@ export function createAccountStore(table: Table): AccountStore {
       yield* items.map(accountOf).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async update(id, decide) {
+    async update(id, updater) {
       const signal = callTimeout();
       const revision = newWriteToken();
       let item = await table.get(keyOf(id), signal);
       for (let round = 0; ; round++) {
-        if (item === undefined) return { refused: "account_not_found" };
-        const decided = decide(settingsOf(item));
-        if ("refused" in decided) return decided;
-        const change = replace(item, decided, revision);
+        if (item === undefined) return { ok: false, code: "account_not_found" };
+        const result = updater(settingsOf(item));
+        if (!result.ok) return result;
+        const change = replace(item, result.account, revision);
         const { done, before } = await table.update(keyOf(id), change, signal);
-        if (done || hasToken(before, "revision", revision)) return decided;
+        if (done || hasToken(before, "revision", revision)) return result;
         item = before;
         await jitter(round);
       }
@@ -67,7 +69,7 @@ export function createAccountStore(table: Table): AccountStore {
       );
     },
 
-    admit: createAdmit(table),
+    ...createAdmission(table),
   };
 }
 

@@ -4,49 +4,69 @@ import {
   type BanPolicy,
   DEFAULT_BAN_POLICY,
   decideAdmission,
+  decideRejections,
   type KeyState,
 } from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
 import { StoreUnavailableError } from "../../errors.ts";
 import { limitsOf } from "../../plans/plan-limits.ts";
-import type { Usage } from "../../plans/windows.ts";
-import { callerOf, numberValue, penaltyValue } from "./account-item.ts";
+import { MAX_CLOCK_SKEW_MS, type Usage } from "../../plans/windows.ts";
+import { keyStateOf, numberValue, rejectionsValue } from "./account-item.ts";
 import { NOT_BANNED, optimisticAdmit } from "./admit-update.ts";
 import { callTimeout, jitter } from "./client.ts";
-import type { Change, Item, Table } from "./table.ts";
+import type { Item } from "./item.ts";
+import type { Change, Table } from "./table.ts";
 
 const MAX_ROUNDS = 8;
 
 /**
- * Admits by one conditional write (design, promise 2). Done or not, the engine gives the item as the condition
- * found it, and over that item the pure `admission` says what happened. Where a window rolled or the request is
- * refused, a second write says so, guarded by what was seen; if another process was faster, all is decided again.
+ * Admits by one conditional write. Whether the write succeeds or not, DynamoDB returns the item as the condition found
+ * it, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected, a
+ * second write records it, conditional on what was read. If another process was faster, the decision is made again.
+ * See lib/README.md#admission.
  */
-export function createAdmit(accounts: Table): AccountStore["admit"] {
-  return async ({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY, refusals = 1) => {
-    const signal = callTimeout();
-    let change = optimisticAdmit(hash, at);
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      if (round > 2) await jitter(round);
-      const { done, before = {} } = await accounts.update({ id: { S: accountId } }, change, signal);
-      const caller = callerOf(before, hash);
-      const decided = decideAdmission(caller, at, policy, refusals);
-      if (done || caller === undefined || decided.outcome === "unknown" || decided.write === undefined) {
-        return decided;
+export function createAdmission(table: Table): Pick<AccountStore, "admit" | "recordRejections"> {
+  return {
+    async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
+      const signal = callTimeout();
+      let change = optimisticAdmit(hash, at);
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        if (round > 2) await jitter(round);
+        const { done, before = {} } = await table.update({ id: { S: accountId } }, change, signal);
+        const state = keyStateOf(before, hash);
+        const { admission, write } = decideAdmission(state, at, policy);
+        if (done || state === undefined) return admission;
+        if (write.usage !== undefined)
+          change = withOptimisticLock(before, state, count(state, write.usage, at));
+        else if (write.rejections !== undefined) {
+          change = withOptimisticLock(before, state, addRejections(state, write.rejections, 1, policy));
+        } else return admission;
       }
-      const guarded =
-        decided.outcome === "admitted"
-          ? count(caller, decided.write, at)
-          : recordRejections(caller, decided.write, policy, refusals);
-      change = withOptimisticLock(before, caller, guarded);
-    }
-    throw new StoreUnavailableError("Other processes kept changing the account.");
+      throw new StoreUnavailableError("Other processes kept changing the account.");
+    },
+
+    async recordRejections({ accountId, hash }, more, at, policy = DEFAULT_BAN_POLICY) {
+      const signal = callTimeout();
+      const key: Item = { id: { S: accountId } };
+      let before = await table.get(key, signal);
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        if (round > 2) await jitter(round);
+        const state = before && keyStateOf(before, hash);
+        const rejections = decideRejections(state, more, at, policy);
+        if (before === undefined || state === undefined || rejections === undefined) return;
+        const change = withOptimisticLock(before, state, addRejections(state, rejections, more, policy));
+        const written = await table.update(key, change, signal);
+        if (written.done) return;
+        before = written.before;
+      }
+      throw new StoreUnavailableError("Other processes kept changing the account.");
+    },
   };
 }
 
 /**
- * Keys, terms and windows are the ones seen: a revoked key, a better plan and a window that another caller opened
- * hold between two calls, too.
+ * Makes a change conditional on the settings and windows that were read, so that a revoked key, a new plan and a window
+ * opened by another caller take effect between the two calls as well.
  */
 function withOptimisticLock(seen: Item, { key, usage }: KeyState, change: Change): Change {
   return {
@@ -62,20 +82,25 @@ function withOptimisticLock(seen: Item, { key, usage }: KeyState, change: Change
   };
 }
 
-/** Counts a request in the windows that were seen, or as the first one of those that follow them. */
-function count({ usage, terms }: KeyState, write: Usage, at: Instant): Change {
-  const limits = limitsOf(terms);
+/** Counts a request in the windows that were read, or as the first one of the windows that follow them. */
+function count(state: KeyState, write: Usage, at: Instant): Change {
+  const { usage } = state;
+  const limits = limitsOf(state);
   const sets: string[] = [];
   const conditions = [NOT_BANNED];
-  const values: Item = { ":at": numberValue(at), ":one": numberValue(1) };
-  for (const [window, most] of [
+  const values: Item = {
+    ":at": numberValue(at),
+    ":latest": numberValue(at + MAX_CLOCK_SKEW_MS),
+    ":one": numberValue(1),
+  };
+  for (const [window, limit] of [
     ["minute", limits?.perMinute ?? 0],
     ["day", limits?.perDay ?? 0],
   ] as const) {
     if (write[window].start === usage[window].start) {
       sets.push(`#${window}Count = #${window}Count + :one`);
-      conditions.push(`#${window}Count < :${window}Most`);
-      values[`:${window}Most`] = numberValue(most);
+      conditions.push(`#${window}Count < :${window}Limit`);
+      values[`:${window}Limit`] = numberValue(limit);
     } else {
       sets.push(`#${window} = :${window}, #${window}Count = :one`);
       values[`:${window}`] = numberValue(write[window].start);
@@ -85,28 +110,28 @@ function count({ usage, terms }: KeyState, write: Usage, at: Instant): Change {
 }
 
 /**
- * Writes refusals. More in a minute are added to however many there are by then, so that a burst of refusals
- * does not have to queue; the first of a minute, and the one that brings the ban, are written over what was seen.
+ * Writes rejections. Further ones in the same minute are added to the stored count, so that a burst of rejections does
+ * not contend. The first of a minute, and the one that triggers a ban, replace what was read.
  */
-function recordRejections(
+function addRejections(
   { rejections: seen }: KeyState,
   write: RejectionCount,
+  more: number,
   policy: BanPolicy,
-  refusals: number,
 ): Change {
   if (seen?.windowStart === write.windowStart && write.bannedUntil === undefined) {
     return {
       update: "SET #penalties.#hash.#refused = #penalties.#hash.#refused + :more",
       condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused <= :most",
       values: {
-        ":more": numberValue(refusals),
+        ":more": numberValue(more),
         ":start": numberValue(write.windowStart),
-        ":most": numberValue(policy.maxRejections - refusals),
+        ":most": numberValue(policy.maxRejections - more),
       },
     };
   }
-  const update = "SET #penalties.#hash = :penalty";
-  const values = { ":penalty": penaltyValue(write) };
+  const update = "SET #penalties.#hash = :rejections";
+  const values = { ":rejections": rejectionsValue(write) };
   if (seen === undefined) return { update, condition: "attribute_not_exists(#penalties.#hash)", values };
   return {
     update,

@@ -1,19 +1,20 @@
 import type { Instant } from "../../clock.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
-import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { numberValue } from "./account-item.ts";
-import type { Change, Item } from "./table.ts";
+import type { Item } from "./item.ts";
+import type { Change } from "./table.ts";
 
-/** No ban is running. */
-export const NOT_BANNED =
-  "(attribute_not_exists(#penalties.#hash.#bannedUntil) OR #penalties.#hash.#bannedUntil <= :at)";
+/** No ban is running. One that a wrong clock wrote is ignored. */
+export const NOT_BANNED = `(attribute_not_exists(#penalties.#hash.#bannedUntil)
+  OR #penalties.#hash.#bannedUntil <= :at OR #penalties.#hash.#start > :latest)`;
 
 const KEY_ACTIVE = `attribute_exists(#keys.#hash)
   AND (attribute_not_exists(#keys.#hash.#revokedAt) OR #keys.#hash.#revokedAt > :at)
   AND (attribute_not_exists(#keys.#hash.#expiresAt) OR #keys.#hash.#expiresAt > :at)`;
 
-// A window never goes back, so one that another process has opened already is as good as the present one.
-const WINDOWS_CURRENT = "#minute >= :minute AND #day >= :day";
+// A window never goes back, so one that another process has already opened counts as current. See `usageAt`.
+const WINDOWS_CURRENT = "#minute BETWEEN :minute AND :latest AND #day BETWEEN :day AND :latest";
 
 const plans: readonly [string, PlanLimits | "custom"][] = Object.entries(PLAN_LIMITS);
 
@@ -55,6 +56,7 @@ export function optimisticAdmit(hash: string, at: Instant): Change {
       ":at": numberValue(at),
       ":minute": numberValue(at - (at % MINUTE_MS)),
       ":day": numberValue(at - (at % DAY_MS)),
+      ":latest": numberValue(at + MAX_CLOCK_SKEW_MS),
     },
   };
 }

@@ -1,7 +1,9 @@
 import type { OrderPage } from "../../orders/order-store.ts";
+import { idOfWire } from "../../orders/wire.ts";
 import { CALL_TIMEOUT_MS } from "./client.ts";
+import type { Item } from "./item.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
-import type { Item, Table } from "./table.ts";
+import type { Table } from "./table.ts";
 
 /** Rows that one query reads, and that one page of the list holds: some 64 KB, so that memory stays small. */
 const PAGE = 500;
@@ -37,7 +39,10 @@ async function* readAscending<Row>(
   keep: (items: readonly Item[]) => (index: number) => Row,
 ): AsyncGenerator<readonly Row[]> {
   const ending = new AbortController();
-  const keepRows = (items: readonly Item[]) => ({ ranks: BigInt64Array.from(items, idOf), row: keep(items) });
+  const keepRows = (items: readonly Item[]) => ({
+    ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(wire?.S ?? "")),
+    row: keep(items),
+  });
   const readBucket =
     (bucket: number) =>
     async (from: Item | undefined): Promise<SourcePage<Row, Item>> => {
@@ -65,13 +70,6 @@ async function* readAscending<Row>(
   } finally {
     ending.abort();
   }
-}
-
-/** The identifier is the first thing in a wire form, and often the only one. */
-function idOf({ wire }: Item): bigint {
-  const text = wire?.S ?? "";
-  const end = text.indexOf(",");
-  return BigInt(text.slice('{"id":'.length, end === -1 ? -1 : end));
 }
 
 /** Keeps a page's wire forms outside the heap, where waiting costs no collection. They are plain ASCII. */

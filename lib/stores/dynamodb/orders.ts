@@ -3,15 +3,17 @@ import {
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
+  type StoredOrder,
   transition,
 } from "../../orders/lifecycle.ts";
-import { fromWire, type StoredOrder, toWire } from "../../orders/order.ts";
 import type { OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { fromWire, toWire } from "../../orders/wire.ts";
 import { callTimeout, jitter } from "./client.ts";
 import { inParallel } from "./in-parallel.ts";
+import type { Item } from "./item.ts";
 import { bucketOf, DEFAULT_BUCKETS, SETTINGS_KEY } from "./layout.ts";
 import { listOrders, scanOrders } from "./list.ts";
-import type { Change, Item, Table } from "./table.ts";
+import type { Change, Table } from "./table.ts";
 import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
 /** Conditional writes under way at a time when many orders are placed. */
@@ -68,11 +70,11 @@ export function createOrderStore(table: Table): OrderStore {
       let made: StoredOrder | undefined;
       for (let round = 0; ; round++) {
         if (change === undefined) {
-          if (item === undefined) return undefined;
+          if (item === undefined) return { ok: false, code: "order_not_found" };
           const order = orderOf(item);
-          if (hasToken(item, markOf(event), mark)) return { moved: true, order: made ?? order };
+          if (hasToken(item, markOf(event), mark)) return { ok: true, order: made ?? order };
           const result = transition(order, event, at);
-          if (!result.moved) return result;
+          if (!result.ok) return result;
           made = result.order;
           change = replace(item, made, event, mark);
         }

@@ -1,5 +1,5 @@
 import type { QueryCommand } from "@aws-sdk/client-dynamodb";
-import type { Item } from "./table.ts";
+import type { Item } from "./item.ts";
 
 /**
  * Takes the items out of a query's answer before the vendor's library reads the rest. Its deserialiser, made for

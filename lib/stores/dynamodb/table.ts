@@ -1,5 +1,4 @@
 import {
-  type AttributeValue,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -9,10 +8,8 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
 import { ask } from "./client.ts";
+import type { Item } from "./item.ts";
 import { takeItems } from "./raw-items.ts";
-
-/** An item or a key of one, as DynamoDB spells it. */
-export type Item = Record<string, AttributeValue>;
 
 /** One conditional update. A name in an expression stands for the attribute that is called so. */
 export interface Change {

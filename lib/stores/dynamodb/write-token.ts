@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Item } from "./table.ts";
+import type { Item } from "./item.ts";
 
 /**
  * What tells one write from every other. A write whose answer was lost is sent again and then fails on its own

@@ -14,8 +14,8 @@ import { type DatabaseFile, databaseFile } from "./file.ts";
 import { restrictAccess } from "./file-mode.ts";
 import { migrate, versionCheck } from "./schema.ts";
 
-/** `flushed` survives a loss of power; `cached` survives the end of the process, and costs no wait for the disk. */
-export type Durability = "flushed" | "cached";
+/** `durable` survives a loss of power; `relaxed` survives the end of the process, and costs no wait for the disk. */
+export type Durability = "durable" | "relaxed";
 
 /** One database connection that several callers share. */
 export interface Connection {
@@ -63,7 +63,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
 }
 
 /** Run anew at each change: a prepared PRAGMA takes effect when it is prepared. */
-const SYNCHRONOUS = { flushed: "PRAGMA synchronous = FULL", cached: "PRAGMA synchronous = NORMAL" };
+const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
 /** How long a look at the file serves for counters, in milliseconds. */
 const FILE_CHECK_INTERVAL_MS = 100;
@@ -108,7 +108,7 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
   }
 
   function commitTogether(jobs: readonly Job[]): void {
-    const wanted = jobs.some(({ durability }) => durability === "flushed") ? "flushed" : "cached";
+    const wanted = jobs.some(({ durability }) => durability === "durable") ? "durable" : "relaxed";
     undo();
     checkFile(wanted);
     if (wanted !== mode) db.exec(SYNCHRONOUS[wanted]);
@@ -137,7 +137,7 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
   /** Each time before something is flushed; for counters, a look costs a tenth of the write itself. */
   function checkFile(wanted: Durability): void {
     const now = performance.now();
-    if (wanted === "cached" && now < checked + FILE_CHECK_INTERVAL_MS) return;
+    if (wanted === "relaxed" && now < checked + FILE_CHECK_INTERVAL_MS) return;
     file.check();
     checked = now;
   }

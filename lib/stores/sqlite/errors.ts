@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailableError } from "../../errors.ts";
+import { isStoreUnavailable, StoreUnavailableError } from "../../errors.ts";
 
 /** How long a call waits for other processes before it gives up, in milliseconds. */
 export const BUSY_TIMEOUT_MS = 5_000;
@@ -43,7 +43,7 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
 
 /** True where the connection is of no use any more: what it has read or holds open is not the database. */
 export function needsReopening(error: unknown): boolean {
-  if (!(error instanceof StoreUnavailableError)) return false;
+  if (!isStoreUnavailable(error)) return false;
   return (
     error.cause instanceof FileMovedError || [CORRUPT, NOT_A_DATABASE].includes(primaryCode(error.cause))
   );

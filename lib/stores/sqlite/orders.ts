@@ -1,7 +1,7 @@
 import type { Instant } from "../../clock.ts";
-import { type OrderEvent, type OrderStatus, type Transition, transition } from "../../orders/lifecycle.ts";
-import { fromWire, type StoredOrder, toWire } from "../../orders/order.ts";
-import type { OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import type { AppliedEvent, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
 
 /** Rows of one page: some 50 KB, little enough that a page never holds up the event loop. */
@@ -56,18 +56,18 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     return same.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
 
-  function apply(id: bigint, event: OrderEvent, at: Instant): Transition | undefined {
+  function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): AppliedEvent<E> {
     const order = find(id);
-    if (order === undefined) return undefined;
+    if (order === undefined) return { ok: false, code: "order_not_found" };
     const result = transition(order, event, at);
-    if (result.moved) update.run(result.order.status, toWire(result.order.record), id);
+    if (result.ok) update.run(result.order.status, toWire(result.order.record), id);
     return result;
   }
 
   return {
-    place: (orders) => write("flushed", () => orders.map(placeOne)),
+    place: (orders) => write("durable", () => orders.map(placeOne)),
     find: (id) => read(() => find(id)),
-    apply: (id, event, at) => write("flushed", () => apply(id, event, at)),
+    apply: (id, event, at) => write("durable", () => apply(id, event, at)),
 
     async *list() {
       let from: bigint | undefined = FIRST;

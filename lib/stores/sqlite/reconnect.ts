@@ -71,7 +71,9 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       list: () => pages((store) => store.accounts.list()),
       update: (id, decide) => call((store) => store.accounts.update(id, decide)),
       unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
-      admit: (key, at, policy, refusals) => call((store) => store.accounts.admit(key, at, policy, refusals)),
+      admit: (key, at, policy) => call((store) => store.accounts.admit(key, at, policy)),
+      recordRejections: (key, count, at, policy) =>
+        call((store) => store.accounts.recordRejections(key, count, at, policy)),
     },
     async close() {
       await replacing?.catch(() => {});

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createWriteStream, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { toLine } from "../../../lib/orders/order.ts";
+import { toLine } from "../../../lib/orders/wire.ts";
 import type { Figure } from "../figures.ts";
 import { orderAt } from "../fixture.ts";
 import type { Job } from "../job.ts";

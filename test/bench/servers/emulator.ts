@@ -1,5 +1,5 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import { toWire } from "../../../lib/orders/order.ts";
+import { toWire } from "../../../lib/orders/wire.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";

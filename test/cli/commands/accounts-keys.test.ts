@@ -58,7 +58,7 @@ test("accounts are created, changed and listed; a conflict or an unknown account
   expect(again).toEqual({
     status: 1,
     stdout: "",
-    stderr: "error: acme: There is already an account with this identifier.\n",
+    stderr: "error: acme: An account with this identifier already exists.\n",
   });
   const unknown = await cli.run(["accounts", "set-plan", "nobody", "--plan", "free"]);
   expect(unknown).toMatchObject({ status: 1, stdout: "" });
@@ -148,5 +148,5 @@ test("a 21st active key is an error, and STORE_ORDERS_ENVIRONMENT sets the envir
   expect(JSON.parse(twentieth.stdout).key).toMatch(/^so_live_many_/);
   const rejected = await issue();
   expect(rejected).toMatchObject({ status: 1, stdout: "" });
-  expect(rejected.stderr).toContain("20 living keys already; revoke one first");
+  expect(rejected.stderr).toContain("already has 20 active keys. Revoke one first");
 });

@@ -45,14 +45,14 @@ test("invalid lines are reported by number and written to --rejects, the others 
   const first = await cli.run(["orders", "import", path, "--rejects", "rejects.ndjson", ...store]);
   expect(first.status).toBe(1);
   expect(first.stderr.trimEnd().split("\n")).toEqual([
-    "line 2: This is not JSON.",
+    "line 2: This is not valid JSON.",
     "line 4: Order 1 already exists with different content; it was not changed.",
     expect.stringMatching(
-      /^line 5: colour: Unknown field\..*; quantity: Write a whole number of at least 0\.$/,
+      /^line 5: colour: Unknown field\..*; quantity: Write a whole number from 0 to 2147483647\.$/,
     ),
-    expect.stringMatching(/^line 7: id: Write a whole number/),
-    expect.stringMatching(/^line 8: id: Write a whole number/),
-    "line 10: An order is a JSON object.",
+    "line 7: id: The identifier is missing.",
+    expect.stringMatching(/^line 8: id: The number is too large\. Write a whole number/),
+    "line 10: An order must be a JSON object.",
   ]);
   expect(first.stdout).toBe("placed      2\nunchanged   0\nrejected    6\n");
   expect(readFileSync(join(cli.directory, "rejects.ndjson"), "utf8")).toBe(`${invalid.join("\n")}\n`);
@@ -161,7 +161,7 @@ test("an interactive terminal shows a progress bar, and rejected lines above it"
 
   const withSize = await runInteractively(["orders", "import", writeInput("progress.ndjson", lines)]);
   expect(withSize).toMatchObject({ status: 1, result: '{"placed":2499,"unchanged":0,"rejected":1}\n' });
-  expect(withSize.screen).toMatch(/line 4: This is not JSON\./);
+  expect(withSize.screen).toMatch(/line 4: This is not valid JSON\./);
   expect(withSize.screen).toMatch(/█+ 100% \| 2499 placed, 0 unchanged, 1 rejected/);
   const streamed = await runInteractively(["orders", "import", "-"]);
   expect(streamed.screen).toContain("2499 placed, 0 unchanged, 1 rejected");

@@ -20,7 +20,7 @@ app.mount("/shop", handler, {
 const accounts = createAccounts({ store: store.accounts, environment: "test" });
 await accounts.create("acme", { plan: "pro" });
 const issued = await accounts.issueKey("acme");
-if ("refused" in issued) throw new Error(issued.refused);
+if (!issued.ok) throw new Error(issued.code);
 await createOrders({ store: store.orders }).place({ id: 2n ** 63n - 1n, petId: 3n });
 
 const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });

@@ -1,7 +1,14 @@
-import { type Account, type AccountStore, decideAdmission, NO_USAGE } from "store-orders";
+import {
+  type Account,
+  type AccountStore,
+  decideAdmission,
+  decideRejections,
+  NO_USAGE,
+  type ParsedKey,
+} from "store-orders";
 import { readShop, writeShop } from "./shop-file.ts";
 
-/** The accounts of a file. What is decided about them is decided by the rules; the store writes it down. */
+/** The accounts of a file. The rules make every decision; the store saves it. */
 export function accountsIn(path: string): AccountStore {
   const find = (id: string) => readShop(path).accounts.get(id);
 
@@ -10,11 +17,18 @@ export function accountsIn(path: string): AccountStore {
     writeShop(path, { ...shop, accounts: new Map(shop.accounts).set(account.id, account) });
   }
 
+  function findKey({ accountId, hash }: ParsedKey) {
+    const account = find(accountId);
+    const key = account?.keys.find((known) => known.hash === hash);
+    if (account === undefined || key === undefined) return undefined;
+    return { account, state: { ...account, accountId, key, rejections: account.rejections[key.id] } };
+  }
+
   return {
     async create(settings) {
-      if (find(settings.id) !== undefined) return false;
+      if (find(settings.id) !== undefined) return { ok: false, code: "account_exists" };
       save({ ...settings, usage: NO_USAGE, rejections: {} });
-      return true;
+      return { ok: true, account: settings };
     },
 
     find: async (id) => find(id),
@@ -24,37 +38,40 @@ export function accountsIn(path: string): AccountStore {
       yield* [...accounts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async update(id, decide) {
+    async update(id, updater) {
       const account = find(id);
-      if (account === undefined) return { refused: "account_not_found" };
-      const decided = decide(account);
-      if (!("refused" in decided)) save({ ...account, ...decided });
-      return decided;
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      const result = updater(account);
+      const { usage, rejections } = account;
+      if (result.ok) save({ ...result.account, usage, rejections });
+      return result;
     },
 
     async unban(accountId, keyId) {
       const account = find(accountId);
       if (account === undefined) return;
-      const { [keyId]: _forgotten, ...rejections } = account.rejections;
+      const { [keyId]: _removed, ...rejections } = account.rejections;
       save({ ...account, rejections });
     },
 
-    async admit({ accountId, hash }, at, policy, refusals) {
-      const account = find(accountId);
-      const key = account?.keys.find((known) => known.hash === hash);
-      if (account === undefined || key === undefined) return decideAdmission(undefined, at);
-      const { terms, usage, rejections } = account;
-      const decided = decideAdmission(
-        { accountId, terms, usage, key, rejections: rejections[key.id] },
-        at,
-        policy,
-        refusals,
-      );
-      if (decided.outcome === "admitted") save({ ...account, usage: decided.write });
-      if (decided.outcome === "refused" && decided.write !== undefined) {
-        save({ ...account, rejections: { ...rejections, [key.id]: decided.write } });
+    async admit(key, at, policy) {
+      const found = findKey(key);
+      const { admission, write } = decideAdmission(found?.state, at, policy);
+      if (found === undefined) return admission;
+      const { account, state } = found;
+      if (write.usage !== undefined) save({ ...account, usage: write.usage });
+      if (write.rejections !== undefined) {
+        save({ ...account, rejections: { ...account.rejections, [state.key.id]: write.rejections } });
       }
-      return decided;
+      return admission;
+    },
+
+    async recordRejections(key, count, at, policy) {
+      const found = findKey(key);
+      const counted = decideRejections(found?.state, count, at, policy);
+      if (found === undefined || counted === undefined) return;
+      const { account, state } = found;
+      save({ ...account, rejections: { ...account.rejections, [state.key.id]: counted } });
     },
   };
 }

@@ -34,9 +34,9 @@ export function ordersIn(path: string): OrderStore {
     async apply(id, event, at) {
       const shop = readShop(path);
       const order = shop.orders.get(id);
-      if (order === undefined) return undefined;
+      if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transition(order, event, at);
-      if (result.moved) writeShop(path, { ...shop, orders: new Map(shop.orders).set(id, result.order) });
+      if (result.ok) writeShop(path, { ...shop, orders: new Map(shop.orders).set(id, result.order) });
       return result;
     },
 

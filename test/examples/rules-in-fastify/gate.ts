@@ -19,15 +19,15 @@ export function gate(accounts: AccountStore, clock: Clock): onRequestAsyncHookHa
     const [, presented = ""] = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "") ?? [];
     const key = parseKey(presented);
     const admission = key && (await accounts.admit(key, at));
-    if (admission === undefined || admission.outcome === "unknown") {
+    if (admission === undefined || (!admission.ok && admission.code === "invalid_api_key")) {
       const { admitted, quota } = strangers.count(request.ip, at);
       tell(reply, quota);
       if (admitted) return refuse(reply, "invalid_api_key");
       return refuse(reply.header("retry-after", secondsUntil(quota.resetsAt, at)), "rate_limit_exceeded");
     }
     tell(reply, admission.quota);
-    if (admission.outcome === "admitted") return;
-    return refuse(reply.header("retry-after", admission.retryAfter), admission.code);
+    if (admission.ok) return;
+    return refuse(reply.header("retry-after", admission.retryAfterSeconds), admission.code);
   };
 }
 

@@ -31,10 +31,10 @@ app.post<{ Params: { pet: string }; Body: { quantity: number } }>(
 );
 
 app.post<{ Params: { order: string } }>("/orders/:order/give-back", async (request, reply) => {
-  const id = parseInt64(request.params.order);
-  const result = id === undefined ? undefined : await orders.cancel(id);
-  if (result === undefined) return refuse(reply, "order_not_found");
-  return result.moved ? { status: result.order.status } : refuse(reply, result.refused);
+  const orderId = parseInt64(request.params.order);
+  if (orderId === undefined) return refuse(reply, "order_not_found");
+  const result = await orders.cancel(orderId);
+  return result.ok ? { status: result.order.status } : refuse(reply, result.code);
 });
 
 await tryItOut(app, createAccounts({ store: store.accounts, environment: "test", clock }));

@@ -5,7 +5,7 @@ import type { Accounts } from "store-orders";
 export async function tryItOut(app: FastifyInstance, accounts: Accounts): Promise<void> {
   await accounts.create("acme", { plan: "free" });
   const issued = await accounts.issueKey("acme");
-  if ("refused" in issued) throw new Error(issued.refused);
+  if (!issued.ok) throw new Error(issued.code);
 
   async function call(url: string, key: string, payload = {}) {
     const headers = { authorization: `Bearer ${key}` };

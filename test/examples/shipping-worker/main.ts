@@ -23,7 +23,7 @@ await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })
 const accounts = createAccounts({ store: store.accounts, environment: "test" });
 await accounts.create("acme", { plan: "business" });
 const issued = await accounts.issueKey("acme");
-if ("refused" in issued) throw new Error(issued.refused);
+if (!issued.ok) throw new Error(issued.code);
 const headers = { authorization: `Bearer ${issued.key}` };
 
 /** Cancels as a client of the API does. */

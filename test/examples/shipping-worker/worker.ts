@@ -15,10 +15,10 @@ for await (const page of store.orders.scan()) {
     if (status !== "pending") continue;
     // Between this look and the next line somebody may cancel; the store lets one of the two win and tells the other.
     const result = await orders.ship(record.id);
-    if (result === undefined) continue;
+    if (!result.ok && result.code === "order_not_found") continue;
     // Whoever waits for the database gets it now.
     await setTimeout(1);
-    told.push({ id: `${record.id}`, status: result.moved ? result.order.status : result.status });
+    told.push({ id: `${record.id}`, status: result.ok ? result.order.status : result.status });
   }
 }
 await store.close();

@@ -13,7 +13,7 @@ await accounts.create("shop", {
   customLimits: { perMinute: 60_000, perDay: 10_000_000 },
 });
 const issued = await accounts.issueKey("shop");
-if ("refused" in issued) throw new Error(issued.refused);
+if (!issued.ok) throw new Error(issued.code);
 const ids = Array.from({ length: 1_000 }, (_, id) => BigInt(id));
 await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
 

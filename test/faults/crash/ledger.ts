@@ -1,5 +1,10 @@
-import { type OrderEvent, type OrderStatus, transition } from "../../../lib/orders/lifecycle.ts";
-import { type StoredOrder, toLine } from "../../../lib/orders/order.ts";
+import {
+  type OrderEvent,
+  type OrderStatus,
+  type StoredOrder,
+  transition,
+} from "../../../lib/orders/lifecycle.ts";
+import { toLine } from "../../../lib/orders/wire.ts";
 
 /** What was asked of orders and what was acknowledged, from which follows how each may look after a crash. */
 export interface Ledger {
@@ -46,7 +51,7 @@ export function openLedger(): Ledger {
     for (const form of forms.values()) {
       for (const event of events) {
         const result = transition(form, event, instantOf(form.record.id));
-        if (result.moved) forms.set(toLine(result.order), result.order);
+        if (result.ok) forms.set(toLine(result.order), result.order);
       }
     }
     return [...forms.values()];

@@ -1,4 +1,4 @@
-import { toLine } from "../../../lib/orders/order.ts";
+import { toLine } from "../../../lib/orders/wire.ts";
 import type { CommandLine } from "../../support/command-line.ts";
 import type { Choices } from "../run.ts";
 import { type AcknowledgedState, createListener } from "./acknowledged-state.ts";

@@ -1,5 +1,5 @@
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import type { StoredOrder } from "../../../lib/orders/order.ts";
+import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf, type Ledger } from "./ledger.ts";
@@ -38,11 +38,11 @@ export async function placeOrders(
 /** Opens an account with limits of its own, and gives its one key. */
 export async function openAccount(path: string, id: string, perMinute: number): Promise<string> {
   const store = createSqliteStore({ path });
-  const terms: PlanAssignment = { plan: "enterprise", customLimits: { perMinute, perDay: 10_000_000 } };
+  const plan: PlanAssignment = { plan: "enterprise", customLimits: { perMinute, perDay: 10_000_000 } };
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  await accounts.create(id, terms);
+  await accounts.create(id, plan);
   const issued = await accounts.issueKey(id);
   await store.close();
-  if ("refused" in issued) throw new Error(issued.refused);
+  if (!issued.ok) throw new Error(issued.code);
   return issued.key;
 }

@@ -44,11 +44,11 @@ async function ship(ids: readonly bigint[], fulfil: ReadonlySet<bigint>): Promis
   const work = async () => {
     for (const id of remaining) {
       const shipped = await store.orders.apply(id, "ship", instantOf(id));
-      if (shipped === undefined) throw new Error(`There is no order ${id}.`);
-      tell({ id, moved: shipped.moved, status: shipped.moved ? shipped.order.status : shipped.status });
-      if (!shipped.moved || !fulfil.has(id)) continue;
+      if (!shipped.ok && shipped.code === "order_not_found") throw new Error(`There is no order ${id}.`);
+      tell({ id, moved: shipped.ok, status: shipped.ok ? shipped.order.status : shipped.status });
+      if (!shipped.ok || !fulfil.has(id)) continue;
       const fulfilled = await store.orders.apply(id, "fulfil", instantOf(id));
-      if (fulfilled?.moved === true) tell({ id, moved: false, status: "shipped", complete: true });
+      if (fulfilled.ok) tell({ id, moved: false, status: "shipped", complete: true });
     }
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
@@ -69,11 +69,11 @@ async function issueKeys(names: readonly string[], keysEach: number): Promise<vo
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   for (const account of names) {
     const created = await accounts.create(account, { plan: "free" });
-    if ("refused" in created) throw new Error(`${account}: ${created.refused}`);
+    if (!created.ok) throw new Error(`${account}: ${created.code}`);
     tell({ account });
     for (let issued = 0; issued < keysEach; issued++) {
       const result = await accounts.issueKey(account);
-      if ("refused" in result) throw new Error(`${account}: ${result.refused}`);
+      if (!result.ok) throw new Error(`${account}: ${result.code}`);
       tell({ account, key: result.key });
     }
   }

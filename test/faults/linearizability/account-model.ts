@@ -1,51 +1,70 @@
-import { type Account, type ApiKey, addKey, revokeKey } from "../../../lib/accounts/account.ts";
+import {
+  type Account,
+  type AccountResult,
+  type AccountSettings,
+  type ApiKey,
+  addKey,
+  revokeKey,
+} from "../../../lib/accounts/account.ts";
 import type { AccountStore } from "../../../lib/accounts/account-store.ts";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { type Admission, type BanPolicy, decideAdmission } from "../../../lib/accounts/admission.ts";
+import {
+  type Admission,
+  type BanPolicy,
+  decideAdmission,
+  decideRejections,
+  type KeyState,
+} from "../../../lib/accounts/admission.ts";
 import type { Instant } from "../../../lib/clock.ts";
+import type { AccountErrorCode, Failure } from "../../../lib/errors.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import type { Model } from "./history.ts";
 
-/** What is done with one account. */
+/** A call on one account. */
 export type AccountCall = { readonly account: string } & (
-  | { readonly does: "look" }
-  | { readonly does: "admit"; readonly hash: string; readonly at: Instant; readonly refusals: number }
+  | { readonly does: "find" }
+  | { readonly does: "admit"; readonly hash: string; readonly at: Instant }
+  | { readonly does: "recordRejections"; readonly hash: string; readonly at: Instant; readonly count: number }
   | { readonly does: "issue"; readonly key: ApiKey; readonly at: Instant }
   | { readonly does: "revoke"; readonly keyId: string; readonly at: Instant }
-  | { readonly does: "setPlan"; readonly terms: PlanAssignment }
-  | { readonly does: "pardon"; readonly keyId: string }
+  | { readonly does: "setPlan"; readonly plan: PlanAssignment }
+  | { readonly does: "unban"; readonly keyId: string }
 );
 
-/** What became of it, as far as it is promised. */
+/** The result of a call, as far as it is guaranteed. */
 export type AccountAnswer =
   | Account
-  | Pick<Account, "terms" | "keys">
-  | { readonly refused: string }
+  | AccountSettings
+  | Failure<AccountErrorCode>
   | Admission
-  | "pardoned"
+  | "recorded"
+  | "unbanned"
   | undefined;
 
-/** Three refusals in a minute bring a ban that ends within the next one. */
+/** Three rejections in a minute start a ban that ends within the next one. */
 export const POLICY: BanPolicy = { maxRejections: 2, durationMs: 45_000 };
 
 /** Makes the call. */
 export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountAnswer> {
   const operator = (at: Instant) => createAccounts({ store, environment: "test", clock: () => at });
-  const { account } = call;
+  const { account: accountId } = call;
   switch (call.does) {
-    case "look":
-      return store.find(account);
+    case "find":
+      return store.find(accountId);
     case "admit":
-      return told(await store.admit({ accountId: account, hash: call.hash }, call.at, POLICY, call.refusals));
+      return guaranteed(await store.admit({ accountId, hash: call.hash }, call.at, POLICY));
+    case "recordRejections":
+      await store.recordRejections({ accountId, hash: call.hash }, call.count, call.at, POLICY);
+      return "recorded";
     case "issue":
-      return settled(await store.update(account, (settings) => addKey(settings, call.key, call.at)));
+      return settingsIn(await store.update(accountId, (settings) => addKey(settings, call.key, call.at)));
     case "revoke":
-      return settled(await operator(call.at).revokeKey(call.keyId));
+      return settingsIn(await operator(call.at).revokeKey(call.keyId));
     case "setPlan":
-      return settled(await operator(0).setPlan(account, call.terms));
-    case "pardon":
-      await store.unban(account, call.keyId);
-      return "pardoned";
+      return settingsIn(await operator(0).setPlan(accountId, call.plan));
+    case "unban":
+      await store.unban(accountId, call.keyId);
+      return "unbanned";
   }
 }
 
@@ -53,55 +72,66 @@ export async function callAccount(store: AccountStore, call: AccountCall): Promi
 export const accountModel: Model<Account, AccountCall, AccountAnswer> = {
   step(account, call) {
     switch (call.does) {
-      case "look":
+      case "find":
         return { state: account, answer: account };
-      case "admit":
-        return admitted(account, call);
+      case "admit": {
+        const state = keyStateOf(account, call.hash);
+        const { admission, write } = decideAdmission(state, call.at, POLICY);
+        const counted = { ...account, usage: write.usage ?? account.usage };
+        return { state: withRejections(counted, state, write.rejections), answer: guaranteed(admission) };
+      }
+      case "recordRejections": {
+        const state = keyStateOf(account, call.hash);
+        const rejections = decideRejections(state, call.count, call.at, POLICY);
+        return { state: withRejections(account, state, rejections), answer: "recorded" };
+      }
       case "issue":
-        return changed(account, addKey(account, call.key, call.at));
+        return updated(account, addKey(account, call.key, call.at));
       case "revoke":
-        return changed(account, revokeKey(account, call.keyId, call.at));
+        return updated(account, revokeKey(account, call.keyId, call.at));
       case "setPlan":
-        return changed(account, { ...account, terms: call.terms });
-      case "pardon": {
-        const { [call.keyId]: _forgotten, ...rejections } = account.rejections;
-        return { state: { ...account, rejections }, answer: "pardoned" };
+        return updated(account, { ok: true, account: { id: account.id, keys: account.keys, ...call.plan } });
+      case "unban": {
+        const { [call.keyId]: _removed, ...rejections } = account.rejections;
+        return { state: { ...account, rejections }, answer: "unbanned" };
       }
     }
   },
 
-  keyOf: ({ terms, keys, usage, rejections }) =>
-    JSON.stringify([terms, usage, keys.map((key) => [key, rejections[key.id]])]),
+  keyOf: ({ plan, customLimits, keys, usage, rejections }) =>
+    JSON.stringify([plan, customLimits, usage, keys.map((key) => [key, rejections[key.id]])]),
 };
 
-type Step = ReturnType<typeof accountModel.step>;
-
-function admitted(account: Account, { hash, at, refusals }: Extract<AccountCall, { does: "admit" }>): Step {
-  const { id: accountId, terms, usage, rejections } = account;
+function keyStateOf(account: Account, hash: string): KeyState | undefined {
   const key = account.keys.find((known) => known.hash === hash);
-  const caller = key && { accountId, terms, usage, key, rejections: rejections[key.id] };
-  const decided = decideAdmission(caller, at, POLICY, refusals);
-  const answer = told(decided);
-  if (decided.outcome === "admitted") return { state: { ...account, usage: decided.write }, answer };
-  if (key === undefined || decided.outcome === "unknown" || decided.write === undefined) {
-    return { state: account, answer };
-  }
-  return { state: { ...account, rejections: { ...rejections, [key.id]: decided.write } }, answer };
+  return key && { ...account, accountId: account.id, key, rejections: account.rejections[key.id] };
 }
 
-function changed(account: Account, decided: Parameters<typeof settled>[0]): Step {
-  const state = "refused" in decided ? account : { ...account, ...decided };
-  return { state, answer: settled(decided) };
+function withRejections(
+  account: Account,
+  state: KeyState | undefined,
+  rejections: KeyState["rejections"],
+): Account {
+  if (state === undefined || rejections === undefined) return account;
+  return { ...account, rejections: { ...account.rejections, [state.key.id]: rejections } };
 }
 
-/** A change gives the settings; what else a store hands out with them is not promised. */
-function settled(decided: Pick<Account, "terms" | "keys"> | { readonly refused: string }): AccountAnswer {
-  return "refused" in decided ? decided : { terms: decided.terms, keys: decided.keys };
+function updated({ usage, rejections, ...before }: Account, result: AccountResult) {
+  const settings = result.ok ? result.account : before;
+  const { id, plan, customLimits, keys } = settings;
+  const state: Account = { id, plan, ...(customLimits && { customLimits }), keys, usage, rejections };
+  return { state, answer: settingsIn(result) };
 }
 
-/** A refusal may be added to others that came meanwhile: how many that makes is seen by a look, not by the answer. */
-function told(decided: Admission): Admission {
-  if (decided.outcome !== "refused") return decided;
-  const { write: _written, ...answer } = decided;
-  return answer;
+/** An update returns the settings. What else a store returns with them is not guaranteed. */
+function settingsIn(result: AccountResult): AccountAnswer {
+  if (!result.ok) return result;
+  const { id, plan, customLimits, keys } = result.account;
+  return { id, plan, ...(customLimits && { customLimits }), keys };
+}
+
+/** Concurrent rejections are added up: the count after each is seen by `find`, not in the admission. */
+function guaranteed(admission: Admission): Admission {
+  if (admission.ok || admission.code === "invalid_api_key") return admission;
+  return { ...admission, rejections: { windowStart: 0, count: 0 } };
 }

@@ -1,9 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Account } from "../../../lib/accounts/account.ts";
-import { decideAdmission } from "../../../lib/accounts/admission.ts";
+import { type BanPolicy, type Decision, decideAdmission } from "../../../lib/accounts/admission.ts";
+import type { Instant } from "../../../lib/clock.ts";
 import { transition } from "../../../lib/orders/lifecycle.ts";
-import { toWire } from "../../../lib/orders/order.ts";
+import { toWire } from "../../../lib/orders/wire.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 
 /** Ways to break a store: each takes a sound one and the file that it is on. A check that passes them is none. */
@@ -14,10 +15,10 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
     return withOrders(correctStore, {
       async apply(id, event, at) {
         const order = await correctStore.orders.find(id);
-        if (order === undefined) return undefined;
+        if (order === undefined) return { ok: false, code: "order_not_found" };
         const result = transition(order, event, at);
         await sleep(1);
-        if (result.moved) update.run(result.order.status, toWire(result.order.record), id);
+        if (result.ok) update.run(result.order.status, toWire(result.order.record), id);
         return result;
       },
     });
@@ -27,7 +28,8 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
     withOrders(correctStore, {
       async apply(id, event, at) {
         const order = await correctStore.orders.find(id);
-        const result = order && transition(order, event, at);
+        if (order === undefined) return { ok: false, code: "order_not_found" };
+        const result = transition(order, event, at);
         sleep(3).then(() => correctStore.orders.apply(id, event, at));
         return result;
       },
@@ -39,59 +41,53 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
       "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
     );
     return withAccounts(correctStore, {
-      async admit({ accountId, hash }, at, policy, refusals) {
-        const decided = decide(await correctStore.accounts.find(accountId), hash, at, policy, refusals);
-        if (decided.outcome !== "admitted")
-          return correctStore.accounts.admit({ accountId, hash }, at, policy, refusals);
-        const { minute, day } = decided.write;
+      async admit({ accountId, hash }, at, policy) {
+        const decision = decide(await correctStore.accounts.find(accountId), hash, at, policy);
+        const { usage } = decision.write;
+        if (usage === undefined) return correctStore.accounts.admit({ accountId, hash }, at, policy);
         await sleep(1);
-        update.run(minute.start, minute.count, day.start, day.count, accountId);
-        return decided;
+        update.run(usage.minute.start, usage.minute.count, usage.day.start, usage.day.count, accountId);
+        return decision.admission;
       },
     });
   },
 
-  "remembers keys and plans": (correctStore) => {
-    const remembered = new Map<string, Account>();
+  "caches keys and plans": (correctStore) => {
+    const cache = new Map<string, Account>();
     return withAccounts(correctStore, {
-      async admit({ accountId, hash }, at, policy, refusals) {
-        const fresh = await correctStore.accounts.find(accountId);
-        const settings = remembered.get(accountId) ?? fresh;
-        if (fresh === undefined || settings === undefined)
-          return { outcome: "unknown", reason: "no_such_key" };
-        remembered.set(accountId, settings);
-        const { terms, keys } = settings;
-        const decided = decide({ ...fresh, terms, keys }, hash, at, policy, refusals);
-        const counted = await correctStore.accounts.admit({ accountId, hash }, at, policy, refusals);
-        return counted.outcome === decided.outcome ? counted : decided;
+      async admit({ accountId, hash }, at, policy) {
+        const current = await correctStore.accounts.find(accountId);
+        const cached = cache.get(accountId) ?? current;
+        if (current === undefined || cached === undefined) {
+          return { ok: false, code: "invalid_api_key", reason: "unknown_key" };
+        }
+        cache.set(accountId, cached);
+        const { usage, rejections } = current;
+        const { admission } = decide({ ...cached, usage, rejections }, hash, at, policy);
+        const counted = await correctStore.accounts.admit({ accountId, hash }, at, policy);
+        return counted.ok === admission.ok ? counted : admission;
       },
     });
   },
 
   "forgets a ban": (correctStore) =>
     withAccounts(correctStore, {
-      async admit(key, at, policy, refusals) {
-        const decided = await correctStore.accounts.admit(key, at, policy, refusals);
-        if (decided.outcome === "refused" && decided.code === "api_key_banned") {
-          await correctStore.accounts.unban(key.accountId, decided.caller.keyId);
+      async admit(key, at, policy) {
+        const admission = await correctStore.accounts.admit(key, at, policy);
+        if (!admission.ok && admission.code === "api_key_banned") {
+          await correctStore.accounts.unban(key.accountId, admission.caller.keyId);
         }
-        return decided;
+        return admission;
       },
     }),
 };
 
-function decide(
-  account: Account | undefined,
-  hash: string,
-  ...rest: DropFirst<Parameters<typeof decideAdmission>>
-) {
+function decide(account: Account | undefined, hash: string, at: Instant, policy?: BanPolicy): Decision {
   const key = account?.keys.find((known) => known.hash === hash);
-  if (account === undefined || key === undefined) return decideAdmission(undefined, ...rest);
-  const { id: accountId, terms, usage, rejections } = account;
-  return decideAdmission({ accountId, terms, usage, key, rejections: rejections[key.id] }, ...rest);
+  if (account === undefined || key === undefined) return decideAdmission(undefined, at, policy);
+  const state = { ...account, accountId: account.id, key, rejections: account.rejections[key.id] };
+  return decideAdmission(state, at, policy);
 }
-
-type DropFirst<T extends readonly unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
 function withOrders(correctStore: Store, orders: Partial<Store["orders"]>): Store {
   return { ...correctStore, orders: { ...correctStore.orders, ...orders } };

@@ -1,6 +1,5 @@
 import type { Account, ApiKey } from "../../../lib/accounts/account.ts";
-import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
-import type { StoredOrder } from "../../../lib/orders/order.ts";
+import type { OrderEvent, StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../../lib/plans/windows.ts";
 import type { Choices } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
@@ -37,7 +36,7 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
   const id = `account-${number}`;
   const key = (name: string): ApiKey => ({ id: `${id}.${name}`, hash: `${id} ${name}`, createdAt: AT });
   const limits = () => ({ perMinute: random.int(1, 6), perDay: random.int(3, 9) });
-  const terms = () => ({ plan: "enterprise" as const, customLimits: limits() });
+  const enterprise = () => ({ plan: "enterprise" as const, customLimits: limits() });
   const [first, second, third] = [key("first"), key("second"), key("third")];
   const orders = Array.from({ length: ORDERS }, (_, index): StoredOrder => {
     return { record: { id: BigInt(number * ORDERS + index), petId: 1n, quantity: 2 }, status: "pending" };
@@ -50,20 +49,22 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
     const account = id;
     if (chosen <= 62) {
       const { hash } = random.pick([first, first, second, third]);
-      return { account, does: "admit", hash, at, refusals: random.chance(0.9) ? 1 : 2 };
+      return random.chance(0.9)
+        ? { account, does: "admit", hash, at }
+        : { account, does: "recordRejections", hash, at, count: random.int(1, 2) };
     }
-    if (chosen <= 72) return { account, does: "look" };
+    if (chosen <= 72) return { account, does: "find" };
     if (chosen <= 82)
-      return { account, does: "setPlan", terms: random.chance(0.8) ? terms() : { plan: "free" } };
+      return { account, does: "setPlan", plan: random.chance(0.8) ? enterprise() : { plan: "free" } };
     if (chosen <= 90) return { account, does: "revoke", keyId: random.pick([first, second, third]).id, at };
-    if (chosen <= 95 || issued) return { account, does: "pardon", keyId: first.id };
+    if (chosen <= 95 || issued) return { account, does: "unban", keyId: first.id };
     issued = true;
     return { account, does: "issue", key: third, at };
   }
 
   function ofOrder(): Call {
     const order = random.pick(orders).record.id;
-    if (random.chance(0.2)) return { order, does: "look" };
+    if (random.chance(0.2)) return { order, does: "find" };
     return { order, does: random.pick(EVENTS), at: random.pick(INSTANTS) };
   }
 
@@ -77,7 +78,7 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
   const plan = times(PROCESSES, () => times(LANES, () => times(CALLS, planned)));
   const kill = { process: random.int(0, PROCESSES - 1), afterReports: random.int(1, LANES * CALLS) };
   return {
-    account: { id, terms: terms(), keys: [first, second], usage: NO_USAGE, rejections: {} },
+    account: { id, ...enterprise(), keys: [first, second], usage: NO_USAGE, rejections: {} },
     orders,
     plan,
     ...(random.chance(0.2) ? { kill } : {}),

@@ -27,8 +27,8 @@ export async function runAndCheck(
   await store.orders.place(orders);
   const recorded = await processes.record(plan, kill);
   const looks: readonly Call[] = [
-    { account: account.id, does: "look" },
-    ...orders.map(({ record }) => ({ order: record.id, does: "look" }) as const),
+    { account: account.id, does: "find" },
+    ...orders.map(({ record }) => ({ order: record.id, does: "find" }) as const),
   ];
   const history = [...recorded, ...(await Promise.all(looks.map((call) => timed(store, call))))];
   return {

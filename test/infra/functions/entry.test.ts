@@ -6,7 +6,7 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
-import { toWire } from "../../../lib/orders/order.ts";
+import { toWire } from "../../../lib/orders/wire.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf } from "../../../lib/stores/dynamodb/layout.ts";

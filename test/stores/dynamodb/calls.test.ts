@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
-import { type StoredOrder, toWire } from "../../../lib/orders/order.ts";
+import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
+import { toWire } from "../../../lib/orders/wire.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -54,7 +55,8 @@ describe("calls to admit a request", () => {
   beforeEach(async () => {
     await store.accounts.create({
       id: "shop",
-      terms: { plan: "enterprise", customLimits: { perMinute: 2, perDay: 100 } },
+      plan: "enterprise",
+      customLimits: { perMinute: 2, perDay: 100 },
       keys: [KEY],
     });
   });

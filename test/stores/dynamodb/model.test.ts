@@ -41,12 +41,12 @@ const step = fc.oneof(
     keyId: fc.constantFrom("shop.lasting", "shop.expiring"),
   }),
   fc.record({
-    does: fc.constant("pardon" as const),
+    does: fc.constant("unban" as const),
     keyId: fc.constantFrom("shop.lasting", "shop.expiring"),
   }),
   fc.record({
     does: fc.constant("change" as const),
-    terms: fc.constantFrom<PlanAssignment>(
+    plan: fc.constantFrom<PlanAssignment>(
       { plan: "free" },
       { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } },
       { plan: "enterprise", customLimits: { perMinute: 3, perDay: 4 } },
@@ -61,7 +61,8 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
   const results: unknown[] = [];
   await accounts.create({
     id: "shop",
-    terms: { plan: "enterprise", customLimits: { perMinute: 2, perDay: 7 } },
+    plan: "enterprise",
+    customLimits: { perMinute: 2, perDay: 7 },
     keys: KEYS,
   });
   let at = AT;
@@ -79,11 +80,11 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
       case "revoke":
         await accounts.update("shop", (was) => revokeKey(was, one.keyId, at));
         break;
-      case "pardon":
+      case "unban":
         await accounts.unban("shop", one.keyId);
         break;
       case "change":
-        await accounts.update("shop", (was) => ({ ...was, terms: one.terms }));
+        await accounts.update("shop", ({ id, keys }) => ({ ok: true, account: { id, keys, ...one.plan } }));
         break;
     }
     results.push(await accounts.find("shop"));

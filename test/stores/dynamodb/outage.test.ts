@@ -32,7 +32,7 @@ describe("an engine that does not do its part", () => {
     await createDynamodbTables({ prefix: "outage" });
     await store.accounts.create({
       id: "shop",
-      terms: { plan: "business" },
+      plan: "business",
       keys: [{ id: "shop.first", hash: KEY.hash, createdAt: AT }],
     });
 
@@ -41,7 +41,7 @@ describe("an engine that does not do its part", () => {
     const traffic = Array.from({ length: 8 }, async () => {
       while (!stopping) {
         const told = await store.accounts.admit(KEY, AT).then(
-          ({ outcome }) => outcome,
+          ({ ok }) => (ok ? "admitted" : "rejected"),
           (error) => (error instanceof StoreUnavailableError ? "unavailable" : String(error)),
         );
         if (outcomes.at(-1) !== told) outcomes.push(told);
@@ -146,12 +146,17 @@ describe("an answer that is lost", () => {
     expect(await orders.place([{ record: { id: 1n }, status: "pending" }])).toEqual(["placed"]);
     expect(await orders.place([{ record: { id: 2n }, status: "pending" }])).toEqual(["placed"]);
     expect(await orders.apply(1n, "cancel", AT)).toMatchObject({
-      moved: true,
+      ok: true,
       order: { status: "cancelled" },
     });
-    expect(await orders.apply(2n, "ship", AT)).toMatchObject({ moved: true, order: { status: "shipped" } });
+    expect(await orders.apply(2n, "ship", AT)).toMatchObject({ ok: true, order: { status: "shipped" } });
     expect(lossy.had.lose).toBe(4);
-    expect(await orders.apply(2n, "ship", AT)).toMatchObject({ refused: "order_already_shipped" });
+    expect(await orders.apply(2n, "ship", AT)).toMatchObject({
+      ok: false,
+      code: "order_already_shipped",
+      status: "shipped",
+      event: "ship",
+    });
   });
 
   test("does not make a shipment look like somebody else's where it was fulfilled meanwhile", async () => {
@@ -161,7 +166,7 @@ describe("an answer that is lost", () => {
     lossy.meanwhile = () => other.orders.apply(3n, "fulfil", AT);
     const shipDate = new Date(AT).toISOString();
     expect(await store.orders.apply(3n, "ship", AT)).toEqual({
-      moved: true,
+      ok: true,
       order: { record: { id: 3n, shipDate }, status: "shipped" },
     });
     expect(await other.orders.find(3n)).toEqual({
@@ -173,21 +178,21 @@ describe("an answer that is lost", () => {
 
   test("does not make an account look taken, nor a change of it lost", async () => {
     const { accounts } = store;
-    const settings = { id: "shop", terms: { plan: "free" }, keys: [] } as const;
-    expect(await accounts.create(settings)).toBe(true);
-    expect(await accounts.create(settings)).toBe(false);
-    const changed = await accounts.update("shop", (was) => ({ ...was, terms: { plan: "pro" } }));
-    expect(changed).toMatchObject({ terms: { plan: "pro" } });
+    const settings = { id: "shop", plan: "free", keys: [] } as const;
+    expect((await accounts.create(settings)).ok).toBe(true);
+    expect((await accounts.create(settings)).ok).toBe(false);
+    const changed = await accounts.update("shop", (was) => ({ ok: true, account: { ...was, plan: "pro" } }));
+    expect(changed).toMatchObject({ account: { plan: "pro" } });
     expect(lossy.had.lose).toBe(3);
   });
 
   test("counts an admitted request once more, and admits none for nothing", async () => {
     const { accounts } = store;
     const keys = [{ id: "busy.first", hash: KEY.hash, createdAt: AT }];
-    await accounts.create({ id: "busy", terms: { plan: "free" }, keys });
+    await accounts.create({ id: "busy", plan: "free", keys });
     const admit = () => accounts.admit({ ...KEY, accountId: "busy" }, AT);
-    expect((await admit()).outcome).toBe("admitted");
-    expect((await admit()).outcome).toBe("admitted");
+    expect((await admit()).ok).toBe(true);
+    expect((await admit()).ok).toBe(true);
     // Three answers to writes that counted were lost: the one that opened the minute, and one for each request.
     expect((await accounts.find("busy"))?.usage.minute.count).toBe(2 + 3);
   });

@@ -20,7 +20,7 @@ const jobs: Record<string, () => Promise<unknown>> = {
     const results = await Promise.all(
       Array.from({ length: Number(calls) }, () => store.accounts.admit({ accountId, hash }, Number(at))),
     );
-    return results.map((result) => (result.outcome === "refused" ? result.code : result.outcome));
+    return results.map((result) => (result.ok ? "admitted" : result.code));
   },
 
   async race() {
@@ -31,8 +31,8 @@ const jobs: Record<string, () => Promise<unknown>> = {
     // From both ends, so that however the processes are scheduled each event wins some, and all meet in the middle.
     for (const id of event === "cancel" ? ids : ids.toReversed()) {
       const result = await store.orders.apply(BigInt(id), event as "cancel" | "ship", Number(at));
-      if (result?.moved === true) won.push(id);
-      else told[id] = result?.status ?? "missing";
+      if (result.ok) won.push(id);
+      else told[id] = result.code === "order_not_found" ? "missing" : result.status;
     }
     return { event, won, told };
   },
@@ -41,10 +41,14 @@ const jobs: Record<string, () => Promise<unknown>> = {
   async change() {
     const [id = "", times = ""] = rest;
     for (let time = 1; time <= Number(times); time++) {
-      await store.accounts.update(id, (account) => ({
-        ...account,
-        terms: { plan: "enterprise", customLimits: { perMinute: time, perDay: time } },
-        keys: account.keys.map((key) => ({ ...key, expiresAt: time })),
+      await store.accounts.update(id, ({ keys }) => ({
+        ok: true,
+        account: {
+          id,
+          plan: "enterprise",
+          customLimits: { perMinute: time, perDay: time },
+          keys: keys.map((key) => ({ ...key, expiresAt: time })),
+        },
       }));
     }
     return "changed";

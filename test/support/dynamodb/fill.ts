@@ -1,5 +1,6 @@
 import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import { type StoredOrder, toWire } from "../../../lib/orders/order.ts";
+import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
+import { toWire } from "../../../lib/orders/wire.ts";
 import { bucketOf, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
 
 /**

@@ -1,0 +1,44 @@
+/**
+ * Accounts, API keys and admission: who may make a request, decided without I/O.
+ *
+ * ```ts
+ * import { decideAdmission, generateKey, hashKey } from "store-orders/accounts";
+ * import { NO_USAGE } from "store-orders/plans";
+ *
+ * const key = { id: "acme.1", hash: hashKey(generateKey("test", "acme")), createdAt: 0 };
+ * const state = { accountId: "acme", plan: "free", usage: NO_USAGE, key } as const;
+ * const { admission } = decideAdmission(state, Date.now());
+ * if (admission.ok) console.log(admission.quota.remaining); // 59
+ * ```
+ *
+ * @module store-orders/accounts
+ */
+export {
+  type Account,
+  type AccountResult,
+  type AccountSettings,
+  type ApiKey,
+  addKey,
+  isActive,
+  MAX_ACTIVE_KEYS,
+  type RejectionCount,
+  revokeKey,
+  rotateKey,
+} from "./account.ts";
+export type { AccountStore } from "./account-store.ts";
+export { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "./accounts.ts";
+export {
+  type Admission,
+  type BanPolicy,
+  type Caller,
+  DEFAULT_BAN_POLICY,
+  type Decision,
+  decideAdmission,
+  decideRejections,
+  type InvalidKey,
+  type KeyState,
+  type Rejection,
+} from "./admission.ts";
+export { type AnonymousCallers, createAnonymousCallers } from "./anonymous-callers.ts";
+export { type Environment, generateKey, hashKey, type ParsedKey, parseKey, redactKeys } from "./api-key.ts";
+export { withRejectionCache } from "./rejection-cache.ts";

@@ -1,0 +1,95 @@
+import { isInt64 } from "./int64.ts";
+import type { OrderRecord } from "./order.ts";
+
+/** How one field of an order is described and validated. */
+export interface OrderField {
+  readonly description: string;
+  /** The field's JSON Schema, without its description. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly example: number | string | boolean;
+  /** Returns what to write instead of an invalid value, otherwise `undefined`. */
+  validate(value: unknown): string | undefined;
+}
+
+/** The largest quantity: client generators map the field to int32. */
+export const MAX_QUANTITY = 2_147_483_647;
+
+/**
+ * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
+ */
+export const ORDER_FIELDS = {
+  id: {
+    description: "Unique order identifier.",
+    schema: { type: "integer", format: "int64" },
+    example: 1001,
+    validate: validateInt64,
+  },
+  petId: {
+    description: "Identifier of the animal in this order.",
+    schema: { type: "integer", format: "int64" },
+    example: 7,
+    validate: validateInt64,
+  },
+  quantity: {
+    description: "Number of units ordered.",
+    schema: { type: "integer", minimum: 0, maximum: MAX_QUANTITY },
+    example: 2,
+    validate: validateQuantity,
+  },
+  shipDate: {
+    description: "Expected or actual ship date.",
+    schema: { type: "string", format: "date-time" },
+    example: "2026-12-01T09:00:00Z",
+    validate: (value) =>
+      typeof value === "string" && isDateTime(value)
+        ? undefined
+        : "Write an RFC 3339 date-time with an offset and at most nine fractional digits, such as 2026-11-20T09:30:00Z.",
+  },
+  complete: {
+    description: "Whether the order has been fulfilled.",
+    schema: { type: "boolean" },
+    example: false,
+    validate: (value) => (typeof value === "boolean" ? undefined : "Write true or false."),
+  },
+} as const satisfies Record<keyof OrderRecord, OrderField>;
+
+const INT64 = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+
+function validateInt64(value: unknown): string | undefined {
+  if (typeof value === "bigint") return isInt64(value) ? undefined : `The number is too large. ${INT64}`;
+  if (typeof value !== "number" || !Number.isInteger(value)) return INT64;
+  return Number.isSafeInteger(value)
+    ? undefined
+    : `The number is too large for a JavaScript number. Pass a bigint. ${INT64}`;
+}
+
+function validateQuantity(value: unknown): string | undefined {
+  const range = `Write a whole number from 0 to ${MAX_QUANTITY}.`;
+  if (typeof value === "bigint" || (Number.isInteger(value) && Number(value) > MAX_QUANTITY)) {
+    return `The number is too large. ${range}`;
+  }
+  return Number.isInteger(value) && Number(value) >= 0 ? undefined : range;
+}
+
+const DATE_TIME =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** True for an RFC 3339 date-time with an offset, an existing day and at most nine fractional digits. */
+export function isDateTime(text: string): boolean {
+  const [, year, month, day] = DATE_TIME.exec(text) ?? [];
+  if (day === undefined) return false;
+  return Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+}
+
+/** The JSON Schema (draft 2020-12) of an order, as in the OpenAPI document. */
+export const orderJsonSchema = {
+  type: "object",
+  description: "An order for an animal. A field that an order does not have is omitted, never null.",
+  additionalProperties: false,
+  properties: Object.fromEntries(
+    Object.entries(ORDER_FIELDS).map(([name, { description, schema, example }]) => [
+      name,
+      { ...schema, description, examples: [example] },
+    ]),
+  ),
+} as const;

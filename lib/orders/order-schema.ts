@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { ORDER_FIELDS } from "./fields.ts";
+import type { OrderRecord } from "./order.ts";
+import { type JsonRecord, toRecord } from "./wire.ts";
+
+/**
+ * An order record as a zod schema. It accepts integers as `number` or `bigint` and returns an `OrderRecord`.
+ *
+ * ```ts
+ * const { id } = orderSchema.parse({ id: 1001, quantity: 2 }); // 1001n
+ * ```
+ */
+export const orderSchema: z.ZodType<OrderRecord> = z
+  .strictObject({
+    id: field("id"),
+    petId: field("petId").optional(),
+    quantity: field("quantity").optional(),
+    shipDate: field("shipDate").optional(),
+    complete: field("complete").optional(),
+  })
+  .transform((record) => toRecord(record as JsonRecord));
+
+function field(name: keyof typeof ORDER_FIELDS) {
+  const { validate, description } = ORDER_FIELDS[name];
+  return z
+    .custom<unknown>((value) => validate(value) === undefined, { error: ({ input }) => validate(input) })
+    .describe(description);
+}

@@ -1,0 +1,37 @@
+/**
+ * The plans and their limits: pure functions and tables without dependencies, also for browsers.
+ *
+ * ```ts
+ * import { checkQuota, NO_USAGE } from "store-orders/plans";
+ *
+ * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now());
+ * if (check.ok) console.log(check.remaining); // 59
+ * ```
+ *
+ * @module store-orders/plans
+ */
+export { checkLimits, checkQuota, type LimitCheck, type QuotaCheck } from "./check-quota.ts";
+export {
+  isPlan,
+  limitsOf,
+  MAX_REQUESTS_PER_MINUTE,
+  PLAN_LIMITS,
+  PLANS,
+  type Plan,
+  type PlanAssignment,
+  type PlanLimits,
+} from "./plan-limits.ts";
+export {
+  DAY_MS,
+  hasCapacity,
+  increment,
+  MAX_CLOCK_SKEW_MS,
+  MINUTE_MS,
+  NO_USAGE,
+  type Quota,
+  secondsUntil,
+  tightestQuota,
+  type Usage,
+  usageAt,
+  type WindowUsage,
+} from "./windows.ts";

@@ -53,6 +53,11 @@ export function readUrl(text: string, previous: readonly string[] = []): readonl
   return [...previous, text];
 }
 
+/** Collects the values of a repeatable option. */
+export function collect(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, text];
+}
+
 /** The error does not repeat the text: a caller may have pasted the API key, which is a secret. */
 export function readKeyId(text: string): string {
   if (KEY_ID.test(text)) return text;

@@ -73,4 +73,9 @@ export {
   type VerificationState,
   verifyHost,
 } from "./verification/verify-host.ts";
-export { type HostReport, type HostsVerificationOptions, verifyHosts } from "./verification/verify-hosts.ts";
+export {
+  type HostReport,
+  type HostsVerificationOptions,
+  type HostToVerify,
+  verifyHosts,
+} from "./verification/verify-hosts.ts";

@@ -1,16 +1,17 @@
 import type { Command } from "commander";
-import { parseHostname } from "../../domains/hostname.ts";
-import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
-import { recordsOf } from "../../domains/records.ts";
+import { hostsOf } from "../../domains/mapping.ts";
+import { recordOf } from "../../domains/records.ts";
 import { AUTHORITIES, type CertificateAuthority } from "../../domains/verification/caa.ts";
 import { formatReport } from "../../domains/verification/report.ts";
 import { verifyHosts } from "../../domains/verification/verify-hosts.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { createDnsResolver } from "../../node/dns-resolver.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
+import { assignTargets, type TargetedHost } from "../dns-targets.ts";
 import { readDomainsFile } from "../domains-file.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResults } from "../results.ts";
+import { readStackDomains, type StackDomains } from "../stack-domains.ts";
 import type { CheckFlags, RecordsFlags } from "./domains.ts";
 
 /** Prints the records to set at the DNS provider. */
@@ -18,15 +19,10 @@ export async function printRecords(
   context: CommandContext,
   command: Command,
   file: string,
-  flags: RecordsFlags,
+  { target }: RecordsFlags,
 ): Promise<void> {
-  const records = recordsOf(readForDns(file), targetOf(flags));
-  await printResults(
-    context,
-    command,
-    COLUMNS,
-    records.map((record) => ({ ...record })),
-  );
+  const records = readHosts(file, target).map((host) => ({ ...recordOf(host, host.target) }));
+  await printResults(context, command, COLUMNS, records);
 }
 
 const COLUMNS = ["host", "role", "zone", "type", "name", "value", "ttl", "alternatives"];
@@ -35,34 +31,53 @@ const COLUMNS = ["host", "role", "zone", "type", "name", "value", "ttl", "altern
 export async function checkHosts(
   context: CommandContext,
   command: Command,
-  file: string,
+  file: string | undefined,
   flags: CheckFlags,
 ): Promise<void> {
   const { resolver } = flags;
-  const reports = await verifyHosts(hostsOf(readForDns(file)), {
+  const { hosts, knownZones } = await readHostsToCheck(context, file, flags);
+  const reports = await verifyHosts(hosts, {
     resolver: createDnsResolver(resolver === undefined ? {} : { servers: [resolver] }),
-    target: targetOf(flags),
-    authority: authorityOf(flags),
+    authority: findAuthority(flags),
+    knownZones,
   });
   const asJson = globalFlags(command).json === true;
   await context.terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
   if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
 }
 
-/** The commands about DNS read a file of any project, so they do not check its plan. */
-function readForDns(file: string): DomainMapping {
-  return readDomainsFile(file, "pro");
+async function readHostsToCheck(
+  { terminal }: CommandContext,
+  file: string | undefined,
+  { stack, target }: CheckFlags,
+): Promise<StackDomains> {
+  if (stack !== undefined) {
+    if (file !== undefined || target !== undefined) {
+      throw invalid("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
+    }
+    return readStackDomains(stack, terminal);
+  }
+  if (file === undefined)
+    throw invalid("file", "Give a domains file, or the outputs of a stack with --stack.");
+  if (target === undefined) throw invalid("--target", "Give the platform host that the records point to.");
+  return { hosts: readHosts(file, target), knownZones: [] };
 }
 
-function targetOf({ target }: RecordsFlags): string {
-  const parsed = parseHostname(target);
-  if (parsed.ok) return parsed.hostname;
-  throw new InvalidInputError([{ path: "--target", message: parsed.message }]);
+/** Reads the hosts of a file with their targets. These commands are about DNS, so they do not check the plan. */
+function readHosts(file: string, targets: readonly string[]): readonly TargetedHost[] {
+  return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
 }
 
-function authorityOf({ authority }: CheckFlags): CertificateAuthority {
+function findAuthority({ authority }: CheckFlags): CertificateAuthority {
   const known = new Map<string, CertificateAuthority>(Object.entries(AUTHORITIES)).get(authority);
   if (known !== undefined) return known;
-  const message = `The authority ${JSON.stringify(authority)} is not known. Choose one of ${Object.keys(AUTHORITIES).join(", ")}.`;
-  throw new InvalidInputError([{ path: "--authority", message }]);
+  const names = Object.keys(AUTHORITIES).join(", ");
+  throw invalid(
+    "--authority",
+    `The authority ${JSON.stringify(authority)} is not known. Choose one of ${names}.`,
+  );
+}
+
+function invalid(path: string, message: string): InvalidInputError {
+  return new InvalidInputError([{ path, message }]);
 }

@@ -21,6 +21,7 @@ export const REASONS = {
   wrong_target: { axis: "dns", state: "wrong_target", title: "The record points to the wrong target." },
   record_missing: { axis: "dns", state: "missing", title: "The record is missing." },
   target_missing: { axis: "dns", state: "target_missing", title: "The platform host has no address." },
+  target_unknown: { axis: "dns", state: "target_unknown", title: "The target is not known yet." },
   dns_unanswered: { axis: "dns", state: "unknown", title: "The DNS lookup failed." },
   caa_forbids: { axis: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
   caa_unknown_critical: {
@@ -59,6 +60,7 @@ export interface Reason {
 /** A host under verification. */
 export interface CheckedHost extends ZoneMatch {
   readonly host: string;
+  /** If it is not known, a text that stands for it in the reasons. */
   readonly target: string;
   readonly authority: CertificateAuthority;
 }
@@ -82,6 +84,18 @@ export const DNS_FAILURES = {
   unreachable: "no DNS server at the resolver's address",
   malformed: "malformed response",
 } as const satisfies Record<DnsFailure, string>;
+
+/** Explains that the platform has not assigned a target. The record can be set only afterwards. */
+export function explainUnknownTarget(checked: CheckedHost): Reason {
+  return {
+    code: "target_unknown",
+    host: checked.host,
+    name: checked.host,
+    found: "no target, because the certificate has not been issued",
+    expected: describeExpectedRecord(checked),
+    fix: "Set the certificate's validation record from the stack's outputs, wait until it has been issued, and deploy again.",
+  };
+}
 
 /** Explains a lookup that failed. It says nothing about the domain, so the state is unknown. */
 export function explainUnanswered(checked: CheckedHost, name: string, failure: DnsFailure): Reason {

@@ -15,7 +15,7 @@ const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unk
 function formatHost({ host, role, state, record, reasons }: HostReport): string {
   const head = `${MARKS[state]} ${host}  ${state}  (${role})`;
   if (reasons.length > 0) return [head, ...withoutImplied(reasons).map(formatReason)].join("\n");
-  return `${head}\n    ${record.type} ${record.value}; the certificate authority may issue`;
+  return `${head}\n    ${record?.type} ${record?.value}; the certificate authority may issue`;
 }
 
 /** Reasons that imply a failed lookup of the host's CAA records, too. */

@@ -8,6 +8,7 @@ import {
   type CheckedHost,
   DNS_FAILURES,
   explainCaa,
+  explainUnknownTarget,
   REASONS,
   type Reason,
 } from "./reasons.ts";
@@ -38,8 +39,8 @@ export interface Verification {
 /** What to verify a host against. */
 export interface VerificationOptions {
   readonly resolver: DnsResolver;
-  /** The platform host that the record must point to. */
-  readonly target: string;
+  /** The platform host that the record must point to. Omit it if the platform has not assigned one yet. */
+  readonly target?: string;
   /** @default Amazon's */
   readonly authority?: CertificateAuthority;
   /** Zones that are known to exist, if they differ from the public suffix list. */
@@ -54,8 +55,12 @@ export async function verifyHost(
   host: string,
   { resolver, target, authority = AUTHORITIES.amazon, knownZones }: VerificationOptions,
 ): Promise<Verification> {
-  const checked = { ...locateInZone(host, knownZones), host, target: normalizeName(target), authority };
-  const [records, caa] = await Promise.all([checkRecords(resolver, checked), checkCaa(resolver, checked)]);
+  const zone = locateInZone(host, knownZones);
+  const checked = { ...zone, host, target: normalizeName(target ?? "the platform host"), authority };
+  const [records, caa] = await Promise.all([
+    target === undefined ? [explainUnknownTarget(checked)] : checkRecords(resolver, checked),
+    checkCaa(resolver, checked),
+  ]);
   const reasons = [...records, ...caa];
   const dns = axisState<"dns">("dns", reasons) ?? "ok";
   const certificate = axisState<"certificate">("certificate", reasons) ?? "allowed";
@@ -68,7 +73,7 @@ export async function verifyHost(
  */
 export function eventOf({ dns }: Pick<Verification, "dns">): DomainEvent {
   if (dns === "ok") return "dns_verified";
-  return dns === "unknown" || dns === "lame" ? "dns_unknown" : "dns_failed";
+  return dns === "unknown" || dns === "lame" || dns === "target_unknown" ? "dns_unknown" : "dns_failed";
 }
 
 function stateOf(dns: DnsState, certificate: CertificateState): VerificationState {

@@ -3,9 +3,16 @@ import { type DnsRecord, recordOf } from "../records.ts";
 import { memoizeResolver } from "./resolver.ts";
 import { type Verification, type VerificationOptions, verifyHost } from "./verify-host.ts";
 
-/** The verification of a configured host, with the record that it needs. */
+/** A host to verify, with its own target if hosts have different ones. */
+export interface HostToVerify extends ConfiguredHost {
+  /** @default the `target` of the options */
+  readonly target?: string;
+}
+
+/** The verification of a host, with the record that it needs. */
 export interface HostReport extends ConfiguredHost, Verification {
-  readonly record: DnsRecord;
+  /** Missing if the host has no target yet. */
+  readonly record?: DnsRecord;
 }
 
 /** How to verify many hosts. */
@@ -19,17 +26,19 @@ export interface HostsVerificationOptions extends VerificationOptions {
 
 /** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
 export async function verifyHosts(
-  hosts: readonly ConfiguredHost[],
+  hosts: readonly HostToVerify[],
   { concurrency = 8, ...options }: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
   const resolver = memoizeResolver(options.resolver);
   const reports = new Array<HostReport>(hosts.length);
   const queue = hosts.entries();
   const worker = async () => {
-    for (const [index, configured] of queue) {
-      const verification = await verifyHost(configured.host, { ...options, resolver });
-      const record = recordOf(configured, options.target, options.knownZones);
-      reports[index] = { ...configured, ...verification, record };
+    for (const [index, { host, role, target = options.target }] of queue) {
+      const targeted = target === undefined ? {} : { target };
+      const verification = await verifyHost(host, { ...options, ...targeted, resolver });
+      const { knownZones } = options;
+      const record = target === undefined ? {} : { record: recordOf({ host, role }, target, knownZones) };
+      reports[index] = { role, ...verification, ...record };
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, hosts.length)) }, worker));

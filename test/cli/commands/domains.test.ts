@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
@@ -62,8 +62,39 @@ test.each([
     ["records", "nowhere.yaml", "--target", TARGET],
     "nowhere.yaml: The file cannot be read (ENOENT)",
   ],
-  ["no target", ["records", "domains.yaml"], "required option '--target <host>'"],
-  ["an invalid target", ["records", "domains.yaml", "--target", "http://a.b"], "--target: This is a URL."],
+  ["no target", ["records", "domains.yaml"], "required option '--target <target>'"],
+  [
+    "a stack file that does not exist",
+    ["check", "--stack", "nowhere.json"],
+    "nowhere.json: The file cannot be read (ENOENT)",
+  ],
+  ["no target to check", ["check", "domains.yaml"], "--target: Give the platform host"],
+  ["neither a file nor a stack", ["check"], "Give a domains file, or the outputs of a stack with --stack."],
+  [
+    "both a file and a stack",
+    ["check", "domains.yaml", "--stack", "stack.json"],
+    "--stack: The outputs contain the hosts and targets.",
+  ],
+  [
+    "a host that has no target",
+    ["check", "domains.yaml", "--target", `orders.example.com=${TARGET}`],
+    "www.orders.example.com has no target. Add --target www.orders.example.com=VALUE.",
+  ],
+  [
+    "a target of an unknown host",
+    ["records", "domains.yaml", "--target", TARGET, "--target", `order.example.com=${TARGET}`],
+    "order.example.com is not one of the domains.",
+  ],
+  [
+    "two common targets",
+    ["records", "domains.yaml", "--target", TARGET, "--target", TARGET],
+    "one target for all",
+  ],
+  [
+    "an invalid target",
+    ["records", "domains.yaml", "--target", "http://a.b"],
+    "--target: http://a.b: This is a URL.",
+  ],
   [
     "an unknown authority",
     ["check", "domains.yaml", "--target", TARGET, "--authority", "me"],
@@ -94,6 +125,104 @@ test("every problem of a domains file is reported at once, with its path", async
   expect((await cli.run(["domains", "records", "torn.yaml", "--target", TARGET])).stderr).toContain(
     "neither YAML nor JSON",
   );
+});
+
+test("domains records and check take a target per host", async () => {
+  const targets = ["--target", TARGET, "--target", "WWW.orders.example.com=b.platform.example"];
+  const records = await cli.json("domains", "records", "domains.yaml", ...targets);
+  expect(records).toMatchObject([{ value: TARGET }, { value: "b.platform.example" }]);
+  await using server = await startDnsServer(
+    `orders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1`,
+  );
+  const check = ["domains", "check", "domains.yaml", ...targets, "--resolver", server.address];
+  const { status, stdout } = await cli.run(check);
+  expect(status).toBe(1);
+  expect(stdout).toContain("✓ orders.example.com  verified");
+  expect(stdout).toContain("✗ www.orders.example.com  pending_dns");
+  expect(stdout).toContain("expected  CNAME b.platform.example");
+});
+
+describe("domains check --stack", () => {
+  const outputs = {
+    "orders.eu.example.com": {
+      role: "primary",
+      state: "live",
+      record: { type: "CNAME", name: "orders", ttl: 3600, value: TARGET },
+    },
+    "www.example.com": {
+      role: "redirect",
+      state: "live",
+      record: { type: "CNAME", name: "www", ttl: 3600, value: "b.platform.example" },
+    },
+  };
+  const zone = `orders.eu.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1\nb.platform.example A 192.0.2.2`;
+
+  test.each([
+    ["the output 'domains'", outputs],
+    ["all outputs", { baseUrl: "https://orders.eu.example.com/v1", domains: outputs }],
+  ])("each host of %s is verified against its own target", async (_name, content) => {
+    await using server = await startDnsServer(`${zone}\nwww.example.com CNAME b.platform.example`);
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    const { status, stdout } = await cli.run(check, { input: JSON.stringify(content) });
+    expect([status, stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
+    expect(stdout).toContain("CNAME b.platform.example;");
+  });
+
+  test("a wrong record is reported with the zone that the stack uses, and the exit status is 1", async () => {
+    writeFileSync(join(cli.directory, "stack.json"), JSON.stringify(outputs));
+    await using server = await startDnsServer(zone.replace(`CNAME ${TARGET}`, "CNAME old.example.net"));
+    const { status, stdout } = await cli.run([
+      "domains",
+      "check",
+      "--stack",
+      "stack.json",
+      "--resolver",
+      server.address,
+    ]);
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      `At the DNS provider of eu.example.com, change the value of the CNAME record orders`,
+    );
+  });
+
+  test("a host whose certificate has not been issued is reported without a target", async () => {
+    const pending = {
+      "orders.example.com": {
+        role: "primary",
+        state: "pending_dns",
+        record: { type: "CNAME", name: "orders", ttl: 3600 },
+      },
+    };
+    await using server = await startDnsServer("");
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address, "--json"];
+    const { status, stdout } = await cli.run(check, { input: JSON.stringify(pending) });
+    expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
+  });
+
+  test.each([
+    ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
+    ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
+    ["outputs without hosts", '{"a.example.com":{"state":"live"}}', "a.example.com.role: "],
+    [
+      "an invalid host",
+      '{"a b":{"role":"alias","record":{"name":"a"}}}',
+      "A hostname cannot contain spaces.",
+    ],
+  ])("%s instead of outputs exits with 2 and the reason", async (_name, input, reason) => {
+    const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(reason);
+  });
+});
+
+test("domains schema prints the JSON Schema of a domains file", async () => {
+  const { status, stdout } = await cli.run(["domains", "schema"]);
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    required: ["domains"],
+    properties: { domains: { properties: { primary: { type: "string" } } } },
+  });
 });
 
 /** Sends requests with any Host header, which fetch does not allow. */

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { ConfiguredHost } from "../../../lib/domains/mapping.ts";
 import { formatReport } from "../../../lib/domains/verification/report.ts";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
-import { verifyHosts } from "../../../lib/domains/verification/verify-hosts.ts";
+import { eventOf } from "../../../lib/domains/verification/verify-host.ts";
+import { type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify-hosts.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
@@ -101,7 +102,7 @@ test("verifyHosts bounds its concurrency, reports in order and sends no query tw
   };
   const reports = await verifyHosts(hosts, { resolver, target: TARGET, concurrency: 4 });
   expect(reports.map(({ host }) => host)).toEqual(hosts.map(({ host }) => host));
-  expect(reports.every(({ state, record }) => state === "verified" && record.zone === "example.com")).toBe(
+  expect(reports.every(({ state, record }) => state === "verified" && record?.zone === "example.com")).toBe(
     true,
   );
   expect(peak).toBe(4);
@@ -110,4 +111,40 @@ test("verifyHosts bounds its concurrency, reports in order and sends no query tw
 
 test("verifyHosts returns no reports if there are no hosts", async () => {
   expect(await verifyHosts([], { resolver: createResolver({}), target: TARGET })).toEqual([]);
+});
+
+test("verifyHosts uses the target of each host, and the common one for the others", async () => {
+  const resolver = createResolver({
+    "a.example.com": "d-a.platform.example.net",
+    "b.example.com": TARGET,
+    "c.example.com": TARGET,
+  });
+  const hosts: readonly HostToVerify[] = [
+    { host: "a.example.com", role: "primary", target: "d-a.platform.example.net" },
+    { host: "b.example.com", role: "alias" },
+    { host: "c.example.com", role: "alias", target: "d-a.platform.example.net" },
+  ];
+  const reports = await verifyHosts(hosts, { resolver, target: TARGET });
+  expect(reports.map(({ dns, record }) => [dns, record?.value])).toEqual([
+    ["target_missing", "d-a.platform.example.net"],
+    ["ok", TARGET],
+    ["wrong_target", "d-a.platform.example.net"],
+  ]);
+});
+
+test("a host without a target is not verified, and its CAA records are checked all the same", async () => {
+  await using server = await startDnsServer(
+    `www.example.com CNAME ${TARGET}\nexample.com CAA 0 issue "letsencrypt.org"`,
+  );
+  const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
+  const reports = await verifyHosts([{ host: "www.example.com", role: "primary" }], { resolver });
+  expect(reports[0]).toMatchObject({
+    state: "pending_dns",
+    dns: "target_unknown",
+    certificate: "forbidden",
+    reasons: [{ code: "target_unknown", expected: "CNAME the platform host" }, { code: "caa_forbids" }],
+  });
+  expect(reports[0]).not.toHaveProperty("record");
+  expect(reports.map(eventOf)).toEqual(["dns_unknown"]);
+  expect(formatReport(reports)).toContain("The target is not known yet.");
 });

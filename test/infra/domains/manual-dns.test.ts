@@ -1,4 +1,6 @@
+import { Readable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
+import { readStackDomains } from "../../../lib/cli/stack-domains.ts";
 import { ofType } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
@@ -42,5 +44,17 @@ describe("with DNS managed elsewhere", () => {
       },
     });
     expect(outcome.stackOutputs["baseUrl"]).toBe("https://orders.example.org/v1");
+  });
+
+  test("the command line reads the hosts and targets from the outputs", async () => {
+    const read = async (cloud: Parameters<typeof success>[0]) => {
+      const { stackOutputs } = await success(cloud);
+      return readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(stackOutputs))]) });
+    };
+    const host = { host: "orders.example.org", role: "primary" };
+    const knownZones = ["example.org"];
+    expect(await read(beforeCertificate)).toEqual({ hosts: [host], knownZones });
+    const target = "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com";
+    expect(await read(withCertificate)).toEqual({ hosts: [{ ...host, target }], knownZones });
   });
 });

@@ -16,8 +16,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Copies an example to a place of its own, installs the tarball in it, and checks its types. */
-async function settle(example: string): Promise<string> {
+/** Copies an example to a new directory, installs the package there, and checks the types. */
+async function installExample(example: string): Promise<string> {
   const home = join(folder, example);
   await cp(join(ROOT, "test/examples", example), home, { recursive: true });
   await install(home, tarball);
@@ -25,25 +25,25 @@ async function settle(example: string): Promise<string> {
   return home;
 }
 
-/** The lines that an example prints. */
+/** Returns the lines that an example prints. */
 async function printed(home: string): Promise<readonly string[]> {
   return (await succeed(home, "node", ["main.ts"])).trim().split("\n");
 }
 
-test("the rules decide in a Fastify service with routes of its own", async () => {
-  expect(await printed(await settle("rules-in-fastify"))).toEqual([
-    '201 {"id":7,"petId":9007199254740993,"quantity":2} left: 59 wait: -',
-    '200 {"status":"cancelled"} left: 58 wait: -',
-    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* left: 57 wait: -$/),
-    expect.stringMatching(/^404 \{"code":"order_not_found",.* left: 56 wait: -$/),
-    expect.stringMatching(/^401 \{"code":"invalid_api_key",.* left: 59 wait: -$/),
-    expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* left: 0 wait: 60$/),
+test("the rules work in a Fastify service with its own routes", async () => {
+  expect(await printed(await installExample("rules-in-fastify"))).toEqual([
+    '201 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 59, retry after: -',
+    '200 {"status":"cancelled"} remaining: 58, retry after: -',
+    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* remaining: 57, retry after: -$/),
+    expect.stringMatching(/^404 \{"code":"order_not_found",.* remaining: 56, retry after: -$/),
+    expect.stringMatching(/^401 \{"code":"invalid_api_key",.* remaining: 59, retry after: -$/),
+    expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* remaining: 0, retry after: 60$/),
   ]);
 });
 
-test("the handler answers under a path of a Hono application", async () => {
-  expect(await printed(await settle("handler-in-hono"))).toEqual([
-    "200 the shop's own page limit: -",
+test("the handler works under a path of a Hono application", async () => {
+  expect(await printed(await installExample("handler-in-hono"))).toEqual([
+    "200 the home page limit: -",
     '200 [{"id":9223372036854775807,"petId":3}] limit: 300',
     "204  limit: 300",
     expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* limit: 300$/),
@@ -52,33 +52,33 @@ test("the handler answers under a path of a Hono application", async () => {
   ]);
 });
 
-test("a worker ships while the API cancels: each order ends in one state, and nobody was told another", async () => {
-  const [orders, states = "", misled] = await printed(await settle("shipping-worker"));
-  expect([orders, misled]).toEqual(["orders: 400, pending: 0", "told something else than what is: 0"]);
-  const [, shipped, cancelled] = /^shipped: (\d+), cancelled: (\d+)$/.exec(states) ?? [];
+test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
+  const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));
+  expect([orders, wrong]).toEqual(["orders: 400, pending: 0", "wrong results: 0"]);
+  const [, shipped, cancelled] = /^shipped: (\d+), cancelled: (\d+)$/.exec(statuses) ?? [];
   expect(Number(shipped) + Number(cancelled)).toBe(400);
   expect(Math.min(Number(shipped), Number(cancelled))).toBeGreaterThan(0);
 });
 
-test("a store written by somebody else keeps every promise of the exported contract", async () => {
-  const [told = ""] = await printed(await settle("own-store"));
-  expect(told).toMatch(/^promises kept: [3-9]\d, broken: 0$/);
+test("a store of one's own passes every case of the exported contract", async () => {
+  const [summary = ""] = await printed(await installExample("own-store"));
+  expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
 });
 
-test("a Pulumi program of one's own puts its API under a host", async () => {
+test("a Pulumi program of one's own publishes its API under a custom domain", async () => {
   const example = join(ROOT, "test/examples/own-domain");
   const home = join(folder, "own-domain");
-  const wanted = await readJson(join(example, "package.json"));
-  const ours = await readJson(join(ROOT, "package.json"));
-  expect(ours["devDependencies"]).toMatchObject(wanted["dependencies"] ?? {});
+  const { dependencies } = await readJson(join(example, "package.json"));
+  const { devDependencies } = await readJson(join(ROOT, "package.json"));
+  expect(devDependencies).toMatchObject(dependencies ?? {});
 
-  // The SDKs are hundreds of megabytes, and the repository has the very versions that the example wants.
+  // The SDKs have hundreds of megabytes, so they are linked: the repository has the same versions.
   await mkdir(home);
   await cp(join(example, "main.ts"), join(home, "main.ts"));
   await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
   await install(home, tarball);
-  for (const ours of ["@pulumi", "esbuild"])
-    await symlink(join(ROOT, "node_modules", ours), join(home, "node_modules", ours));
+  for (const name of ["@pulumi", "esbuild"])
+    await symlink(join(ROOT, "node_modules", name), join(home, "node_modules", name));
   expect(await typeErrors(home, ["main.ts"])).toBe("");
 
   const { code, errors, registrations, stackOutputs } = await runProgram({

@@ -1,4 +1,4 @@
-/** The whole API under a path of a Hono application, beside routes of its own. */
+/** The whole API under a path of a Hono application, next to the application's own routes. */
 import { once } from "node:events";
 import { serve } from "@hono/node-server";
 import { getConnInfo } from "@hono/node-server/conninfo";
@@ -11,9 +11,9 @@ const store = createMemoryStore();
 const handler = createHandler({ store });
 
 const app = new Hono();
-app.get("/", (context) => context.text("the shop's own page"));
+app.get("/", (context) => context.text("the home page"));
 app.mount("/shop", handler, {
-  // Callers without a key are counted by address, which only the server knows.
+  // Unauthenticated callers are limited by IP address, which only the server knows.
   optionHandler: (context) => ({ address: getConnInfo(context).remote.address ?? "unknown" }),
 });
 

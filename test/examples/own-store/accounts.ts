@@ -6,17 +6,18 @@ import {
   NO_USAGE,
   type ParsedKey,
 } from "store-orders";
-import { readShop, writeShop } from "./shop-file.ts";
+import { readData, writeData } from "./data-file.ts";
 
-/** The accounts of a file. The rules make every decision; the store saves it. */
+/** The accounts in a file. The rules decide, and the store saves what they return. */
 export function accountsIn(path: string): AccountStore {
-  const find = (id: string) => readShop(path).accounts.get(id);
+  const find = (id: string) => readData(path).accounts.get(id);
 
   function save(account: Account): void {
-    const shop = readShop(path);
-    writeShop(path, { ...shop, accounts: new Map(shop.accounts).set(account.id, account) });
+    const data = readData(path);
+    writeData(path, { ...data, accounts: new Map(data.accounts).set(account.id, account) });
   }
 
+  /** The account of a key, and what the rules need to know about the key. */
   function findKey({ accountId, hash }: ParsedKey) {
     const account = find(accountId);
     const key = account?.keys.find((known) => known.hash === hash);
@@ -34,15 +35,15 @@ export function accountsIn(path: string): AccountStore {
     find: async (id) => find(id),
 
     async *list() {
-      const { accounts } = readShop(path);
+      const { accounts } = readData(path);
       yield* [...accounts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
     async update(id, updater) {
       const account = find(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
-      const result = updater(account);
-      const { usage, rejections } = account;
+      const { usage, rejections, ...settings } = account;
+      const result = updater(settings);
       if (result.ok) save({ ...result.account, usage, rejections });
       return result;
     },
@@ -50,7 +51,7 @@ export function accountsIn(path: string): AccountStore {
     async unban(accountId, keyId) {
       const account = find(accountId);
       if (account === undefined) return;
-      const { [keyId]: _removed, ...rejections } = account.rejections;
+      const { [keyId]: _lifted, ...rejections } = account.rejections;
       save({ ...account, rejections });
     },
 
@@ -68,10 +69,10 @@ export function accountsIn(path: string): AccountStore {
 
     async recordRejections(key, count, at, policy) {
       const found = findKey(key);
-      const counted = decideRejections(found?.state, count, at, policy);
-      if (found === undefined || counted === undefined) return;
+      const rejections = decideRejections(found?.state, count, at, policy);
+      if (found === undefined || rejections === undefined) return;
       const { account, state } = found;
-      save({ ...account, rejections: { ...account.rejections, [state.key.id]: counted } });
+      save({ ...account, rejections: { ...account.rejections, [state.key.id]: rejections } });
     },
   };
 }

@@ -1,7 +1,6 @@
 /**
- * A store of one's own: one file of JSON lines, rewritten whole at every change, for a shop with a few hundred orders
- * and one process (a second one would need a lock around each read and write). The suite that store-orders judges its
- * own stores by judges this one.
+ * A store of your own: one file of JSON lines that is rewritten at every change, for a few hundred orders and one process.
+ * (Several processes would need a lock around each read and write.) The contract suite of store-orders tests it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,16 +10,16 @@ import { accountsIn } from "./accounts.ts";
 import { ordersIn } from "./orders.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "own-store-"));
-let broken = 0;
+let failed = 0;
 for (const [index, { name, check }] of storeContract.entries()) {
-  const path = join(folder, `shop-${index}.jsonl`);
+  const path = join(folder, `data-${index}.jsonl`);
   try {
     await check({ orders: ordersIn(path), accounts: accountsIn(path), close: async () => {} });
   } catch (error) {
-    broken += 1;
-    process.stdout.write(`broken: ${name}\n${error instanceof Error ? error.message : error}\n`);
+    failed += 1;
+    process.stdout.write(`failed: ${name}\n${error instanceof Error ? error.message : error}\n`);
   }
 }
 rmSync(folder, { recursive: true });
-process.stdout.write(`promises kept: ${storeContract.length - broken}, broken: ${broken}\n`);
-process.exitCode = broken === 0 ? 0 : 1;
+process.stdout.write(`passed: ${storeContract.length - failed}, failed: ${failed}\n`);
+process.exitCode = failed === 0 ? 0 : 1;

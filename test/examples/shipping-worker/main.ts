@@ -1,6 +1,6 @@
 /**
- * Two processes on one SQLite file: a worker ships orders while the API cancels them. Every order ends in one state,
- * and both were told the same one.
+ * Two processes on one SQLite file: a worker ships orders while the API cancels them. Every order ends in one status, and
+ * both processes agree on it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createAccounts } from "store-orders";
 import { createHandler } from "store-orders/http";
 import { createSqliteStore } from "store-orders/sqlite";
-import type { Told } from "./told.ts";
+import type { Result } from "./result.ts";
 
 const ORDERS = 400;
 const folder = mkdtempSync(join(tmpdir(), "shipping-worker-"));
@@ -26,8 +26,8 @@ const issued = await accounts.issueKey("acme");
 if (!issued.ok) throw new Error(issued.code);
 const headers = { authorization: `Bearer ${issued.key}` };
 
-/** Cancels as a client of the API does. */
-async function cancel(id: bigint): Promise<Told> {
+/** Cancels an order through the API. */
+async function cancel(id: bigint): Promise<Result> {
   const url = `http://localhost/v1/store/orders/${id}`;
   const response = await handler(new Request(url, { method: "DELETE", headers }));
   if (response.status === 204) return { id: `${id}`, status: "cancelled" };
@@ -37,24 +37,24 @@ async function cancel(id: bigint): Promise<Told> {
 
 const worker = fork(join(import.meta.dirname, "worker.ts"), [path]);
 worker.once("exit", (code) => {
-  if (code !== 0) throw new Error("The worker has died.");
+  if (code !== 0) throw new Error("The worker failed.");
 });
 await once(worker, "message");
-const reported = once(worker, "message") as Promise<[readonly Told[]]>;
-const byApi: Told[] = [];
-// The worker begins with the oldest order, the clients with the newest: they meet in the middle.
-for (const id of ids.toReversed()) byApi.push(await cancel(id));
-const [byWorker] = await reported;
+const workerDone = once(worker, "message") as Promise<[readonly Result[]]>;
+const apiResults: Result[] = [];
+// The worker starts with the oldest order, the API with the newest: they meet in the middle.
+for (const id of ids.toReversed()) apiResults.push(await cancel(id));
+const [workerResults] = await workerDone;
 
-const states = new Map<string, string>();
+const statuses = new Map<string, string>();
 for await (const page of store.orders.scan()) {
-  for (const { record, status } of page) states.set(`${record.id}`, status);
+  for (const { record, status } of page) statuses.set(`${record.id}`, status);
 }
-const count = (status: string) => [...states.values()].filter((each) => each === status).length;
-const misled = [...byApi, ...byWorker].filter(({ id, status }) => states.get(id) !== status);
-process.stdout.write(`orders: ${states.size}, pending: ${count("pending")}\n`);
+const count = (status: string) => [...statuses.values()].filter((each) => each === status).length;
+const wrong = [...apiResults, ...workerResults].filter(({ id, status }) => statuses.get(id) !== status);
+process.stdout.write(`orders: ${statuses.size}, pending: ${count("pending")}\n`);
 process.stdout.write(`shipped: ${count("shipped")}, cancelled: ${count("cancelled")}\n`);
-process.stdout.write(`told something else than what is: ${misled.length}\n`);
+process.stdout.write(`wrong results: ${wrong.length}\n`);
 
 await store.close();
 rmSync(folder, { recursive: true });

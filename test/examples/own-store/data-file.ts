@@ -2,53 +2,55 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, w
 import { dirname } from "node:path";
 import { type Account, parseLine, type StoredOrder, StoreUnavailableError, toLine } from "store-orders";
 
-/** Everything that a file holds at a moment. */
-export interface Shop {
+/** Everything in a file. */
+export interface Data {
   readonly orders: ReadonlyMap<bigint, StoredOrder>;
   readonly accounts: ReadonlyMap<string, Account>;
 }
 
-const ACCOUNT = '{"account":';
+const ACCOUNT_PREFIX = '{"account":';
 
-/** Reads a shop from its file, one order or account a line. A file that is not there yet holds nothing. */
-export function readShop(path: string): Shop {
+/** Reads a file with one order or account per line. A missing file is empty. */
+export function readData(path: string): Data {
   const orders = new Map<bigint, StoredOrder>();
   const accounts = new Map<string, Account>();
-  for (const line of linesOf(path)) {
-    if (line.startsWith(ACCOUNT)) {
+  for (const line of readLines(path)) {
+    if (line.startsWith(ACCOUNT_PREFIX)) {
       const { account } = JSON.parse(line) as { readonly account: Account };
       accounts.set(account.id, account);
     } else {
       const parsed = parseLine(line);
-      if ("issues" in parsed) throw new Error(`${path} is damaged at: ${line}`);
+      if (!parsed.ok) throw new Error(`${path} has an invalid line: ${line}`);
       orders.set(parsed.order.record.id, parsed.order);
     }
   }
   return { orders, accounts };
 }
 
-/** Puts another shop in the place of the one in the file: all of it, on disk, or nothing. */
-export function writeShop(path: string, { orders, accounts }: Shop): void {
+/** Replaces the content of the file. After a crash the file has either the old or the new content. */
+export function writeData(path: string, { orders, accounts }: Data): void {
   const lines = [
     ...[...orders.values()].map(toLine),
     ...[...accounts.values()].map((account) => JSON.stringify({ account })),
   ];
-  available(() => {
+  throwUnavailable(() => {
     writeFileSync(`${path}.next`, lines.map((line) => `${line}\n`).join(""), { flush: true });
     renameSync(`${path}.next`, path);
-    // The new name is on disk only when the folder is.
-    const folder = openSync(dirname(path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
+    // The rename is durable once the directory is flushed.
+    const directory = openSync(dirname(path), "r");
+    fsyncSync(directory);
+    closeSync(directory);
   });
 }
 
-function linesOf(path: string): readonly string[] {
-  return available(() => (existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : []));
+function readLines(path: string): readonly string[] {
+  return throwUnavailable(() =>
+    existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [],
+  );
 }
 
-/** A store that cannot be asked says so with this error: the service answers 503 and lets nobody through. */
-function available<T>(work: () => T): T {
+/** Turns every failure into the error that makes the service respond with 503 and admit no request. */
+function throwUnavailable<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {

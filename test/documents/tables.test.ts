@@ -8,6 +8,7 @@ import { REASONS } from "../../lib/domains/verification/reasons.ts";
 import { ERRORS } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
+import { ORDER_FIELDS } from "../../lib/orders/fields.ts";
 import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { document, ROOT, table } from "./markdown.ts";
@@ -15,6 +16,12 @@ import { document, ROOT, table } from "./markdown.ts";
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 describe("rules", () => {
+  test("the fields of an order are listed in the order in which they are sent", () => {
+    expect(table("lib/README.md", "field", "JSON type").rows.map(([field]) => field)).toEqual(
+      Object.keys(ORDER_FIELDS),
+    );
+  });
+
   test("every error is listed once, with its status, in the order of the statuses", () => {
     const { rows } = table("lib/README.md", "code", "status");
     const byStatus = Object.entries(ERRORS).toSorted(([, a], [, b]) => a.status - b.status);

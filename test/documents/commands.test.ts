@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -30,6 +30,14 @@ const env = {
 /** Blocks that call a running server; all others run on a database of their own. */
 const callsServer = (code: string) => code.includes("$API");
 
+/** What commands print, by what a document says. */
+const RESULTS = {
+  "keys issue": /\bso_(test|live)_[a-z]+_\w{38}\b/,
+  "orders place": /\bpending\b/,
+  "domains records": /\bCNAME\b/,
+  "domains check": /not verified yet/,
+};
+
 describe.concurrent("shell blocks", () => {
   for (const from of DOCUMENTS) {
     const home = join(folder, from.path.replaceAll(/\W/g, "-"));
@@ -39,12 +47,14 @@ describe.concurrent("shell blocks", () => {
       mkdirSync(home);
       const [yaml = ""] = codeBlocks(from, "yaml").filter((code) => code.startsWith("domains:"));
       writeFileSync(join(home, "domains.yaml"), yaml);
-      const { stdout } = await run("bash", ["-c", `set -e\n${blocks.join("\n")}`], { cwd: home, env });
-      if (from.path !== "README.md") return;
-      expect(stdout).toContain("so_test_acme_");
-      expect(stdout).toContain("CNAME");
-      expect(readFileSync(join(home, "orders.ndjson"), "utf8")).toContain('"id":7');
-      expect(JSON.parse(readFileSync(join(home, "openapi.json"), "utf8")).openapi).toBe("3.1.0");
+      const script = `set -e\n${blocks.join("\n")}`;
+      const { stdout } = await run("bash", ["-c", script], { cwd: home, env });
+      for (const [command, result] of Object.entries(RESULTS)) {
+        if (script.includes(command)) expect(stdout, command).toMatch(result);
+      }
+      for (const file of globSync("*.{json,ndjson}", { cwd: home })) {
+        expect(readFileSync(join(home, file), "utf8"), file).toMatch(/^\{\s*"\w+":/);
+      }
     });
   }
 

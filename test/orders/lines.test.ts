@@ -28,12 +28,12 @@ test("the lines of a stream do not depend on how it is split into chunks", async
   );
   await fc.assert(
     fc.asyncProperty(fc.array(line), fc.array(fc.nat(200)), async (texts, cuts) => {
-      const whole = texts.map((text) => text.replaceAll("\n", " ").toWellFormed());
-      const wanted = whole.map((text, index) => ({ number: index + 1, text: text.replace(/^\ufeff/, "") }));
-      const last = wanted.at(-1);
-      const open = last !== undefined && whole.at(-1) === "" ? wanted.slice(0, -1) : wanted;
-      expect(await linesOf(utf8(whole.map((text) => `${text}\n`).join("")), cuts)).toEqual(wanted);
-      expect(await linesOf(utf8(whole.join("\n")), cuts)).toEqual(open);
+      const lines = texts.map((text) => text.replaceAll("\n", " ").toWellFormed());
+      const expected = lines.map((text, index) => ({ number: index + 1, text: text.replace(/^\ufeff/, "") }));
+      const last = expected.at(-1);
+      const withoutLastFeed = last !== undefined && lines.at(-1) === "" ? expected.slice(0, -1) : expected;
+      expect(await linesOf(utf8(lines.map((text) => `${text}\n`).join("")), cuts)).toEqual(expected);
+      expect(await linesOf(utf8(lines.join("\n")), cuts)).toEqual(withoutLastFeed);
     }),
   );
 });

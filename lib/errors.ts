@@ -69,6 +69,7 @@ export const ACCOUNT_ERRORS = {
   account_not_found: "There is no account with this identifier.",
   key_not_found: "There is no key with this identifier.",
   key_not_active: "The key is revoked or expired. Issue a new one instead.",
+  key_already_rotated: "The key has already been rotated.",
   too_many_keys: "The account already has 20 active keys. Revoke one first.",
 } as const;
 

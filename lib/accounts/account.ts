@@ -1,7 +1,7 @@
 import type { Instant } from "../clock.ts";
 import type { AccountErrorCode, Failure } from "../errors.ts";
 import type { PlanAssignment } from "../plans/plan-limits.ts";
-import type { Usage } from "../plans/windows.ts";
+import { DAY_MS, type Usage } from "../plans/windows.ts";
 
 /** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
@@ -13,6 +13,8 @@ export interface ApiKey {
   /** The key is inactive from this instant. */
   readonly expiresAt?: Instant;
   readonly revokedAt?: Instant;
+  /** The identifier of the key that a rotation issued in place of this one. */
+  readonly successorId?: string;
 }
 
 /** What operators configure for an account. */
@@ -36,15 +38,21 @@ export interface Account extends AccountSettings {
 }
 
 /** The result of an operation on an account: its new settings, or why nothing changed. */
-export type AccountResult =
-  | { readonly ok: true; readonly account: AccountSettings }
-  | Failure<AccountErrorCode>;
+export type AccountResult = { readonly ok: true; readonly account: AccountSettings } | AccountFailure;
+
+/** Why an operation on an account failed. */
+export type AccountFailure =
+  | Failure<Exclude<AccountErrorCode, "key_already_rotated">>
+  | (Failure<"key_already_rotated"> & { readonly successorId: string });
 
 /** The number of active keys that an account may have. */
 export const MAX_ACTIVE_KEYS = 20;
 
 /** The number of inactive keys kept for the record. Older ones are deleted, so that an account stays small. */
 export const MAX_INACTIVE_KEYS = 20;
+
+/** The longest overlap of a rotation, in milliseconds: 90 days. */
+export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
 /** True until the key is revoked or expires. */
 export function isActive(key: ApiKey, at: Instant): boolean {
@@ -61,7 +69,8 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
 
 /**
  * Adds a successor to a key. The old key stays active for `overlapMs` more, but never longer than before. The successor
- * inherits the expiry: a rotation never extends a key's lifetime.
+ * inherits the expiry: a rotation never extends a key's lifetime. A key can be rotated only once, because a second
+ * successor would inherit the shortened expiry.
  */
 export function rotateKey(
   account: AccountSettings,
@@ -73,9 +82,12 @@ export function rotateKey(
   const old = account.keys.find(({ id }) => id === keyId);
   if (old === undefined) return { ok: false, code: "key_not_found" };
   if (!isActive(old, at)) return { ok: false, code: "key_not_active" };
-  const shortened = { ...old, expiresAt: Math.min(old.expiresAt ?? Infinity, at + overlapMs) };
+  const { successorId } = old;
+  if (successorId !== undefined) return { ok: false, code: "key_already_rotated", successorId };
+  const expiresAt = Math.min(old.expiresAt ?? Infinity, at + overlapMs);
+  const rotated = { ...old, expiresAt, successorId: successor.id };
   const expiry = old.expiresAt === undefined ? {} : { expiresAt: old.expiresAt };
-  return addKey(withKey(account, shortened), { ...successor, createdAt: at, ...expiry }, at);
+  return addKey(withKey(account, rotated), { ...successor, createdAt: at, ...expiry }, at);
 }
 
 /** Revokes a key at an instant. An inactive key stays as it is. */

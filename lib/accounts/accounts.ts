@@ -1,7 +1,16 @@
 import { type Clock, type Instant, systemClock } from "../clock.ts";
-import { type AccountErrorCode, type Failure, InvalidInputError } from "../errors.ts";
+import { InvalidInputError } from "../errors.ts";
 import type { PlanAssignment } from "../plans/plan-limits.ts";
-import { type AccountResult, type AccountSettings, addKey, revokeKey, rotateKey } from "./account.ts";
+import { DAY_MS } from "../plans/windows.ts";
+import {
+  type AccountFailure,
+  type AccountResult,
+  type AccountSettings,
+  addKey,
+  MAX_OVERLAP_MS,
+  revokeKey,
+  rotateKey,
+} from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Environment, generateKey, hashKey, isAccountId, randomBase62 } from "./api-key.ts";
 import { validatePlan } from "./validate-plan.ts";
@@ -18,7 +27,7 @@ export interface IssuedKey {
 }
 
 /** The result of issuing a key. */
-export type KeyResult = IssuedKey | Failure<AccountErrorCode>;
+export type KeyResult = IssuedKey | AccountFailure;
 
 /** Operations on accounts and keys. Invalid input throws `InvalidInputError`. See lib/README.md#accounts-and-keys. */
 export interface Accounts {
@@ -28,7 +37,10 @@ export interface Accounts {
   setPlan(id: string, plan: PlanAssignment): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
   issueKey(id: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
-  /** Issues a successor. The old key stays active for `overlapMs` more, but never longer than before. */
+  /**
+   * Issues a successor, which can live as long as the old key could. The old key stays active for `overlapMs` more
+   * (at most `MAX_OVERLAP_MS`), but never longer than before. A key can be rotated once.
+   */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */
   revokeKey(keyId: string): Promise<AccountResult>;
@@ -64,7 +76,7 @@ export function createAccounts({
 
     async issueKey(id, { expiresAt } = {}) {
       const at = clock();
-      if (expiresAt !== undefined && !(expiresAt > at))
+      if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalid("expires", "Give a time in the future.");
       const { key, ...created } = newKey(id);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -73,6 +85,9 @@ export function createAccounts({
     },
 
     async rotateKey(keyId, { overlapMs }) {
+      if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
+        throw invalid("overlap", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
+      }
       const at = clock();
       const { key, ...successor } = newKey(accountOf(keyId));
       const result = await store.update(accountOf(keyId), (account) =>
@@ -108,6 +123,11 @@ function issued(account: AccountSettings, keyId: string, key: string): IssuedKey
 /** A key's identifier starts with that of its account: `<account>.<random>`. */
 function accountOf(keyId: string): string {
   return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
+}
+
+/** True for whole milliseconds that `Date` can represent. */
+function isInstant(value: number): boolean {
+  return Number.isInteger(value) && !Number.isNaN(new Date(value).getTime());
 }
 
 function invalid(path: string, message: string): InvalidInputError {

@@ -15,12 +15,14 @@
  */
 export {
   type Account,
+  type AccountFailure,
   type AccountResult,
   type AccountSettings,
   type ApiKey,
   addKey,
   isActive,
   MAX_ACTIVE_KEYS,
+  MAX_OVERLAP_MS,
   type RejectionCount,
   revokeKey,
   rotateKey,

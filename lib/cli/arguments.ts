@@ -37,12 +37,12 @@ export function readInstant(text: string): Instant {
     : value;
 }
 
-/** Returns milliseconds. The unit is required, because a bare `24` is ambiguous. */
+/** Returns whole milliseconds. The unit is required, because a bare `24` is ambiguous. */
 export function readDuration(text: string): number {
   const value = /^(?:0|\d+(?:\.\d+)? ?[a-z]+)$/i.test(text) ? ms(text as ms.StringValue) : undefined;
   return value === undefined || Number.isNaN(value)
     ? invalid("Use a duration with a unit, such as 90m, 24h or 7d, or 0.")
-    : value;
+    : Math.round(value);
 }
 
 export function readUrl(text: string, previous: readonly string[] = []): readonly string[] {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
+import type { AccountFailure } from "../accounts/account.ts";
 import type { Clock } from "../clock.ts";
-import { ACCOUNT_ERRORS, type AccountErrorCode, type Failure } from "../errors.ts";
+import { ACCOUNT_ERRORS } from "../errors.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
 import { chooseStore, type EnvironmentVariables, type StoreFlags } from "./settings.ts";
@@ -58,8 +59,9 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
 export function reportAccountError(
   { terminal }: CommandContext,
   subject: string,
-  { code }: Failure<AccountErrorCode>,
+  failure: AccountFailure,
 ): ExitStatus {
-  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[code]}`);
+  const successor = "successorId" in failure ? ` Use its successor, ${failure.successorId}.` : "";
+  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}`);
   return EXIT.failed;
 }

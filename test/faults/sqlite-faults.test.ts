@@ -6,6 +6,7 @@ import { tell } from "./run.ts";
 import { limitFiles, noLimitBecause } from "./sqlite/disk-limit.ts";
 import { type ServedShop, servedShop } from "./sqlite/fixture.ts";
 import { holdLock } from "./sqlite/lock.ts";
+import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 
 const cancel = (shop: ServedShop, id: number) => shop.ask("DELETE", orderAt(id));
 const usage = (shop: ServedShop) =>
@@ -91,7 +92,7 @@ describe.concurrent("a schema that a newer program has changed while it is serve
     shop.outside("PRAGMA user_version = 99; ALTER TABLE orders RENAME COLUMN record TO wire");
     expectUnavailable(await cancel(shop, 2));
     expectUnavailable(await shop.ask("GET", LIST));
-    shop.outside("PRAGMA user_version = 1; ALTER TABLE orders RENAME COLUMN wire TO record");
+    shop.outside(`PRAGMA user_version = ${SCHEMA_VERSION}; ALTER TABLE orders RENAME COLUMN wire TO record`);
     expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
     expect(await usage(shop)).toBe(2);
   });

@@ -15,6 +15,7 @@ import type { Store } from "../../lib/stores/store.ts";
 import { openShop } from "../http/fixture.ts";
 import { expectUnavailable } from "./requester.ts";
 import { filledDatabase, NOW } from "./sqlite/fixture.ts";
+import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -152,7 +153,7 @@ test("refusals count up to the ban, however often the store fails in between, an
     const failing = (at / 300) % 3 === 0;
     if (failing) other.exec("PRAGMA user_version = 99");
     const told = await remembering.admit(KEY, at).catch((error: unknown) => error);
-    other.exec("PRAGMA user_version = 1");
+    other.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     if (told instanceof StoreUnavailableError) continue;
     if ((told as { code?: string }).code === "api_key_banned") break;
     expect(told).toMatchObject({ code: "rate_limit_exceeded" });

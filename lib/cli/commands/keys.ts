@@ -54,7 +54,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     .description("Issues a replacement and shows it once. The old key expires after the overlap.")
     .argument("<key-id>", "the key's ID", readKeyId)
     .addOption(
-      new Option("--overlap <duration>", "how long both keys work, such as 90m, 24h, 7d or 0")
+      new Option("--overlap <duration>", "how long both keys work, such as 90m, 24h, 7d or 0; at most 90d")
         .argParser(readDuration)
         .default(readDuration("24h"), "24h"),
     )
@@ -96,7 +96,7 @@ Examples:
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
 
-const COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked"];
+const COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked", "successorId"];
 
 function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
   return createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
@@ -111,6 +111,7 @@ function summarize(key: ApiKey, now: Instant, rejections?: RejectionCount): Resu
     created: toRfc3339(key.createdAt),
     expires: toRfc3339(key.expiresAt),
     revoked: toRfc3339(key.revokedAt),
+    successorId: key.successorId ?? null,
   };
 }
 
@@ -123,6 +124,8 @@ function stateOf(
   return key.revokedAt === undefined ? "expired" : "revoked";
 }
 
-function toRfc3339(instant: Instant | null | undefined): string | null {
-  return instant == null ? null : new Date(instant).toISOString();
+/** Returns `null` for a missing instant, and for one that no date can represent: a key that expires then never does. */
+function toRfc3339(instant: Instant | undefined): string | null {
+  const date = new Date(instant ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AccountSettings, type ApiKey, addKey, revokeKey } from "../../accounts/account.ts";
+import { type AccountSettings, type ApiKey, addKey, revokeKey, rotateKey } from "../../accounts/account.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { type ContractCase, collect } from "./contract-case.ts";
 
@@ -22,7 +22,10 @@ export const accountCases: readonly ContractCase[] = [
           id: "big-1",
           plan: "enterprise",
           customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
-          keys: [{ ...apiKey("a"), expiresAt: AT + 1, revokedAt: AT + 2 }, apiKey("b")],
+          keys: [
+            { ...apiKey("a"), expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
+            apiKey("b"),
+          ],
         },
       ];
       for (const settings of created) {
@@ -103,6 +106,23 @@ export const accountCases: readonly ContractCase[] = [
       );
       assert.equal(results.filter(({ ok }) => !ok).length, 5);
       assert.equal((await accounts.find("acme"))?.keys.length, 20);
+    },
+  },
+  {
+    name: "a rotated key has its successor, and of concurrent rotations exactly one succeeds",
+    async check({ accounts }) {
+      await accounts.create({ ...account, keys: [apiKey("old")] });
+      const results = await Promise.all(
+        Array.from({ length: 5 }, (_, index) =>
+          accounts.update("acme", (current) => rotateKey(current, "acme.old", apiKey(index), 1_000, AT)),
+        ),
+      );
+      const [old, successor, ...others] = (await accounts.find("acme"))?.keys ?? [];
+      assert.deepEqual(others, []);
+      assert.deepEqual(old, { ...apiKey("old"), expiresAt: AT + 1_000, successorId: successor?.id });
+      const failure = { ok: false, code: "key_already_rotated", successorId: successor?.id };
+      const failures = results.filter((result) => !result.ok);
+      assert.deepEqual(failures, [failure, failure, failure, failure]);
     },
   },
   {

@@ -56,18 +56,21 @@ export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   };
 }
 
-function keyValue({ id, createdAt, expiresAt, revokedAt }: ApiKey, position: number): AttributeValue {
-  return { M: { id: { S: id }, ...numbers({ position, createdAt, expiresAt, revokedAt }) } };
+function keyValue(key: ApiKey, position: number): AttributeValue {
+  const { id, createdAt, expiresAt, revokedAt, successorId } = key;
+  const successor = successorId === undefined ? {} : { successorId: { S: successorId } };
+  return { M: { id: { S: id }, ...successor, ...numbers({ position, createdAt, expiresAt, revokedAt }) } };
 }
 
 function keyOf(hash: string, { M: key = {} }: AttributeValue): ApiKey {
-  const { expiresAt, revokedAt } = key;
+  const { expiresAt, revokedAt, successorId } = key;
   return {
     id: textOf(key["id"]),
     hash,
     createdAt: numberOf(key["createdAt"]),
     ...(expiresAt === undefined ? {} : { expiresAt: numberOf(expiresAt) }),
     ...(revokedAt === undefined ? {} : { revokedAt: numberOf(revokedAt) }),
+    ...(successorId === undefined ? {} : { successorId: textOf(successorId) }),
   };
 }
 

@@ -20,6 +20,7 @@ interface KeyRow extends RejectionRow {
   readonly created_at: Instant;
   readonly expires_at: Instant | null;
   readonly revoked_at: Instant | null;
+  readonly successor_id: string | null;
 }
 
 interface RejectionRow {
@@ -65,7 +66,7 @@ export function toKeyState(accountId: string, hash: string, columns: KeyStateCol
     accountId,
     ...toPlan({ plan, per_minute, per_day }),
     usage: toUsage({ minute_start, minute_count, day_start, day_count }),
-    key: toKey({ id, hash, created_at, expires_at, revoked_at }),
+    key: toKey({ id, hash, created_at, expires_at, revoked_at, successor_id: null }),
     rejections: toRejections({ refused_start, refused_count, banned_until }),
   };
 }
@@ -82,13 +83,15 @@ function toUsage(row: Omit<AccountRow, "plan" | "per_minute" | "per_day">): Usag
   };
 }
 
-function toKey({ id, hash, created_at, expires_at, revoked_at }: Omit<KeyRow, keyof RejectionRow>): ApiKey {
+function toKey(row: Omit<KeyRow, keyof RejectionRow>): ApiKey {
+  const { id, hash, created_at, expires_at, revoked_at, successor_id } = row;
   return {
     id,
     hash,
     createdAt: created_at,
     ...(expires_at === null ? {} : { expiresAt: expires_at }),
     ...(revoked_at === null ? {} : { revokedAt: revoked_at }),
+    ...(successor_id === null ? {} : { successorId: successor_id }),
   };
 }
 

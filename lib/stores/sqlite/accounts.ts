@@ -19,9 +19,10 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     "DELETE FROM api_keys WHERE account = ? AND hash NOT IN (SELECT value FROM json_each(?))",
   );
   const upsertKey = db.prepare(
-    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
-       revoked_at = excluded.revoked_at`,
+       revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
   );
   // Runs for every request: an array of named columns takes half the time of an object with all of them.
   const selectKeyState = db.prepare(
@@ -48,8 +49,8 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     updatePlan.run(plan, customLimits?.perMinute ?? null, customLimits?.perDay ?? null, id);
     deleteOtherKeys.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
-      const { hash, createdAt, expiresAt = null, revokedAt = null } = key;
-      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt);
+      const { hash, createdAt, expiresAt = null, revokedAt = null, successorId = null } = key;
+      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId);
     }
   }
 

@@ -36,7 +36,14 @@ const MIGRATIONS: readonly string[] = [
      banned_until INTEGER
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX api_keys_of_account ON api_keys (account, position);`,
+
+  // An earlier version stored an expiry that no date can represent, and no JavaScript number exactly.
+  `ALTER TABLE api_keys ADD COLUMN successor_id TEXT;
+   UPDATE api_keys SET expires_at = 8640000000000000 WHERE expires_at > 8640000000000000;`,
 ];
+
+/** The schema version of this program. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
  * Brings a database to the present version, step by step, each in one transaction. One that is not ours, or that
@@ -45,15 +52,13 @@ const MIGRATIONS: readonly string[] = [
 export function migrate(db: DatabaseSync, { existing = false } = {}): void {
   const version = versionOf(db);
   if (version === 0 && existing) throw new StoreUnavailableError("The database is empty.");
-  if (version < MIGRATIONS.length) {
+  if (version < SCHEMA_VERSION) {
     db.exec("BEGIN IMMEDIATE");
     try {
       // Another process may have done it while this one waited for the lock.
-      for (let version = versionOf(db); version < MIGRATIONS.length; version++)
+      for (let version = versionOf(db); version < SCHEMA_VERSION; version++)
         db.exec(MIGRATIONS[version] ?? "");
-      db.exec(
-        `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`,
-      );
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     } catch (error) {
       if (db.isTransaction) db.exec("ROLLBACK");
       throw error;
@@ -70,7 +75,7 @@ export function versionCheck(db: DatabaseSync): () => void {
   read.setReturnArrays(true);
   return () => {
     const [version] = read.get() as unknown as readonly [number];
-    if (version === MIGRATIONS.length) return;
+    if (version === SCHEMA_VERSION) return;
     const cause = new NewerSchemaError(`The database has schema version ${version} now.`);
     throw new StoreUnavailableError("The database was migrated by another program.", { cause });
   };
@@ -87,9 +92,9 @@ function versionOf(db: DatabaseSync): number {
   if (!empty && owner !== APPLICATION_ID) {
     throw new StoreUnavailableError("The file is a database of another program. Give another path.");
   }
-  if (version > MIGRATIONS.length) {
+  if (version > SCHEMA_VERSION) {
     throw new NewerSchemaError(
-      `The database has schema version ${version}; this program knows up to ${MIGRATIONS.length}. Upgrade store-orders.`,
+      `The database has schema version ${version}; this program knows up to ${SCHEMA_VERSION}. Upgrade store-orders.`,
     );
   }
   return version;

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
@@ -23,6 +24,7 @@ interface ListedKey {
   readonly bannedUntil: string | null;
   readonly expires: string | null;
   readonly revoked: string | null;
+  readonly successorId: string | null;
 }
 
 /** Sends requests with a key to a handler on the same database; returns the status of the last response. */
@@ -110,6 +112,12 @@ test("a key is issued, banned, unbanned, rotated and revoked, and its secret is 
   expect(await statusFor(rotated.key)).toBe(200);
   const expiresAt = Date.parse((await stateOf(issued.keyId))?.expires ?? "");
   expect(Math.abs(expiresAt - Date.now() - 3_600_000)).toBeLessThan(60_000);
+  expect(await stateOf(issued.keyId)).toMatchObject({ state: "active", successorId: rotated.keyId });
+  expect(await cli.run(["keys", "rotate", issued.keyId])).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: `error: ${issued.keyId}: The key has already been rotated. Use its successor, ${rotated.keyId}.\n`,
+  });
   const successor = await cli.json<Issued>("keys", "rotate", rotated.keyId, "--overlap", "0");
   expect(await stateOf(rotated.keyId)).toMatchObject({ state: "expired" });
   expect(await statusFor(rotated.key)).toBe(401);
@@ -149,4 +157,31 @@ test("a 21st active key is an error, and STORE_ORDERS_ENVIRONMENT sets the envir
   const rejected = await issue();
   expect(rejected).toMatchObject({ status: 1, stdout: "" });
   expect(rejected.stderr).toContain("already has 20 active keys. Revoke one first");
+});
+
+test("an overlap of more than 90 days exits with 2 and changes nothing", async () => {
+  await cli.json("accounts", "create", "umbrella", "--plan", "free");
+  const { keyId } = await cli.json<Issued>("keys", "issue", "--account", "umbrella");
+  for (const overlap of ["91d", "1000000y"]) {
+    expect(await cli.run(["keys", "rotate", keyId, "--overlap", overlap])).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: "error: overlap: Use an overlap from 0 to 90 days.\n",
+    });
+  }
+  expect(await cli.json("keys", "list", "--account", "umbrella")).toHaveLength(1);
+  expect((await cli.run(["keys", "rotate", keyId, "--overlap", "90d"])).status).toBe(0);
+});
+
+test("accounts and keys are listed and revoked although a key has an expiry that no date can represent", async () => {
+  const database = ["--database", "out-of-range.db"];
+  await cli.json("accounts", "create", "hooli", "--plan", "free", ...database);
+  const { keyId } = await cli.json<Issued>("keys", "issue", "--account", "hooli", ...database);
+  const db = new DatabaseSync(join(cli.directory, "out-of-range.db"));
+  db.exec("UPDATE api_keys SET expires_at = 8640000000000001");
+  db.close();
+  const keys = await cli.json<ListedKey[]>("keys", "list", "--account", "hooli", ...database);
+  expect(keys).toMatchObject([{ keyId, state: "active", expires: null }]);
+  expect(await cli.json("accounts", "list", ...database)).toMatchObject([{ activeKeys: 1 }]);
+  expect(await cli.json("keys", "revoke", keyId, ...database)).toMatchObject({ state: "revoked" });
 });

@@ -5,6 +5,7 @@ import type { Choices } from "../run.ts";
 import { limitFiles, noLimitBecause } from "./disk-limit.ts";
 import type { ServedShop } from "./fixture.ts";
 import { holdLock } from "./lock.ts";
+import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 
 type Fault = (shop: ServedShop, moment: () => Promise<void>) => Promise<void>;
 
@@ -24,7 +25,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   async "newer schema"({ outside }, moment) {
     outside("PRAGMA user_version = 99");
     await moment();
-    outside("PRAGMA user_version = 1");
+    outside(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   },
 
   async "moved away"({ path }, moment) {

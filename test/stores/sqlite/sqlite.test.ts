@@ -13,6 +13,7 @@ import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { storeContract } from "../../../lib/stores/contract/index.ts";
 import { openConnection } from "../../../lib/stores/sqlite/connection.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -148,7 +149,7 @@ describe("a database file", () => {
     const before = readFileSync(path);
     expect(() => createSqliteStore({ path })).toThrow(NewerSchemaError);
     expect(() => createSqliteStore({ path })).toThrow(
-      "The database has schema version 99; this program knows up to 1.",
+      `The database has schema version 99; this program knows up to ${SCHEMA_VERSION}.`,
     );
     expect(readFileSync(path).equals(before)).toBe(true);
   });

@@ -64,7 +64,7 @@ function validateInt64(value: unknown): string | undefined {
 }
 
 function validateQuantity(value: unknown): string | undefined {
-  const range = `Write a whole number from 0 to ${MAX_QUANTITY}.`;
+  const range = `Write a whole number from 0 to ${MAX_QUANTITY}, in plain digits.`;
   if (typeof value === "bigint" || (Number.isInteger(value) && Number(value) > MAX_QUANTITY)) {
     return `The number is too large. ${range}`;
   }

@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import { expectUnavailable, LIST, orderAt, untilServed } from "./requester.ts";
 import { tell } from "./run.ts";
 import { limitFiles, noLimitBecause } from "./sqlite/disk-limit.ts";
 import { type ServedShop, servedShop } from "./sqlite/fixture.ts";
 import { holdLock } from "./sqlite/lock.ts";
-import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 
 const cancel = (shop: ServedShop, id: number) => shop.ask("DELETE", orderAt(id));
 const usage = (shop: ServedShop) =>

@@ -11,11 +11,11 @@ import { sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
 import { openConnection } from "../../lib/stores/sqlite/connection.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
+import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { openShop } from "../http/fixture.ts";
 import { expectUnavailable } from "./requester.ts";
 import { filledDatabase, NOW } from "./sqlite/fixture.ts";
-import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(folder, { recursive: true }));

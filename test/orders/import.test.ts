@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type ImportStep, importOrders } from "../../lib/orders/import.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { Line } from "../../lib/orders/lines.ts";
+import { toLine as serializeOrder } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 async function* toLines(texts: Iterable<string>): AsyncGenerator<readonly Line[]> {
@@ -86,7 +87,38 @@ test.each(["4503599627370496.64", `12.${"0".repeat(30)}1`, "1e1", "1.0"])(
     expect(step?.rejects.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/^id: Write a whole number .* in plain digits\.$/),
       expect.stringMatching(/^petId: Write a whole number .* in plain digits\.$/),
-      expect.stringMatching(/^quantity: Write a whole number /),
+      expect.stringMatching(/^quantity: Write a whole number .* in plain digits\.$/),
     ]);
   },
 );
+
+test("a quantity above int32 and a ship date with more than nine fractional digits are rejected", async () => {
+  const { orders } = createMemoryStore();
+  const shipDate = (digits: number) => `"2026-11-20T09:30:00.${"1".repeat(digits)}Z"`;
+  const texts = [
+    '{"id":1,"quantity":2147483647}',
+    '{"id":2,"quantity":2147483648}',
+    `{"id":3,"shipDate":${shipDate(9)}}`,
+    `{"id":4,"shipDate":${shipDate(10)}}`,
+    `{"id":5,"shipDate":${shipDate(420_000)}}`,
+  ];
+  const [step] = await collectSteps(importOrders(toLines(texts), orders));
+  expect(step).toMatchObject({ placed: 2, rejected: 3 });
+  expect(step?.rejects.map(({ number, reason }) => [number, reason])).toEqual([
+    [2, "quantity: The number is too large. Write a whole number from 0 to 2147483647, in plain digits."],
+    [4, expect.stringMatching(/^shipDate: .*at most nine fractional digits/)],
+    [5, expect.stringMatching(/^shipDate: .*at most nine fractional digits/)],
+  ]);
+});
+
+test("the longest valid order takes less than 1 KB in a store, whatever the length of its line", async () => {
+  const { orders } = createMemoryStore();
+  const id = -(2n ** 63n);
+  const date = "2026-11-20T09:30:00.123456789+14:00";
+  const fields = `"id":${id},"petId":${id},"quantity":2147483647,"shipDate":"${date}","complete":false`;
+  const line = `{${" ".repeat(500_000)}${fields},"status":"cancelled"}`;
+  const [step] = await collectSteps(importOrders(toLines([line]), orders));
+  expect(step).toMatchObject({ placed: 1, rejected: 0 });
+  const order = await orders.find(id);
+  expect(order && Buffer.byteLength(serializeOrder(order))).toBeLessThan(1024);
+});

@@ -73,7 +73,7 @@ test("a line without a status is a pending order", () => {
 });
 
 const int64Fix = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
-const quantityFix = "Write a whole number from 0 to 2147483647.";
+const quantityFix = "Write a whole number from 0 to 2147483647, in plain digits.";
 const unknownField = "Unknown field. Known fields: id, petId, quantity, shipDate, complete, status.";
 test.each([
   ["", "", "This is not valid JSON."],

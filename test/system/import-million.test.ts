@@ -101,7 +101,7 @@ describe.skipIf(!hasProc)("a million orders (memory is read from /proc)", () => 
       counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
     });
     const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
-    const reason = "quantity: Write a whole number of at least 0.";
+    const reason = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
     expect(stderr).toBe(numbers.map((number) => `line ${number}: ${reason}\n`).join(""));
     const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");
     expect(rejects).toBe(numbers.map((_, index) => invalidLine(index * 1_000)).join(""));

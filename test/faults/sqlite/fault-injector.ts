@@ -1,11 +1,11 @@
 /** Does to a file that is being served what befalls files, one thing after another. */
 import { renameSync, rmSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 import type { Choices } from "../run.ts";
 import { limitFiles, noLimitBecause } from "./disk-limit.ts";
 import type { ServedShop } from "./fixture.ts";
 import { holdLock } from "./lock.ts";
-import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 
 type Fault = (shop: ServedShop, moment: () => Promise<void>) => Promise<void>;
 

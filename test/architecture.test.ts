@@ -112,6 +112,45 @@ describe("packages", () => {
   });
 });
 
+describe("entry points", () => {
+  const { exports } = JSON.parse(text("package.json")) as { exports: Record<string, { default: string }> };
+  const entries = Object.values(exports).flatMap(({ default: built }) =>
+    built === undefined ? [] : [built.replace("./dist/", "").replace(/\.js$/, ".ts")],
+  );
+
+  /** The exported names of a module, each with the file that declares it. */
+  function exportsOf(file: string): ReadonlyMap<string, string> {
+    const names = new Map<string, string>();
+    const source = code(file);
+    const follow = (from: string) => normalize(join(dirname(file), from));
+    for (const [, from = ""] of source.matchAll(/^export \* from "([^"]+)"/gm)) {
+      for (const [name, declaredIn] of exportsOf(follow(from))) names.set(name, declaredIn);
+    }
+    for (const [, list = "", from = ""] of source.matchAll(
+      /^export (?:type )?\{([^}]*)\} from "([^"]+)"/gm,
+    )) {
+      for (const name of list.split(",").map((item) => item.replace("type ", "").trim())) {
+        if (name !== "") names.set(name, exportsOf(follow(from)).get(name) ?? follow(from));
+      }
+    }
+    const declaration =
+      /^export (?:declare )?(?:abstract )?(?:async )?(?:const|class|function\*?|interface|type) (\w+)/gm;
+    for (const [, name = ""] of source.matchAll(declaration)) names.set(name, file);
+    return names;
+  }
+
+  test("two different things never share a name", () => {
+    const declared = new Map<string, Set<string>>();
+    for (const entry of entries) {
+      for (const [name, file] of exportsOf(entry)) {
+        declared.set(name, (declared.get(name) ?? new Set()).add(file));
+      }
+    }
+    expect(declared.size).toBeGreaterThan(150);
+    expect([...declared].filter(([, files]) => files.size > 1)).toEqual([]);
+  });
+});
+
 describe("conventions", () => {
   const entries = /^(lib\/cli\/bin\.ts|infra\/(.*\/)?entry\.ts|infra\/config\/settings\.ts)$/;
 

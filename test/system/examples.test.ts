@@ -52,6 +52,16 @@ test("the handler works under a path of a Hono application", async () => {
   ]);
 });
 
+test("the handler runs in Cloudflare Workers without Node compatibility", async () => {
+  expect(await printed(await installExample("handler-in-workers"))).toEqual([
+    '200 [{"id":9223372036854775807,"petId":3}] limit: 300',
+    "204  limit: 300",
+    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* limit: 300$/),
+    expect.stringMatching(/^401 \{"code":"missing_api_key",.* limit: 60$/),
+    expect.stringMatching(/^200 \{"openapi":"3.1.0",.* limit: -$/),
+  ]);
+});
+
 test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
   const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));
   expect([orders, wrong]).toEqual(["orders: 400, pending: 0", "wrong results: 0"]);

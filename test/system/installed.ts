@@ -48,9 +48,9 @@ export async function packInto(folder: string): Promise<string> {
   return join(folder, packed.filename);
 }
 
-/** Installs the tarball, and whatever else the folder's package.json names. */
-export async function install(folder: string, tarball: string): Promise<void> {
-  await succeed(folder, "npm", ["install", ...QUIET, tarball]);
+/** Installs the tarball and other packages, in addition to what the folder's package.json names. */
+export async function install(folder: string, tarball: string, ...others: string[]): Promise<void> {
+  await succeed(folder, "npm", ["install", ...QUIET, tarball, ...others]);
 }
 
 /** Checks the types of files in a folder under strict TypeScript; what the compiler says, nothing where all is well. */

@@ -8,6 +8,9 @@ import { install, newFolder, packInto, ROOT, run, succeed, typeErrors } from "./
 /** Every entry of the package, with the first package that its user has to bring. */
 const ENTRIES: Readonly<Record<string, string | undefined>> = {
   "store-orders": undefined,
+  "store-orders/orders": undefined,
+  "store-orders/plans": undefined,
+  "store-orders/accounts": undefined,
   "store-orders/domains": undefined,
   "store-orders/http": undefined,
   "store-orders/memory": undefined,
@@ -125,16 +128,35 @@ describe("types", () => {
   const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
   const imports = free.map((entry, index) => `import * as entry${index} from "${entry}";`);
   const consumer = `${imports.join("\n")}
-import { createOrders, type Transition } from "store-orders";
+import { type AppliedEvent, createOrders } from "store-orders";
 import { createMemoryStore } from "store-orders/memory";
 export const entries = [${free.map((_, index) => `entry${index}`).join(", ")}];
 const orders = createOrders({ store: createMemoryStore().orders });
-export const result: Transition | undefined = await orders.cancel(7n);
+export const result: AppliedEvent = await orders.cancel(7n);
 `;
 
   test("hold for a strict consumer", async () => {
     await writeFile(join(folder, "consumer.ts"), consumer);
     expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
+  });
+
+  test.each([
+    ["nodenext", "nodenext"],
+    ["node16", "node16"],
+    ["esnext", "bundler"],
+  ])("compile under TypeScript 5.9 with module %s and moduleResolution %s", async (module, resolution) => {
+    const home = join(packed, "typescript-5.9");
+    if (!existsSync(home)) {
+      await mkdir(home);
+      await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
+      await writeFile(join(home, "consumer.ts"), consumer);
+      await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
+    }
+    const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
+    const modules = ["--module", module, "--moduleResolution", resolution];
+    const compiler = join(home, "node_modules/.bin/tsc");
+    const { stdout } = await run(home, compiler, [...flags, ...modules, "consumer.ts"]);
+    expect(stdout).toBe("");
   });
 
   test("catch an identifier that is no bigint", async () => {

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anchors, DOCUMENTS, type Link, localLinks, ROOT } from "./markdown.ts";
+import { anchors, code, DOCUMENTS, type Link, localLinks, ROOT } from "./markdown.ts";
 
 const anchorsByPath = new Map(DOCUMENTS.map((each) => [each.path, anchors(each)]));
 
@@ -18,6 +18,16 @@ describe("documents", () => {
       expect(localLinks(from).flatMap((link) => problemOf(link) ?? [])).toEqual([]);
     });
   }
+
+  test("every file and directory of the project that a document names exists", () => {
+    const missing = DOCUMENTS.flatMap((from) =>
+      [...code(from).matchAll(/(?<![\w/.-])(?:lib|infra|test)\/[\w./-]*\w/g)]
+        .map(([path]) => path)
+        .filter((path) => !existsSync(join(ROOT, path)))
+        .map((path) => `${from.path}: ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
 
   test("every document can be reached from the README", () => {
     const reached = new Set(["README.md"]);

@@ -3,7 +3,8 @@ const required = 24;
 if (Number.parseInt(process.versions.node, 10) < required) {
   process.stderr.write(
     `store-orders needs Node ${required} or newer; this is ${process.version}. ` +
-      "Run it through npm after `npm ci`, which installs Node 24 (unless install scripts are disabled).\n",
+      `Install Node ${required} from https://nodejs.org. ` +
+      "In the repository, `npm ci` installs it for `npm run` on Linux (x64, arm64) and Windows (x64).\n",
   );
   process.exit(1);
 }

@@ -177,7 +177,7 @@ test("a store that is closed ends what is under way, and everything after that i
   const closed = store.close();
   lock.exec("COMMIT");
   lock.close();
-  expect(await Promise.all(underWay)).toEqual([expect.objectContaining({ outcome: "admitted" }), ["placed"]]);
+  expect(await Promise.all(underWay)).toEqual([expect.objectContaining({ ok: true }), ["placed"]]);
   await closed;
   await store.close();
 

@@ -17,7 +17,7 @@ export const MAX_QUANTITY = 2_147_483_647;
 /**
  * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
  */
-export const ORDER_FIELDS = {
+export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = {
   id: {
     description: "Unique order identifier.",
     schema: { type: "integer", format: "int64" },
@@ -51,7 +51,7 @@ export const ORDER_FIELDS = {
     example: false,
     validate: (value) => (typeof value === "boolean" ? undefined : "Write true or false."),
   },
-} as const satisfies Record<keyof OrderRecord, OrderField>;
+};
 
 const INT64 = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
 

@@ -1,8 +1,10 @@
 import type { Instant } from "../clock.ts";
 import type { PlanLimits } from "./plan-limits.ts";
 
-/** The lengths of the two windows. Both are fixed and aligned to UTC. See lib/README.md#plans-and-windows. */
+/** The length of the minute window, which is aligned to the UTC minute. See lib/README.md#plans-and-windows. */
 export const MINUTE_MS = 60_000;
+
+/** The length of the day window, which is aligned to the UTC day. */
 export const DAY_MS = 86_400_000;
 
 /**

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
+import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { generateKey, hashKey, parseKey, randomBase62 } from "../../lib/accounts/api-key.ts";
+import { crc32 } from "../../lib/accounts/crc32.ts";
+import { sha256, sha256InJavaScript } from "../../lib/accounts/sha256.ts";
 
 test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62", () => {
   const key = generateKey("live", "my-shop-1");
@@ -12,7 +15,7 @@ test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 character
   });
 });
 
-test("a key that is mistyped in any one place is refused without asking the store", () => {
+test("a key with any one character changed is rejected by its checksum", () => {
   const key = generateKey("test", "demo");
   for (let place = 0; place < key.length; place++) {
     const other = key[place] === "x" ? "y" : "x";
@@ -25,14 +28,14 @@ test("a key that is mistyped in any one place is refused without asking the stor
   expect(parseKey(`${key}\n`)).toBeUndefined();
 });
 
-test("no text that is not a key is taken for one", () => {
+test("no other text is accepted as a key", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => parseKey(text) === undefined));
   fc.assert(
     fc.property(fc.stringMatching(/^so_test_demo_[0-9A-Za-z]{38}$/), (text) => parseKey(text) === undefined),
   );
 });
 
-test("secrets are base62, all different, and every character is as likely as any other", () => {
+test("secrets are unique and uniformly distributed base62", () => {
   const secrets = Array.from({ length: 2_000 }, () => randomBase62(32));
   expect(new Set(secrets).size).toBe(2_000);
   const counts = new Map<string, number>();
@@ -44,6 +47,17 @@ test("secrets are base62, all different, and every character is as likely as any
   expect(chiSquare).toBeLessThan(130);
 });
 
-test("the hash does not depend on anything but the key", () => {
+test("SHA-256 and CRC-32 in JavaScript agree with Node's, for texts of any length", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary-ascii", maxLength: 300 }), (text) => {
+      const expected = createHash("sha256").update(text).digest("hex");
+      expect(sha256InJavaScript(text)).toBe(expected);
+      expect(sha256(text)).toBe(expected);
+      expect(crc32(text)).toBe(zlibCrc32(text));
+    }),
+  );
+});
+
+test("the hash depends on the key only", () => {
   expect(hashKey("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });

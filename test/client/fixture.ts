@@ -1,6 +1,6 @@
 import type { ClientOptions } from "../../lib/client/client.ts";
 import { createClient, type OrderRecord } from "../../lib/client/index.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 /** Replaces the network: it may respond itself, or forward the request to the service. */
@@ -16,7 +16,7 @@ export async function openClient({
   ...options
 }: Partial<ClientOptions> & { network?: Network } = {}) {
   const virtual = createVirtualTime();
-  const service = await openShop({ clock: virtual.clock });
+  const service = await createHandlerFixture({ clock: virtual.clock });
   const sent: { readonly at: number; readonly method: string; readonly path: string }[] = [];
   const client = createClient({
     baseUrl: "http://orders.test/v1",

@@ -4,7 +4,7 @@ import { type ClientOptions, createClient, RateLimitedError } from "../../lib/cl
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
-import { NOON, openShop } from "../http/fixture.ts";
+import { createHandlerFixture, NOON } from "../http/fixture.ts";
 import { rejection } from "./fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -20,7 +20,7 @@ async function serve({
 }: Partial<ClientOptions> & Partial<PlanAssignment> & { skewMs?: number } = {}) {
   const virtual = createVirtualTime();
   const { clock, sleep, during } = virtual;
-  const service = await openShop({ clock, plan, ...(customLimits && { customLimits }) });
+  const service = await createHandlerFixture({ clock, plan, ...(customLimits && { customLimits }) });
   /** The responses to the client under test. */
   const responses: { readonly at: number; readonly status: number; readonly banned: boolean }[] = [];
   const { url, close } = await startNodeServer({

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { createClient, IncompleteListError } from "../../lib/client/index.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { MAX, openShop } from "../http/fixture.ts";
+import { createHandlerFixture, MAX } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
 afterEach(() => server?.close({ graceMs: 0 }));
@@ -29,7 +29,7 @@ async function serve({ count = 200_000, failAfter = Infinity } = {}) {
       yield page;
     }
   };
-  const service = await openShop({ store });
+  const service = await createHandlerFixture({ store });
   server = await startNodeServer({ handler: service.handler, port: 0 });
   return { ...service, client: createClient({ baseUrl: `${server.url}/v1`, apiKey: service.key }) };
 }

@@ -5,7 +5,7 @@ import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { expectDocumented } from "./abuse/expect-documented.ts";
 import { type HostileRequest, hostileRequest } from "./abuse/requests.ts";
 import { figuresOf } from "./load/growth.ts";
@@ -18,7 +18,7 @@ const TENTH = REQUESTS / 10;
 test(`${REQUESTS} hostile requests get only documented responses, and memory does not grow`, async () => {
   const store = createMemoryStore();
   const customLimits = { perMinute: 100, perDay: 10_000_000 };
-  const shop = await openShop({ store, plan: "enterprise", customLimits });
+  const shop = await createHandlerFixture({ store, plan: "enterprise", customLimits });
   const primary = "orders.example.com";
   const hosts = hostTable(
     defineDomains({ primary, redirects: [{ from: "www.example.com", to: primary }] }, { plan: "pro" }),

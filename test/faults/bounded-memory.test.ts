@@ -12,7 +12,7 @@ import { NodeResponse, startNodeServer } from "../../lib/node/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { figuresOf } from "./load/growth.ts";
 import { type Memory, memoryNow } from "./load/memory.ts";
@@ -32,7 +32,7 @@ function addressOf(caller: number): string {
 }
 
 test(`memory does not grow with ${CALLERS} unknown keys from as many addresses`, async () => {
-  const shop = await openShop();
+  const shop = await createHandlerFixture();
   const handler = createHandler({ store: shop.store, clock: () => shop.time.now, Response: NodeResponse });
   const request = new Request("http://localhost/v1/store/orders/1", { method: "DELETE" });
   const memory: Memory[] = [];
@@ -79,7 +79,7 @@ const plan = { plan: "enterprise", customLimits: { perMinute: 1, perDay: 1_000 }
 
 test("a flood with a banned key calls the store at most once a second in each process", async () => {
   const store = createMemoryStore();
-  const shop = await openShop({ store, ...plan });
+  const shop = await createHandlerFixture({ store, ...plan });
   const processes = [recordCalls(store.accounts), recordCalls(store.accounts)].map(({ calls, cached }) => ({
     calls,
     handler: createHandler({

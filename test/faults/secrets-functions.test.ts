@@ -4,7 +4,7 @@ import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { docsPage } from "../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { tapWire } from "../support/dynamodb/wire.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
@@ -30,7 +30,7 @@ test("the functions' log and metrics have none, nor does what goes to DynamoDB h
   );
   const { orders, accounts } = createDynamodbStore({ prefix: "secret", client });
   const telemetry = createTelemetry({ namespace: "secret", write: (line) => hear("the log", line) });
-  const shop = await openShop({ store: { orders, accounts, close: async () => {} } });
+  const shop = await createHandlerFixture({ store: { orders, accounts, close: async () => {} } });
   keep(shop.key);
   const handler = createHandler({
     store: telemetry.instrument({ orders, accounts: withRejectionCache(accounts) }),

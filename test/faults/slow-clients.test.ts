@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket, type RawConnection } from "../support/http/raw-connection.ts";
 import { tell } from "./run.ts";
 
@@ -18,11 +18,11 @@ const SHORT: Partial<ConnectionLimits> = {
   lingerTimeoutMs: 50,
 };
 
-let shop: Awaited<ReturnType<typeof openShop>>;
+let shop: Awaited<ReturnType<typeof createHandlerFixture>>;
 let server: NodeServer;
 let head: string;
 beforeAll(async () => {
-  shop = await openShop({ store, plan: "enterprise", customLimits });
+  shop = await createHandlerFixture({ store, plan: "enterprise", customLimits });
   head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
   const record = {
     petId: 9_223_372_036_854_775_807n,

@@ -13,7 +13,7 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { expectUnavailable } from "./requester.ts";
 import { filledDatabase, NOW } from "./sqlite/fixture.ts";
 
@@ -39,7 +39,7 @@ const SHOP = {
 describe("what SQLite refuses while it is served", () => {
   test("writing, where the database is read-only: 503, nothing done, and served when it is not", async () => {
     const store = storeOn(newPath());
-    const { send } = await openShop({ store });
+    const { send } = await createHandlerFixture({ store });
     store.db.exec("PRAGMA query_only = ON");
     for (const [method, path] of [
       ["DELETE", "/v1/store/orders/1"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
-import { codeOf, NOON, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
 
 describe("authentication", () => {
   test.each([
@@ -13,8 +13,8 @@ describe("authentication", () => {
       { authorization: `Bearer so_test_shop_${"0".repeat(38)}` },
       "invalid_api_key",
     ],
-  ])("%s: 401 with a challenge", async (_name, headers, code) => {
-    const { handler } = await openShop();
+  ])("%s is rejected with 401 and a challenge", async (_name, headers, code) => {
+    const { handler } = await createHandlerFixture();
     for (const [method, path] of [
       ["GET", "/v1/store/orders"],
       ["DELETE", "/v1/store/orders/1"],
@@ -29,13 +29,13 @@ describe("authentication", () => {
     }
   });
 
-  test.each(["bearer", "BEARER", "bEaReR "])("the scheme is read in any case: %s", async (scheme) => {
-    const { send, key } = await openShop();
+  test.each(["bearer", "BEARER", "bEaReR "])("the scheme is case-insensitive: %s", async (scheme) => {
+    const { send, key } = await createHandlerFixture();
     expect((await send("GET", "/v1/store/orders", { authorization: `${scheme} ${key}` })).status).toBe(200);
   });
 
-  test("two Authorization headers are no key", async () => {
-    const { handler, key } = await openShop();
+  test("a request with two Authorization headers is rejected", async () => {
+    const { handler, key } = await createHandlerFixture();
     const headers = new Headers([
       ["authorization", `Bearer ${key}`],
       ["authorization", `Bearer ${key}`],
@@ -44,22 +44,22 @@ describe("authentication", () => {
     expect(response.status).toBe(401);
   });
 
-  test("a key that is well formed and belongs to nobody is refused after a look at the store", async () => {
-    const { send } = await openShop();
-    const { key } = await openShop();
+  test("a well-formed key that was never issued is rejected", async () => {
+    const { send } = await createHandlerFixture();
+    const { key } = await createHandlerFixture();
     const answer = await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}` });
     expect([answer.status, codeOf(answer)]).toEqual([401, "invalid_api_key"]);
   });
 
-  test("a revoked key fails at its very next request", async () => {
-    const { accounts, keyId, send } = await openShop();
+  test("a revoked key is rejected at the next request", async () => {
+    const { accounts, keyId, send } = await createHandlerFixture();
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
     await accounts.revokeKey(keyId);
     expect((await send("GET", "/v1/store/orders")).status).toBe(401);
   });
 
-  test("guessing keys is slow: an address gets its 60 refusals a minute, then 429", async () => {
-    const { send, time, key } = await openShop();
+  test("an address that guesses keys gets 60 responses with 401 a minute, then 429", async () => {
+    const { send, time, key } = await createHandlerFixture();
     const guess = { authorization: "Bearer guess" };
     for (let call = 1; call <= 60; call++) {
       const { status, headers } = await send("GET", "/v1/store/orders", guess);
@@ -79,8 +79,8 @@ describe("authentication", () => {
 });
 
 describe("limits", () => {
-  test("the limit is admitted, then 429 with Retry-After until the minute is over", async () => {
-    const { send, time } = await openShop();
+  test("requests are admitted up to the limit, then rejected with 429 and Retry-After until the minute ends", async () => {
+    const { send, time } = await createHandlerFixture();
     time.now = NOON + 59_001;
     for (let call = 1; call <= 60; call++) {
       const { status, headers } = await send("GET", "/v1/store/orders");
@@ -94,8 +94,8 @@ describe("limits", () => {
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   });
 
-  test("every request of the API counts, whatever becomes of it; a refused one does not", async () => {
-    const { send } = await openShop();
+  test("every admitted request counts, whatever its outcome, and a rejected one does not", async () => {
+    const { send } = await createHandlerFixture();
     const left = async (method: string, path: string) =>
       Number((await send(method, path)).headers.get("x-ratelimit-remaining"));
     expect(await left("GET", "/v1/nowhere")).toBe(59);
@@ -105,8 +105,8 @@ describe("limits", () => {
     expect(await left("GET", "/v1/pets/1")).toBe(55);
   });
 
-  test("who goes on after a 429 is banned, and a ban hits one key", async () => {
-    const { issued, send, time } = await openShop();
+  test("a key that keeps sending requests after a 429 is banned, and no other key is", async () => {
+    const { issued, send, time } = await createHandlerFixture();
     const other = { authorization: `Bearer ${(await issued()).key}` };
     for (let call = 0; call < 80; call++) await send("GET", "/v1/store/orders");
     const banned = await send("GET", "/v1/store/orders");

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { OPERATIONS, type Operation } from "../../lib/http/operations.ts";
-import { codeOf, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
 const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);
 
-test("getPet answers through the embedder's port, digits and all, and says that it is leaving", async () => {
-  const { send } = await openShop({ pets });
+test("getPet returns what the embedder's source returns, with all digits and the deprecation headers", async () => {
+  const { send } = await createHandlerFixture({ pets });
   const { status, text, headers } = await send("GET", "/v1/pets/9007199254740993");
   expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);
   expect(headers.get("deprecation")).toBe(`@${Date.parse("2026-06-01T00:00:00Z") / 1000}`);
@@ -14,15 +14,15 @@ test("getPet answers through the embedder's port, digits and all, and says that 
   expect(headers.get("link")).toMatch(/^<\/docs>; rel="deprecation"/);
 });
 
-test("without a port there are no pets: 404, with the same headers", async () => {
-  const { send } = await openShop();
+test("getPet without a source replies 404 with the deprecation headers", async () => {
+  const { send } = await createHandlerFixture();
   const answer = await send("GET", "/v1/pets/1");
   expect([answer.status, codeOf(answer)]).toEqual([404, "pet_not_found"]);
   expect(answer.headers.has("sunset")).toBe(true);
 });
 
-test("every response of a deprecated operation carries the headers, refusals too", async () => {
-  const { send } = await openShop({ pets });
+test("every response of a deprecated operation carries the headers, errors included", async () => {
+  const { send } = await createHandlerFixture({ pets });
   const answer = await send("GET", "/v1/pets/1", { authorization: "" });
   expect([answer.status, answer.headers.has("deprecation"), answer.headers.has("link")]).toEqual([
     401,
@@ -31,8 +31,8 @@ test("every response of a deprecated operation carries the headers, refusals too
   ]);
 });
 
-test("from the sunset date on it is gone: 410 operation_sunset", async () => {
-  const { send, time } = await openShop({ pets });
+test("from the sunset date on, the operation replies 410 operation_sunset", async () => {
+  const { send, time } = await createHandlerFixture({ pets });
   time.now = DAY_OF_SUNSET - 1;
   expect((await send("GET", "/v1/pets/9007199254740993")).status).toBe(200);
   time.now = DAY_OF_SUNSET;
@@ -45,7 +45,7 @@ test("from the sunset date on it is gone: 410 operation_sunset", async () => {
   expect((await send("GET", "/v1/pets/9007199254740993", { authorization: "" })).status).toBe(401);
 });
 
-test("any operation is put on that path by data alone", async () => {
+test("any operation can be deprecated by data alone", async () => {
   const deprecation = {
     since: "2026-01-01T00:00:00Z",
     sunset: "2026-12-01T00:00:00Z",
@@ -54,7 +54,7 @@ test("any operation is put on that path by data alone", async () => {
   const operations: Operation[] = OPERATIONS.map((operation) =>
     operation.id === "listOrders" ? { ...operation, deprecation } : operation,
   );
-  const { send, time } = await openShop({ operations });
+  const { send, time } = await createHandlerFixture({ operations });
   const { status, headers } = await send("GET", "/v1/store/orders");
   expect([status, headers.get("sunset")]).toEqual([200, "Tue, 01 Dec 2026 00:00:00 GMT"]);
   expect((await send("DELETE", "/v1/store/orders/1")).headers.has("sunset")).toBe(false);
@@ -62,7 +62,7 @@ test("any operation is put on that path by data alone", async () => {
   expect((await send("GET", "/v1/store/orders")).status).toBe(410);
 });
 
-test("no operation of ours has a sunset before its deprecation (RFC 9745, section 5)", () => {
+test("no operation has a sunset before its deprecation (RFC 9745, section 5)", () => {
   for (const { deprecation } of OPERATIONS as readonly Operation[]) {
     if (deprecation !== undefined)
       expect(Date.parse(deprecation.sunset)).toBeGreaterThan(Date.parse(deprecation.since));

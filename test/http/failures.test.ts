@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { codeOf, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
 
-describe("a store that fails", () => {
+describe("a failing store", () => {
   const down = async () => {
     throw new StoreUnavailableError("disk gone", { cause: new Error("SQLITE_IOERR at /secret/path") });
   };
 
-  test("cannot be asked: 503 with Retry-After and the address's headers, never a request let through", async () => {
+  test("that is unreachable causes a 503 with Retry-After and the address's quota, and no request is admitted", async () => {
     const memory = createMemoryStore();
-    const { send, events } = await openShop({ store: memory });
+    const { send, events } = await createHandlerFixture({ store: memory });
     memory.accounts.admit = down;
     const answer = await send("DELETE", "/v1/store/orders/1");
     expect([answer.status, codeOf(answer), answer.headers.get("retry-after")]).toEqual([
@@ -28,9 +28,9 @@ describe("a store that fails", () => {
     });
   });
 
-  test("fails after the request was let in: 503 with the account's headers", async () => {
+  test("that fails after admission causes a 503 with the account's quota", async () => {
     const memory = createMemoryStore();
-    const { send } = await openShop({ store: memory });
+    const { send } = await createHandlerFixture({ store: memory });
     memory.orders.apply = down;
     const answer = await send("DELETE", "/v1/store/orders/1");
     expect([answer.status, codeOf(answer), answer.headers.get("x-ratelimit-remaining")]).toEqual([
@@ -40,9 +40,9 @@ describe("a store that fails", () => {
     ]);
   });
 
-  test("fails with something unforeseen: 500, and nothing of it is told", async () => {
+  test("that throws an unexpected error causes a 500 that reveals nothing of it", async () => {
     const memory = createMemoryStore();
-    const { send } = await openShop({ store: memory });
+    const { send } = await createHandlerFixture({ store: memory });
     memory.orders.list = () => {
       throw new TypeError("rows is not iterable: SELECT *");
     };
@@ -53,8 +53,8 @@ describe("a store that fails", () => {
 });
 
 describe("the event of a request", () => {
-  test("tells what happened and never the key", async () => {
-    const { events, key, keyId, send } = await openShop();
+  test("describes the outcome and never contains the key", async () => {
+    const { events, key, keyId, send } = await createHandlerFixture();
     await send("DELETE", "/v1/store/orders/2", {}, { requestId: "r-1" });
     expect(events).toEqual([
       {
@@ -73,8 +73,8 @@ describe("the event of a request", () => {
     expect(JSON.stringify(events)).not.toContain(key);
   });
 
-  test("comes once for each request, and an observer that throws harms nobody", async () => {
-    const { send } = await openShop({
+  test("is emitted once per request, and an observer that throws does not affect the response", async () => {
+    const { send } = await createHandlerFixture({
       onRequest: () => {
         throw new Error("observer");
       },
@@ -82,8 +82,8 @@ describe("the event of a request", () => {
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   });
 
-  test("carries the request's name, which the answer has as well", async () => {
-    const { events, send } = await openShop();
+  test("has the same request identifier as the response", async () => {
+    const { events, send } = await createHandlerFixture();
     const { headers } = await send("GET", "/v1/store/orders");
     expect(events[0]?.requestId).toBe(headers.get("x-request-id"));
   });

@@ -18,7 +18,7 @@ const ORDERS: readonly StoredOrder[] = [
 ];
 
 /** A handler over a memory store with four orders, one account and one key, and a clock that stands still. */
-export async function openShop(
+export async function createHandlerFixture(
   options: Partial<HandlerOptions> & Partial<PlanAssignment> & { store?: Store } = {},
 ) {
   const { plan = "free", customLimits, store = createMemoryStore(), ...rest } = options;

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
-import { codeOf, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 const redirects = [{ from: "www.orders.example.com", to: "orders.example.com" }];
 const context = { plan: "pro" } as const;
 const domains = defineDomains(
-  { primary: "orders.example.com", aliases: ["shop.example.com"], redirects },
+  { primary: "orders.example.com", aliases: ["service.example.com"], redirects },
   context,
 );
-const openDomains = () => openShop({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
+const openDomains = () => createHandlerFixture({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
 
-test.each(["orders.example.com", "ORDERS.example.com:443", "shop.example.com.", "abc.platform.example"])(
+test.each(["orders.example.com", "ORDERS.example.com:443", "service.example.com.", "abc.platform.example"])(
   "%s serves the API: the primary, an alias, the platform's own host",
   async (host) => {
     const { send } = await openDomains();
@@ -24,7 +24,7 @@ test.each([
   ["DELETE", "/v1/store/orders/1"],
   ["POST", "/anything/at//all?x=%00"],
   ["GET", "/openapi.json"],
-])("a redirect host answers 301 to %s %s, without a key and without counting", async (method, target) => {
+])("a redirect host replies 301 to %s %s, without a key and without counting", async (method, target) => {
   const { send, events } = await openDomains();
   const { status, headers, text } = await send(method, target, {
     host: "www.orders.example.com",
@@ -53,7 +53,7 @@ test.each(["evil.example", "orders.example.com.evil.example", "127.0.0.1:8787", 
   },
 );
 
-test("no header from outside steers Location", async () => {
+test("no request header can change the redirect target", async () => {
   const { send } = await openDomains();
   const steering = {
     forwarded: "host=evil.example",
@@ -64,9 +64,9 @@ test("no header from outside steers Location", async () => {
   expect(headers.get("location")).toBe("https://orders.example.com//evil.example/x");
 });
 
-test("a change of the configuration holds from the next request; without domains every host is served", async () => {
+test("a changed mapping takes effect at the next request, and without a mapping every host is served", async () => {
   let current: ReturnType<typeof defineDomains> | undefined = domains;
-  const { send } = await openShop({ hosts: () => hostTable(current, ["localhost"]) });
+  const { send } = await createHandlerFixture({ hosts: () => hostTable(current, ["localhost"]) });
   const status = async (host: string) => (await send("GET", "/v1/store/orders", { host })).status;
   expect(await status("www.orders.example.com")).toBe(301);
   current = defineDomains({ primary: "orders.example.com" }, context);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, MAX, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
 
 describe("listOrders", () => {
-  test("answers every order whatever its state, ascending, with exactly the fields it has", async () => {
-    const { send } = await openShop();
+  test("returns every order in any state, ascending, with exactly the fields it has", async () => {
+    const { send } = await createHandlerFixture();
     const { status, text, headers } = await send("GET", "/v1/store/orders");
     expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
     expect(text).toBe(
@@ -12,21 +12,21 @@ describe("listOrders", () => {
     );
   });
 
-  test("HEAD answers the same headers and no body", async () => {
-    const { send } = await openShop();
+  test("replies to HEAD with the same headers and no body", async () => {
+    const { send } = await createHandlerFixture();
     const { status, text, headers } = await send("HEAD", "/v1/store/orders");
     expect([status, text, headers.get("x-ratelimit-remaining")]).toEqual([200, "", "59"]);
   });
 
-  test("takes a query for nothing", async () => {
-    const { send } = await openShop();
+  test("ignores a query", async () => {
+    const { send } = await createHandlerFixture();
     expect((await send("GET", "/v1/store/orders?page=2#x")).status).toBe(200);
   });
 });
 
 describe("cancelOrder", () => {
-  test("cancels a pending order: 204, no body, and it is cancelled", async () => {
-    const { send, store } = await openShop();
+  test("cancels a pending order and replies 204 without a body", async () => {
+    const { send, store } = await createHandlerFixture();
     const { status, text, headers } = await send("DELETE", `/v1/store/orders/${MAX}`);
     expect([status, text, headers.get("content-type")]).toEqual([204, "", null]);
     expect((await store.orders.find(MAX))?.status).toBe("cancelled");
@@ -38,8 +38,8 @@ describe("cancelOrder", () => {
     ["2", 409, "order_already_shipped"],
     ["3", 409, "order_already_cancelled"],
     ["4", 404, "order_not_found"],
-  ])("order %s: %i %s", async (id, status, code) => {
-    const { send } = await openShop();
+  ])("replies to the cancellation of order %s with %i %s", async (id, status, code) => {
+    const { send } = await createHandlerFixture();
     const answer = await send("DELETE", `/v1/store/orders/${id}`);
     expect([answer.status, codeOf(answer)]).toEqual([status, code]);
   });
@@ -56,24 +56,27 @@ describe("cancelOrder", () => {
     "abc",
     "%00",
     "1%00",
-  ])("%j is no int64 and names no resource: 404 order_not_found", async (id) => {
-    const { send } = await openShop();
+  ])("replies 404 order_not_found to %j, which is not an int64", async (id) => {
+    const { send } = await createHandlerFixture();
     const answer = await send("DELETE", `/v1/store/orders/${id}`);
     expect([answer.status, codeOf(answer)]).toEqual([404, "order_not_found"]);
   });
 
-  test.each(["%E0%A4%A", "%", "%zz", "..;", "1%20", "1%0A"])("%j does not upset it either", async (id) => {
-    const { send } = await openShop();
-    expect((await send("DELETE", `/v1/store/orders/${id}`)).status).toBe(404);
-  });
+  test.each(["%E0%A4%A", "%", "%zz", "..;", "1%20", "1%0A"])(
+    "replies 404 to the malformed identifier %j",
+    async (id) => {
+      const { send } = await createHandlerFixture();
+      expect((await send("DELETE", `/v1/store/orders/${id}`)).status).toBe(404);
+    },
+  );
 
-  test("an escaped digit is that digit", async () => {
-    const { send } = await openShop();
+  test("reads a percent-encoded digit as that digit", async () => {
+    const { send } = await createHandlerFixture();
     expect((await send("DELETE", "/v1/store/orders/%31")).status).toBe(204);
   });
 
-  test("a body is not looked at", async () => {
-    const { handler, key } = await openShop();
+  test("ignores a request body", async () => {
+    const { handler, key } = await createHandlerFixture();
     const request = new Request("http://localhost/v1/store/orders/1", {
       method: "DELETE",
       body: "{",

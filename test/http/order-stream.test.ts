@@ -5,7 +5,7 @@ import { acceptsGzip } from "../../lib/http/gzip.ts";
 import { type OrderList, orderList } from "../../lib/http/order-stream.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "./fixture.ts";
+import { createHandlerFixture } from "./fixture.ts";
 
 /** Pages of one record each, told apart by number; remembers how many were read and whether it was left. */
 function pagesOf(count: number, failAt = Infinity) {
@@ -26,7 +26,7 @@ function pagesOf(count: number, failAt = Infinity) {
 
 const read = (list: OrderList) => new Response(list.body).text();
 
-test("pages are written as one JSON array, also where the last one is empty", async () => {
+test("pages are written as one JSON array, even if the last one is empty", async () => {
   expect(await read(await orderList(pagesOf(1).pages))).toBe('[{"id":1}]');
   expect(await read(await orderList(pagesOf(3).pages))).toBe('[{"id":1},{"id":2},{"id":3}]');
   const exact: OrderPage[] = [
@@ -37,7 +37,7 @@ test("pages are written as one JSON array, also where the last one is empty", as
   expect(await read(await orderList(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
-test("a page is read when it is asked for and not before", async () => {
+test("a page is read only when the consumer requests it", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await orderList(pages);
   const reader = (list.body as ReadableStream<Uint8Array>).getReader();
@@ -49,7 +49,7 @@ test("a page is read when it is asked for and not before", async () => {
   expect(seen.read).toBe(3);
 });
 
-test("a consumer that leaves ends the reading", async () => {
+test("a consumer that cancels ends the reading", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await orderList(pages);
   const reader = (list.body as ReadableStream<Uint8Array>).getReader();
@@ -59,7 +59,7 @@ test("a consumer that leaves ends the reading", async () => {
   expect(await list.ended).toEqual({ status: "cancelled" });
 });
 
-test("a store that is down rejects before anything is sent; one that fails later leaves the array unclosed", async () => {
+test("an unavailable store rejects before anything is sent, and one that fails later leaves the array unclosed", async () => {
   await expect(orderList(pagesOf(3, 0).pages)).rejects.toThrow(StoreUnavailableError);
   const list = await orderList(pagesOf(3, 1).pages);
   const reader = (list.body as ReadableStream<Uint8Array>).getReader();
@@ -68,7 +68,7 @@ test("a store that is down rejects before anything is sent; one that fails later
   expect(await list.ended).toMatchObject({ status: "failed", error: expect.any(StoreUnavailableError) });
 });
 
-test("other requests get their turn while a list is written", async () => {
+test("other requests are handled while a list is written", async () => {
   const { pages } = pagesOf(1_000);
   let turns = 0;
   const timer = setInterval(() => turns++, 0);
@@ -83,9 +83,9 @@ test("other requests get their turn while a list is written", async () => {
   expect(turns).toBeGreaterThanOrEqual(900);
 });
 
-test("a list in gzip is the same list, and says that it depends on what was accepted", async () => {
+test("a gzip list has the same content and a Vary header", async () => {
   const store = createMemoryStore();
-  const { handler, key } = await openShop({ store });
+  const { handler, key } = await createHandlerFixture({ store });
   await store.orders.place(
     Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
   );
@@ -111,9 +111,9 @@ test("a list in gzip is the same list, and says that it depends on what was acce
   expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);
 });
 
-test("the event of a streamed list comes when the list has ended, and says how", async () => {
+test("the event of a streamed list is emitted when the list has ended, and reports how", async () => {
   const store = createMemoryStore();
-  const { events, handler, key } = await openShop({ store });
+  const { events, handler, key } = await createHandlerFixture({ store });
   await store.orders.place(
     Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
   );

@@ -4,7 +4,7 @@ import { ERRORS, StoreUnavailableError } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { MAX, openShop } from "./fixture.ts";
+import { createHandlerFixture, MAX } from "./fixture.ts";
 
 const FAULTS = ["none", "admit", "work", "bug"] as const;
 
@@ -34,13 +34,13 @@ const step = fc.record({
   times: fc.constantFrom(1, 1, 1, 30),
 });
 
-test("whatever is asked, and whatever fails, all three headers are there and consistent with the status", async () => {
+test("every response of the API, failures included, has all three headers, and they fit its status", async () => {
   const seen = new Set<number>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
       const store = createMemoryStore();
       const { orders, accounts } = { orders: { ...store.orders }, accounts: { ...store.accounts } };
-      const { send, time, key } = await openShop({
+      const { send, time, key } = await createHandlerFixture({
         store,
         pets: async (id) => (id === 1n ? { id } : undefined),
       });
@@ -99,7 +99,7 @@ test("whatever is asked, and whatever fails, all three headers are there and con
   );
 });
 
-test("every code of the table is on a status of its family, with a sentence for people", () => {
+test("every error code has a 4xx or 5xx status and a message in a full sentence", () => {
   for (const [code, { status, message }] of Object.entries(ERRORS)) {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, openShop } from "./fixture.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 describe("routes", () => {
   test.each([
@@ -13,8 +13,8 @@ describe("routes", () => {
     ["/store/orders"],
     ["/v1/store/%6frders"],
     ["/"],
-  ])("%s is no route: 404 route_not_found", async (path) => {
-    const { send } = await openShop();
+  ])("%s is not a route and gets 404 route_not_found", async (path) => {
+    const { send } = await createHandlerFixture();
     const answer = await send("GET", path);
     expect([answer.status, codeOf(answer)]).toEqual([404, "route_not_found"]);
   });
@@ -25,8 +25,8 @@ describe("routes", () => {
     ["OPTIONS", "/v1/store/orders", "GET, HEAD"],
     ["GET", "/v1/store/orders/1", "DELETE"],
     ["PATCH", "/v1/pets/1", "GET, HEAD"],
-  ])("%s %s: 405 with Allow", async (method, path, allow) => {
-    const { send } = await openShop();
+  ])("%s %s gets 405 with Allow", async (method, path, allow) => {
+    const { send } = await createHandlerFixture();
     const answer = await send(method, path);
     expect([answer.status, codeOf(answer), answer.headers.get("allow")]).toEqual([
       405,

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { serve } from "./fixture.ts";
 
@@ -183,7 +183,7 @@ test("connections above the limit are closed, and those within it are served", a
 test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))(
   "the limit %s must be a positive whole number",
   async (name) => {
-    const { handler } = await openShop();
+    const { handler } = await createHandlerFixture();
     for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
       await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
         code: "invalid_input",
@@ -194,7 +194,7 @@ test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))(
 );
 
 test("headersTimeoutMs above requestTimeoutMs is rejected", async () => {
-  const { handler } = await openShop();
+  const { handler } = await createHandlerFixture();
   await expect(
     startNodeServer({ handler, port: 0, limits: { requestTimeoutMs: 5_000 } }),
   ).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
 import { type NodeServer, type NodeServerOptions, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
 afterEach(() => server?.close({ graceMs: 0 }));
@@ -10,7 +10,7 @@ afterEach(() => server?.close({ graceMs: 0 }));
 export async function serve(limits: NodeServerOptions["limits"] = {}) {
   const store = createMemoryStore();
   const customLimits = { perMinute: 60_000, perDay: 1_000_000 };
-  const shop = await openShop({ store, plan: "enterprise", customLimits });
+  const shop = await createHandlerFixture({ store, plan: "enterprise", customLimits });
   server = await startNodeServer({ handler: shop.handler, port: 0, limits });
   const head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
   return { ...shop, store, server, url: server.url, head };

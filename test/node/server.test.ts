@@ -4,14 +4,14 @@ import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 
 let server: NodeServer | undefined;
 afterEach(() => server?.close({ graceMs: 0 }));
 
-async function serve(options: Parameters<typeof openShop>[0] & { trustProxy?: boolean } = {}) {
+async function serve(options: Parameters<typeof createHandlerFixture>[0] & { trustProxy?: boolean } = {}) {
   const { trustProxy = false, ...rest } = options;
-  const shop = await openShop(rest);
+  const shop = await createHandlerFixture(rest);
   server = await startNodeServer({ handler: shop.handler, port: 0, trustProxy });
   const { hostname, port } = new URL(server.url);
   /** Sends the bytes unchanged and returns everything that comes back. */

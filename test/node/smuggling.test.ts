@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import type { ParsedResponse } from "../support/http/raw-responses.ts";
 import { AMBIGUOUS_CODINGS, KEY, PIPELINED, REJECTED, SINGLE, withCoding } from "./ambiguous-requests.ts";
@@ -13,7 +13,7 @@ let key: string;
 let statuses: number[] = [];
 
 beforeAll(async () => {
-  const shop = await openShop({
+  const shop = await createHandlerFixture({
     store,
     plan: "enterprise",
     customLimits,

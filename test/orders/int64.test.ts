@@ -4,7 +4,7 @@ import { parseInt64, parseInt64Json } from "../../lib/orders/int64.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-test("every int64 is read back from its own digits", () => {
+test("every int64 is parsed from its decimal digits", () => {
   fc.assert(fc.property(int64, (value) => parseInt64(value.toString()) === value));
 });
 
@@ -22,11 +22,11 @@ test.each([
   "0x1",
   "١",
   "\0",
-])("%j is no int64, so it names no resource", (text) => {
+])("%j is not a canonical int64", (text) => {
   expect(parseInt64(text)).toBeUndefined();
 });
 
-test("JSON integers keep every digit, whatever stands around them", () => {
+test("JSON integers keep every digit in any context", () => {
   fc.assert(
     fc.property(int64, (value) => {
       const read = parseInt64Json(`{"a":[${value}],"b":"${value}"}`) as { a: [number | bigint]; b: string };

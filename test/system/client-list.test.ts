@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { openShop } from "../http/fixture.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 
 const MILLION = 1_000_000;
 const PAGE_SIZE = 500;
@@ -21,7 +21,7 @@ test("the client reads a million orders with all their digits in bounded memory"
       yield { json: rows.join(","), last: from + PAGE_SIZE >= MILLION };
     }
   };
-  const { handler, key } = await openShop({ store });
+  const { handler, key } = await createHandlerFixture({ store });
   const server = await startNodeServer({ handler, port: 0 });
   try {
     const program = new URL("list-reader.ts", import.meta.url).pathname;

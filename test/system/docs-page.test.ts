@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { MAX, openShop } from "../http/fixture.ts";
+import { createHandlerFixture, MAX } from "../http/fixture.ts";
 
 /** Debian's: `apt-get install chromium`. */
 const CHROMIUM = "/usr/bin/chromium";
@@ -43,7 +43,7 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
       operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
     );
     const pets = async (id: bigint) => ({ id, name: "Rex" });
-    const shop = await openShop({ pages: docsPage(), operations, pets });
+    const shop = await createHandlerFixture({ pages: docsPage(), operations, pets });
     const server = await startNodeServer({ handler: shop.handler, port: 0 });
     const page = await browser.newPage(options);
     onTestFinished(async () => {

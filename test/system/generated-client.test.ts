@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openApiDocument } from "../../lib/http/openapi/document.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { MAX, openShop } from "../http/fixture.ts";
+import { createHandlerFixture, MAX } from "../http/fixture.ts";
 
 /** The generator needs the compiler API, which TypeScript 7 does not have. */
 const PACKAGES = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
@@ -56,7 +56,7 @@ test("a client generated from the OpenAPI document compiles under strict TypeScr
 });
 
 test("a generated client works with the server, but reads int64 as double, so large identifiers lose their last digits", async () => {
-  const { handler, key } = await openShop();
+  const { handler, key } = await createHandlerFixture();
   const server = await startNodeServer({ handler, port: 0 });
   try {
     const { stdout } = await run(process.execPath, ["caller.ts", `${server.url}/v1`, key], { cwd: folder });

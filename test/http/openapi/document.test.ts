@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ERRORS } from "../../../lib/errors.ts";
 import { openApiDocument } from "../../../lib/http/openapi/document.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
-import { openShop } from "../fixture.ts";
+import { createHandlerFixture } from "../fixture.ts";
 
 interface Response {
   readonly headers: Record<string, object>;
@@ -29,7 +29,7 @@ test("the document is OpenAPI 3.1, version 1.0.0, with both servers and the bear
   });
 });
 
-test("its operations are those of the specification, by name, path, tag and status", () => {
+test("it has the published operations, with their names, paths, tags and statuses", () => {
   const { paths } = plain(openApiDocument());
   const told = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, tags, responses }]) => [
@@ -51,7 +51,7 @@ test("its operations are those of the specification, by name, path, tag and stat
   ]);
 });
 
-test("listOrders has its try-it panel off, getPet is deprecated, and nothing is experimental", () => {
+test("the try-it panel of listOrders is disabled, getPet is deprecated, and no operation is experimental", () => {
   const { paths } = plain(openApiDocument());
   expect(paths["/store/orders"]?.["get"]).toMatchObject({ "x-try-it-out": false });
   expect(paths["/store/orders/{orderId}"]?.["delete"]).not.toHaveProperty("x-try-it-out");
@@ -62,14 +62,14 @@ test("listOrders has its try-it panel off, getPet is deprecated, and nothing is 
   expect(JSON.stringify(paths)).not.toContain("x-stability");
 });
 
-test("a stability marker of the data is in the document", () => {
+test("the stability of an operation appears in the document", () => {
   const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
   expect(plain(openApiDocument({ operations })).paths["/store/orders"]?.["get"]).toMatchObject({
     "x-stability": "beta",
   });
 });
 
-test("every response has the three headers, a 429 and a 503 the wait, and every error the Error body with examples", () => {
+test("every response has the rate-limit headers, a 429 and a 503 have Retry-After, and every error has the Error body with examples", () => {
   const { paths } = plain(openApiDocument());
   for (const methods of Object.values(paths)) {
     for (const { responses } of Object.values(methods)) {
@@ -89,7 +89,7 @@ test("every response has the three headers, a 429 and a 503 the wait, and every 
   }
 });
 
-test("every reference in the document leads somewhere", () => {
+test("every reference in the document resolves", () => {
   const document = plain(openApiDocument());
   for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     expect(
@@ -99,7 +99,7 @@ test("every reference in the document leads somewhere", () => {
   }
 });
 
-test("every code that can be answered stands in the document, with an operation or with those before any", () => {
+test("every error code appears in the document", () => {
   const { info, paths } = JSON.parse(JSON.stringify(openApiDocument()));
   const told = JSON.stringify(paths) + info.description;
   // No operation of the API fulfils an order.
@@ -107,13 +107,13 @@ test("every code that can be answered stands in the document, with an operation 
   expect(answered.filter((code) => !told.includes(code))).toEqual([]);
 });
 
-test("the description tells the limits of every plan", () => {
+test("the description lists the limits of every plan", () => {
   const { info } = JSON.parse(JSON.stringify(openApiDocument()));
   expect(info.description).toContain("| free | 60 | 1000 |");
   expect(info.description).toContain("| enterprise | custom | custom |");
 });
 
-test("what is sent where all goes well has examples, and every field, header and parameter a description", () => {
+test("every successful response has examples, and every field, header and parameter has a description", () => {
   const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
   for (const methods of Object.values<object>(paths)) {
     for (const { responses, parameters = [] } of Object.values(methods)) {
@@ -131,7 +131,7 @@ test("what is sent where all goes well has examples, and every field, header and
     expect(header).toMatchObject({ description: expect.anything(), example: expect.anything() });
 });
 
-test("stability and deprecation are told in words as well, for those who read the document elsewhere", () => {
+test("the descriptions state stability and deprecation in words", () => {
   const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
   const { paths } = JSON.parse(JSON.stringify(openApiDocument({ operations })));
   expect(paths["/store/orders"].get.description).toContain("This operation is beta");
@@ -152,7 +152,9 @@ test.each([
 ])(
   "%s %s (%s): the answer %i has every header that the document promises",
   async (method, path, id, status) => {
-    const { send } = await openShop({ pets: async (petId) => (petId === 7n ? { id: petId } : undefined) });
+    const { send } = await createHandlerFixture({
+      pets: async (petId) => (petId === 7n ? { id: petId } : undefined),
+    });
     const answer = await send(
       method,
       `/v1${path.replace(/\{\w+\}/, id)}`,
@@ -167,7 +169,7 @@ test.each([
 );
 
 test("/openapi.json is served without a key and without rate-limit headers, this server first", async () => {
-  const { send } = await openShop();
+  const { send } = await createHandlerFixture();
   const { status, text, headers } = await send("GET", "/openapi.json", { authorization: "" });
   expect(status).toBe(200);
   expect(headers.get("x-ratelimit-limit")).toBeNull();

@@ -39,7 +39,7 @@ async function lint(document: object): Promise<Report> {
   }
 }
 
-test("the document is clean under a linter, with every marker that it can have", async () => {
+test("the linter finds no problem in the document, with every marker that it can have", async () => {
   const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "experimental" as const }));
   for (const document of [openApiDocument(), openApiDocument({ operations })]) {
     const { totals, problems } = await lint(document);
@@ -48,7 +48,7 @@ test("the document is clean under a linter, with every marker that it can have",
   }
 });
 
-test("the linter sees what is wrong", async () => {
+test("the linter finds a problem in an invalid document", async () => {
   const document = JSON.parse(JSON.stringify(openApiDocument()).replaceAll('"status":404', '"status":"404"'));
   const { problems } = await lint(document);
   expect(problems.map(({ ruleId }) => ruleId)).toContain("no-invalid-media-type-examples");

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineDomains } from "../../../lib/domains/parse.ts";
 import { hostTable } from "../../../lib/domains/routing.ts";
 import { docsPage } from "../../../lib/node/docs/docs-page.ts";
-import { codeOf, openShop } from "../../http/fixture.ts";
+import { codeOf, createHandlerFixture } from "../../http/fixture.ts";
 
 const FILES = [
   "/docs",
@@ -18,7 +18,7 @@ describe("every file of the page", () => {
   test.each(FILES)(
     "%s needs no key, is not counted, and has a strict content security policy",
     async (path) => {
-      const { send, events } = await openShop({ pages: docsPage() });
+      const { send, events } = await createHandlerFixture({ pages: docsPage() });
       const { status, headers, text } = await send("GET", path, { authorization: "" });
       expect(status).toBe(200);
       expect(text.length).toBeGreaterThan(100);
@@ -33,7 +33,7 @@ describe("every file of the page", () => {
   );
 
   test.each(FILES)("%s is compressed if the client accepts it, and has no body for HEAD", async (path) => {
-    const { handler } = await openShop({ pages: docsPage() });
+    const { handler } = await createHandlerFixture({ pages: docsPage() });
     const get = (method: string, encoding: string) =>
       handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
     const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
@@ -46,7 +46,7 @@ describe("every file of the page", () => {
 });
 
 test("the page refers to no other host and contains no inline script or style", async () => {
-  const { send } = await openShop({ pages: docsPage() });
+  const { send } = await createHandlerFixture({ pages: docsPage() });
   const { text, headers } = await send("GET", "/docs");
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(text).not.toMatch(/\/\/|<script>|<style|style=|onload=/);
@@ -63,7 +63,7 @@ test.each([
   "/docs/page.js/b",
   "/docsx",
 ])("%s is not a file of the page", async (path) => {
-  const { handler } = await openShop({ pages: docsPage() });
+  const { handler } = await createHandlerFixture({ pages: docsPage() });
   const url = "http://localhost/";
   const request = { url: url + path.slice(1), method: "GET", headers: new Headers() } as Request;
   const { status, headers, ...response } = await handler(request).then(async (got) => ({
@@ -77,7 +77,7 @@ test.each([
 });
 
 test("/docs is 404 without the pages option", async () => {
-  const { send } = await openShop();
+  const { send } = await createHandlerFixture();
   expect((await send("GET", "/docs")).status).toBe(404);
 });
 
@@ -85,7 +85,7 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
   const resolve = () => {
     throw new Error("Cannot find module");
   };
-  const { send } = await openShop({ pages: docsPage({ resolve }) });
+  const { send } = await createHandlerFixture({ pages: docsPage({ resolve }) });
   const { status, text } = await send("GET", "/docs");
   expect(status).toBe(200);
   expect(text).toContain("npm install swagger-ui-dist");
@@ -95,14 +95,16 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
 test("a redirect host redirects the page", async () => {
   const redirects = [{ from: "old.example.com", to: "orders.example.com" }];
   const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
-  const { send } = await openShop({ pages: docsPage(), hosts: () => table });
+  const { send } = await createHandlerFixture({ pages: docsPage(), hosts: () => table });
   const { status, headers } = await send("GET", "/docs", { host: "old.example.com" });
   expect([status, headers.get("location")]).toEqual([301, "https://orders.example.com/docs"]);
   expect((await send("GET", "/docs", { host: "other.example.com" })).status).toBe(421);
 });
 
 test("a page that fails gets a 500 without the error's text", async () => {
-  const { send, events } = await openShop({ pages: async () => Promise.reject(new Error("secret")) });
+  const { send, events } = await createHandlerFixture({
+    pages: async () => Promise.reject(new Error("secret")),
+  });
   const answer = await send("GET", "/docs");
   expect(codeOf(answer)).toBe("internal_error");
   expect(answer.text).not.toContain("secret");

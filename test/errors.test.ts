@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import {
+  ERRORS,
+  InvalidInputError,
+  isInvalidInput,
+  isNewerSchema,
+  isStoreUnavailable,
+  NewerSchemaError,
+  StoreUnavailableError,
+} from "../lib/errors.ts";
+import { createMemoryStore } from "../lib/stores/memory.ts";
+import { codeOf, createHandlerFixture } from "./http/fixture.ts";
+
+/** The error that a second copy of the package would throw: the same code, but another class. */
+class OtherCopyError extends Error {
+  readonly code: string;
+  constructor(code: string) {
+    super("from another copy");
+    this.code = code;
+  }
+}
+
+describe("the guards recognise an error by its code", () => {
+  test.each([
+    [isStoreUnavailable, new StoreUnavailableError("down"), "store_unavailable"],
+    [isInvalidInput, new InvalidInputError([]), "invalid_input"],
+    [isNewerSchema, new NewerSchemaError("newer"), "newer_schema"],
+  ] as const)("%o", (guard, own, code) => {
+    expect(guard(own)).toBe(true);
+    expect(guard(new OtherCopyError(code))).toBe(true);
+    expect(guard(new OtherCopyError("other"))).toBe(false);
+    expect(guard(new Error(code))).toBe(false);
+    expect(guard({ code })).toBe(false);
+    expect(guard(undefined)).toBe(false);
+  });
+});
+
+test("a store error of another copy of the package causes a 503, not a 500", async () => {
+  const store = createMemoryStore();
+  const { send } = await createHandlerFixture({ store });
+  store.accounts.admit = () => Promise.reject(new OtherCopyError("store_unavailable"));
+  const response = await send("GET", "/v1/store/orders");
+  expect([response.status, codeOf(response)]).toEqual([503, "store_unavailable"]);
+});
+
+test("the table of API errors holds only errors that an HTTP response can have", () => {
+  expect(Object.keys(ERRORS)).not.toContain("order_not_shipped");
+});

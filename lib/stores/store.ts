@@ -1,10 +1,10 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 
-/** Both ports over one database. */
+/** A store: both ports over one database. */
 export interface Store {
   readonly orders: OrderStore;
   readonly accounts: AccountStore;
-  /** Finishes what is under way and lets go of the database. */
+  /** Finishes pending calls and closes the database. */
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { docsPage } from "../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
-import { tapWire } from "../support/dynamodb/wire.ts";
+import { startRecordingProxy } from "../support/dynamodb/recording-proxy.ts";
 import { askEverything } from "./secrets/ask-everything.ts";
 import { listenThroughout } from "./secrets/listen-throughout.ts";
 import { strangersKey } from "./secrets/listener.ts";
@@ -17,7 +17,7 @@ const { hear, keep } = listener;
 test("the functions' log and metrics have none, nor does what goes to DynamoDB have a key", async () => {
   const emulator = await startEmulator("all-old");
   let isDown = false;
-  const wire = await tapWire(emulator.endpoint, () => !isDown);
+  const wire = await startRecordingProxy(emulator.endpoint, () => !isDown);
   const client = clientFor(wire.endpoint);
   await createDynamodbTables({ prefix: "secret", client });
   const sent: string[] = [];

@@ -5,12 +5,12 @@ import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import type { Item } from "./item.ts";
 
-/** A whole number as DynamoDB spells it. */
+/** Converts an integer to an attribute value. */
 export function numberValue(value: number): AttributeValue {
   return { N: String(value) };
 }
 
-/** The attributes that operators decide about; absent ones are not among them. */
+/** The attributes that operators configure. Absent settings are omitted. */
 export function settingsItem({ id, plan, customLimits, keys }: AccountSettings): Item {
   return {
     id: { S: id },
@@ -20,7 +20,7 @@ export function settingsItem({ id, plan, customLimits, keys }: AccountSettings):
   };
 }
 
-/** A rejection count as it is stored under the key's hash. */
+/** A rejection count, as stored under the hash of its key. */
 export function rejectionsValue({ windowStart, count, bannedUntil }: RejectionCount): AttributeValue {
   return { M: numbers({ start: windowStart, refused: count, bannedUntil }) };
 }
@@ -35,7 +35,7 @@ export function accountOf(item: Item): Account {
   return { ...settings, keys, usage: usageOf(item), rejections: Object.fromEntries(rejections) };
 }
 
-/** Reads what operators decide about, keys in their order. */
+/** Reads what operators configure, with the keys in their order. */
 export function settingsOf(item: Item): AccountSettings {
   const keys = Object.entries(item["keys"]?.M ?? {})
     .toSorted(([, a], [, b]) => numberOf(a.M?.["position"]) - numberOf(b.M?.["position"]))
@@ -43,7 +43,7 @@ export function settingsOf(item: Item): AccountSettings {
   return { id: textOf(item["id"]), ...planOf(item), keys };
 }
 
-/** Reads what admission has to know about one key; `undefined` where the account has no such key. */
+/** Reads what admission needs to know about one key. `undefined` if the account has no such key. */
 export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   const value = item["keys"]?.M?.[hash];
   if (value === undefined) return undefined;

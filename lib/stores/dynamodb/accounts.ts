@@ -8,14 +8,14 @@ import type { Item } from "./item.ts";
 import type { Change, Table } from "./table.ts";
 import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
-/** The port of accounts over their table. What operators write and what admission writes are different attributes. */
+/** The account store over its table. Operators and admission write different attributes. */
 export function createAccountStore(table: Table): AccountStore {
   const keyOf = (id: string) => ({ id: { S: id } });
 
   return {
     async create(settings) {
       const revision = newWriteToken();
-      const item = { ...settingsItem(settings), ...UNUSED, revision };
+      const item = { ...settingsItem(settings), ...INITIAL_COUNTERS, revision };
       const { done, before } = await table.add(item, keyOf(settings.id), callTimeout());
       const added = done || hasToken(before, "revision", revision);
       return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
@@ -27,7 +27,7 @@ export function createAccountStore(table: Table): AccountStore {
     },
 
     async *list() {
-      // A table has no order over its items; accounts are few and small, unlike orders.
+      // Items of a table are not sorted. Unlike orders, accounts are few and small enough to sort in memory.
       const items: Item[] = [];
       for (let from: Item | undefined, more = true; more; more = from !== undefined) {
         const page = await table.scan(from, callTimeout());
@@ -73,7 +73,7 @@ export function createAccountStore(table: Table): AccountStore {
   };
 }
 
-const UNUSED: Item = {
+const INITIAL_COUNTERS: Item = {
   minute: numberValue(NO_USAGE.minute.start),
   minuteCount: numberValue(NO_USAGE.minute.count),
   day: numberValue(NO_USAGE.day.start),
@@ -81,22 +81,22 @@ const UNUSED: Item = {
   penalties: { M: {} },
 };
 
-/** Puts settings in the place of those that were seen. The penalty of a key that is forgotten goes with it. */
+/** Replaces the settings, conditional on those that were read. The rejections of a deleted key are deleted with it. */
 function replace(seen: Item, settings: AccountSettings, revision: WriteToken): Change {
   const { id: _same, ...item }: Item = { ...settingsItem(settings), revision };
   const absent = ["perMinute", "perDay"].filter((name) => !Object.hasOwn(item, name));
-  const forgotten = Object.keys(seen["keys"]?.M ?? {}).filter(
+  const deleted = Object.keys(seen["keys"]?.M ?? {}).filter(
     (hash) => !settings.keys.some((key) => key.hash === hash),
   );
   const sets = Object.keys(item).map((name) => `#${name} = :${name}`);
   const removes = [
     ...absent.map((name) => `#${name}`),
-    ...forgotten.map((_, index) => `#penalties.#forgotten${index}`),
+    ...deleted.map((_, index) => `#penalties.#deleted${index}`),
   ];
   return {
     update: `SET ${sets.join(", ")}${removes.length === 0 ? "" : ` REMOVE ${removes.join(", ")}`}`,
     condition: "#revision = :seen",
-    names: Object.fromEntries(forgotten.map((hash, index) => [`#forgotten${index}`, hash])),
+    names: Object.fromEntries(deleted.map((hash, index) => [`#deleted${index}`, hash])),
     values: {
       ...Object.fromEntries(Object.entries(item).map(([name, value]) => [`:${name}`, value])),
       ":seen": { S: seen["revision"]?.S ?? "" },

@@ -42,8 +42,8 @@ const CONDITION = `${KEY_ACTIVE} AND ${NOT_BANNED} AND ${WINDOWS_CURRENT} AND ($
 const UPDATE = "SET #minuteCount = #minuteCount + :one, #dayCount = #dayCount + :one";
 
 /**
- * The write that admits most requests, with nothing known about the caller but the key: all that `admission` asks
- * for, in one condition (key, ban, windows, one clause a plan), and the count in both windows.
+ * The write that admits most requests without a prior read. Its condition checks all that `decideAdmission` checks: the
+ * key, the ban, both windows, and one clause per plan. Its update counts the request in both windows.
  */
 export function optimisticAdmit(hash: string, at: Instant): Change {
   return {

@@ -2,15 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
 
-/** The longest that one call of the store takes, tries and waits included, in milliseconds. */
+/** The longest time that one call of the store takes, including retries. */
 export const CALL_TIMEOUT_MS = 4_000;
 
 /**
- * Makes a client from the environment, as every AWS tool reads it. A try ends after 1.5 seconds and there are three
- * at most, with full jitter between them. A write whose answer was lost is thereby sent again: a request is counted
- * once more for each such answer, and none is ever admitted without being counted; a refusal likewise, so that a ban
- * may come that much earlier. A request that ends without any answer is a 503 that may have counted, and a cancel may
- * have been done: asked again, it is told `order_already_cancelled`.
+ * Creates a client from the environment, like any AWS tool. An attempt times out after 1.5 seconds. There are at most
+ * three, with full jitter in between. So a write can be applied although its response was lost: an admitted request may
+ * then count more than once, but none is admitted without being counted. If every response is lost, the call fails with
+ * `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   const client = new DynamoDBClient({
@@ -22,37 +21,37 @@ export function createDynamodbClient(): DynamoDBClient {
       httpsAgent: { maxSockets: 64 },
     },
   });
-  // It copies every input and output for a logger that nobody set, which takes a sixth of the time of a long list.
+  // The middleware copies every input and output for a logger that is not set: a sixth of the time of a long list.
   client.middlewareStack.remove("loggerMiddleware");
   return client;
 }
 
-/** The end of a call's budget. */
+/** A signal that aborts a call when its time is up. */
 export function callTimeout(): AbortSignal {
   return AbortSignal.timeout(CALL_TIMEOUT_MS);
 }
 
 /**
- * Runs a request; a throttle, a time-out, an outage, a missing table or a missing right rejects with
- * `StoreUnavailableError`. What the engine says about the request itself passes through.
+ * Sends a request. Throttling, timeouts, outages, missing tables and missing permissions reject with
+ * `StoreUnavailableError`. Errors about the request itself are passed on.
  */
-export async function ask<T>(request: () => Promise<T>): Promise<T> {
+export async function send<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (cause) {
-    if (cause instanceof Error && ABOUT_THE_REQUEST.has(cause.name)) throw cause;
-    throw new StoreUnavailableError("DynamoDB could not be asked, or did not answer in time.", { cause });
+    if (cause instanceof Error && REQUEST_ERRORS.has(cause.name)) throw cause;
+    throw new StoreUnavailableError("DynamoDB is unreachable or timed out.", { cause });
   }
 }
 
-const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set([
+const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "ConditionalCheckFailedException",
   "ResourceInUseException",
   "SerializationException",
   "ValidationException",
 ]);
 
-/** Waits, with full jitter, before a guarded write that another process won is tried again. */
+/** Waits, with full jitter, before a conditional write that lost a race is retried. */
 export async function jitter(round: number): Promise<void> {
   await sleep(Math.random() * Math.min(100, 2 ** round));
 }

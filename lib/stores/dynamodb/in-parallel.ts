@@ -1,7 +1,7 @@
-/** Does a task for every item, at most `width` at a time, begun in their order. The first failure begins no more. */
+/** Runs a task for every item, at most `concurrency` at a time, in their order. After a failure no task is started. */
 export async function inParallel<T, R>(
   items: readonly T[],
-  width: number,
+  concurrency: number,
   task: (item: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = [];
@@ -18,6 +18,6 @@ export async function inParallel<T, R>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
   return results;
 }

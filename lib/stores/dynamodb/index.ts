@@ -1,12 +1,12 @@
 /**
- * Everything in two DynamoDB tables, for where one machine is not enough.
+ * The distributed store: two DynamoDB tables, any number of machines.
  *
  * ```ts
  * const { orders, accounts } = createDynamodbStore({ prefix: "shop" });
  * ```
  *
- * Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as every AWS tool takes them. The tables
- * `shop-orders` and `shop-accounts` are made by the infrastructure or by `createDynamodbTables`.
+ * Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as in any AWS tool. The infrastructure or
+ * `createDynamodbTables` creates the tables `shop-orders` and `shop-accounts`.
  *
  * @module store-orders/dynamodb
  */
@@ -18,20 +18,21 @@ import { tableShapes } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
 import { openTable } from "./table.ts";
 
+export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
 
-/** Where the tables are. */
+/** Options of `createDynamodbStore`. */
 export interface DynamodbOptions {
-  /** What the names of both tables begin with. */
+  /** The start of the names of both tables. */
   readonly prefix: string;
   /**
-   * A client to use instead of one made from the environment. Its own tries and time-outs then hold within the
-   * budget of a call; it is not closed with the store.
+   * A client to use instead of one from the environment. Its retries and timeouts apply within the 4 seconds of a call.
+   * It is not closed with the store.
    */
   readonly client?: DynamoDBClient;
 }
 
-/** Opens the store. Nothing is asked before the first call. */
+/** Opens the store. No request is sent before the first call. */
 export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
   const dynamodb = client ?? createDynamodbClient();
   const { orders, accounts } = tableShapes(prefix);

@@ -1,4 +1,4 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
-/** An item, or the key of one, in DynamoDB's own representation. */
+/** An item, or the key of an item, as DynamoDB represents it. */
 export type Item = Record<string, AttributeValue>;

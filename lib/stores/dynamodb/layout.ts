@@ -1,13 +1,14 @@
 /**
- * How the DynamoDB tables are named, keyed and laid out. Plain data without a vendor's library, so that the
- * infrastructure makes exactly the tables that the store reads.
+ * Names, keys and attributes of the DynamoDB tables. Plain data without a dependency, so that the infrastructure creates
+ * exactly the tables that the store reads.
  *
- * `PREFIX-orders`, one item an order: `bucket` (partition key, by hash of the identifier), `id` (sort key),
- * `status`, `wire` (the record as it is sent), `<event>Mark` (of the last move by it, see `dynamodb-orders.ts`).
+ * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key), `status`,
+ * `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for that event).
  *
- * `PREFIX-accounts`, one item an account: `id` (partition key), `plan`, `perMinute` and `perDay` where agreed,
- * `keys` by hash, `revision` (of all these), and what admission alone writes: `minute`, `minuteCount`, `day`,
- * `dayCount`, and `penalties` by the key's hash.
+ * `PREFIX-accounts` has one item per account: `id` (partition key), `plan`, `perMinute` and `perDay` if they are custom,
+ * `keys` by hash, and `revision` (the token of the last write of all these). Only admission writes the others: `minute`,
+ * `minuteCount`, `day` and `dayCount` (the windows), and `penalties` by key hash: `refused` rejections in the minute that
+ * starts at `start`, and the ban that followed, `bannedUntil`.
  */
 
 /** A table's name and keys. */
@@ -17,13 +18,13 @@ export interface TableShape {
   readonly sortKey?: KeyAttribute;
 }
 
-/** An attribute that a table is keyed by. */
+/** A key attribute of a table. */
 export interface KeyAttribute {
   readonly name: string;
   readonly type: "N" | "S";
 }
 
-/** Both tables under a prefix. */
+/** Both tables of a prefix. */
 export function tableShapes(prefix: string): { readonly orders: TableShape; readonly accounts: TableShape } {
   return {
     orders: {
@@ -35,7 +36,7 @@ export function tableShapes(prefix: string): { readonly orders: TableShape; read
   };
 }
 
-/** What `CreateTable` asks for to make a table: on demand, so that nothing has to be sized. */
+/** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */
 export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
   const keys = [
     { ...partitionKey, role: "HASH" as const },
@@ -49,20 +50,20 @@ export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
   };
 }
 
-/** Into how many buckets orders are spread, and so read in parallel, where the table does not say otherwise. */
+/** The number of partitions of orders, unless the table stores another number. */
 export const DEFAULT_BUCKETS = 16;
 
 /**
- * The key of the one item in the orders table that is no order: `buckets` of it says how many there are. No order
- * is in this bucket, so no list meets the item.
+ * The key of the only item in the orders table that is not an order. Its `buckets` is the number of partitions. No
+ * order has this partition key, so lists never read the item.
  */
 export const SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
 
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
 
 /**
- * The bucket of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads neighbours as well as
- * strides. It is part of the stored data, so it never changes.
+ * The partition of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
+ * as strides. Stored data depends on it, so it must never change.
  */
 export function bucketOf(id: bigint, buckets: number): number {
   return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(buckets)) >> 64n);

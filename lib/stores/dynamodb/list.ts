@@ -5,20 +5,20 @@ import type { Item } from "./item.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
 import type { Table } from "./table.ts";
 
-/** Rows that one query reads, and that one page of the list holds: some 64 KB, so that memory stays small. */
-const PAGE = 500;
+/** Rows of one query and of one page of the list: about 64 KB, to bound memory. */
+const PAGE_SIZE = 500;
 
-/** The records in wire form as the port's pages: rows are copied out, never parsed. */
+/** Lists the records in wire form. They are copied, never parsed. */
 export async function* listOrders(table: Table, buckets: number): AsyncGenerator<OrderPage> {
-  const held: string[] = [];
+  const pending: string[] = [];
   for await (const wires of readAscending(table, buckets, undefined, "#wire", packWires)) {
-    held.push(...wires);
-    while (held.length > PAGE) yield { json: held.splice(0, PAGE).join(","), last: false };
+    pending.push(...wires);
+    while (pending.length > PAGE_SIZE) yield { json: pending.splice(0, PAGE_SIZE).join(","), last: false };
   }
-  yield { json: held.join(","), last: true };
+  yield { json: pending.join(","), last: true };
 }
 
-/** The orders' items in pages, from the first identifier above `after`. */
+/** Lists the items of the orders, from the first identifier above `after`. */
 export async function* scanOrders(
   table: Table,
   buckets: number,
@@ -26,11 +26,11 @@ export async function* scanOrders(
 ): AsyncGenerator<readonly Item[]> {
   const keep = (items: readonly Item[]) => (index: number) => items[index] ?? {};
   for await (const items of readAscending(table, buckets, after, "#wire, #status", keep)) {
-    for (let from = 0; from < items.length; from += PAGE) yield items.slice(from, from + PAGE);
+    for (let from = 0; from < items.length; from += PAGE_SIZE) yield items.slice(from, from + PAGE_SIZE);
   }
 }
 
-/** Reads every bucket ascending and at the same time; ends what it began when its reader leaves. */
+/** Reads all partitions in parallel, ascending. Pending queries are aborted when the consumer stops. */
 async function* readAscending<Row>(
   table: Table,
   buckets: number,
@@ -38,7 +38,7 @@ async function* readAscending<Row>(
   projection: string,
   keep: (items: readonly Item[]) => (index: number) => Row,
 ): AsyncGenerator<readonly Row[]> {
-  const ending = new AbortController();
+  const aborter = new AbortController();
   const keepRows = (items: readonly Item[]) => ({
     ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(wire?.S ?? "")),
     row: keep(items),
@@ -53,26 +53,26 @@ async function* readAscending<Row>(
           ":bucket": { N: String(bucket) },
           ...(after === undefined ? {} : { ":after": { N: String(after) } }),
         },
-        limit: PAGE,
+        limit: PAGE_SIZE,
         from,
       };
-      // One signal for all of a list: a page that takes too long ends it, just as a reader that leaves.
-      const late = setTimeout(() => ending.abort(), CALL_TIMEOUT_MS);
+      // One signal per list: a page that times out ends the whole list.
+      const timeout = setTimeout(() => aborter.abort(), CALL_TIMEOUT_MS);
       try {
-        const { kept, next } = await table.query(range, keepRows, ending.signal);
+        const { kept, next } = await table.query(range, keepRows, aborter.signal);
         return { ...kept, next };
       } finally {
-        clearTimeout(late);
+        clearTimeout(timeout);
       }
     };
   try {
     yield* mergeAscending(Array.from({ length: buckets }, (_, bucket) => readBucket(bucket)));
   } finally {
-    ending.abort();
+    aborter.abort();
   }
 }
 
-/** Keeps a page's wire forms outside the heap, where waiting costs no collection. They are plain ASCII. */
+/** Keeps the wire forms of a page in a buffer, where they do not slow garbage collection. They are ASCII. */
 function packWires(items: readonly Item[]): (index: number) => string {
   const packed = Buffer.from(items.map(({ wire }) => wire?.S ?? "").join(""), "latin1");
   let end = 0;

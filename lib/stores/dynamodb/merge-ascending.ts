@@ -1,16 +1,16 @@
-/** A page of rows, ascending by rank, and from where to read the next one; none: this is the last. */
+/** A page of rows, ascending by rank. `next` is the start of the next page; `undefined` for the last page. */
 export interface SourcePage<Row, From> {
   readonly ranks: BigInt64Array;
   row(index: number): Row;
   readonly next: From | undefined;
 }
 
-/** Reads a page of an ascending source: the first one, or the one from where another left off. */
+/** Reads a page of an ascending source: the first one if `from` is `undefined`. */
 export type ReadPage<Row, From> = (from: From | undefined) => Promise<SourcePage<Row, From>>;
 
 /**
- * Merges ascending sources into one ascending stream. Sources are read at the same time, each one page ahead of
- * what is being merged and no further, so nothing more is read while nobody asks.
+ * Merges ascending sources into one ascending stream. Sources are read in parallel, each at most one page ahead, so
+ * reading stops while the consumer does not ask for more.
  */
 export async function* mergeAscending<Row, From>(
   reads: readonly ReadPage<Row, From>[],
@@ -18,7 +18,7 @@ export async function* mergeAscending<Row, From>(
   const sources = reads.map(openSource);
   for (;;) {
     await Promise.all(sources.map((source) => source.fill()));
-    // What a source has not shown yet lies above what it shows, so up to the least of these bounds all rows are here.
+    // Further rows of a source are above its bound. So up to the least bound, all rows have been read.
     const bound = least(sources.flatMap((source) => source.bound() ?? []));
     const ready = sources.flatMap((source) => source.take(bound));
     yield ready.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ row }) => row);
@@ -26,7 +26,7 @@ export async function* mergeAscending<Row, From>(
   }
 }
 
-/** Rows of a source that are looked at in a turn: all that wait as rows, however many wait in their pages. */
+/** The number of rows per source that one step considers. It limits the rows in memory that are not packed in pages. */
 const LOOKAHEAD = 32;
 
 interface Ranked<Row> {
@@ -37,20 +37,20 @@ interface Ranked<Row> {
 function openSource<Row, From>(read: ReadPage<Row, From>) {
   let page: SourcePage<Row, From> | undefined;
   let position = 0;
-  let ahead: ReturnType<typeof read> | undefined = handled(read(undefined));
+  let ahead: ReturnType<typeof read> | undefined = ignoreUnused(read(undefined));
   return {
     async fill() {
       while (position === (page?.ranks.length ?? 0) && ahead !== undefined) {
         page = await ahead;
         position = 0;
-        ahead = page.next === undefined ? undefined : handled(read(page.next));
+        ahead = page.next === undefined ? undefined : ignoreUnused(read(page.next));
       }
     },
-    /** The last rank that the source shows; none where nothing follows it. */
+    /** The rank up to which all rows of this source have been considered; `undefined` at its end. */
     bound() {
-      const shown = page?.ranks.subarray(position, position + LOOKAHEAD);
+      const visible = page?.ranks.subarray(position, position + LOOKAHEAD);
       const more = ahead !== undefined || (page !== undefined && position + LOOKAHEAD < page.ranks.length);
-      return more ? shown?.at(-1) : undefined;
+      return more ? visible?.at(-1) : undefined;
     },
     take(bound: bigint | undefined): readonly Ranked<Row>[] {
       const rows: Ranked<Row>[] = [];
@@ -64,8 +64,8 @@ function openSource<Row, From>(read: ReadPage<Row, From>) {
   };
 }
 
-// A page that was read ahead and that nobody asks for any more may fail without anybody being told.
-function handled<T>(promise: Promise<T>): Promise<T> {
+// A page that was read ahead but is no longer needed may fail without an unhandled rejection.
+function ignoreUnused<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

@@ -16,13 +16,13 @@ import { listOrders, scanOrders } from "./list.ts";
 import type { Change, Table } from "./table.ts";
 import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
 
-/** Conditional writes under way at a time when many orders are placed. */
+/** The number of concurrent writes when many orders are placed. */
 const CONCURRENCY = 32;
 
-/** The port of orders over their table. */
+/** The order store over its table. */
 export function createOrderStore(table: Table): OrderStore {
-  // Kept with the table and never changed, so it is read once in the life of a process.
-  const buckets = onceDone(async () => {
+  // Stored with the table and never changed, so it is read once per process.
+  const buckets = memoize(async () => {
     const settings = await table.get(SETTINGS_KEY, callTimeout());
     return settings === undefined ? DEFAULT_BUCKETS : Number(settings["buckets"]?.N);
   });
@@ -35,10 +35,10 @@ export function createOrderStore(table: Table): OrderStore {
     const key = await keyOf(order.record.id);
     const item = { ...key, ...orderItem(order) };
     const { done, before = {}, repeated } = await table.add(item, key, callTimeout());
-    if (done) return { outcome: "placed", there: item };
-    // Sent twice and found its like: the first answer was lost.
-    const like = repeated ? "placed" : "unchanged";
-    return { outcome: isSame(before, item) ? like : "conflict", there: before };
+    if (done) return { outcome: "placed", stored: item };
+    // A repeated request that finds the same order: the response to the first attempt was lost.
+    const existing = repeated ? "placed" : "unchanged";
+    return { outcome: isSame(before, item) ? existing : "conflict", stored: before };
   };
 
   return {
@@ -48,7 +48,7 @@ export function createOrderStore(table: Table): OrderStore {
         const { id } = order.record;
         const earlier = placed.get(id);
         if (earlier !== undefined) {
-          return isSame((await earlier).there, orderItem(order)) ? "unchanged" : "conflict";
+          return isSame((await earlier).stored, orderItem(order)) ? "unchanged" : "conflict";
         }
         const placing = placeOne(order);
         placed.set(id, placing);
@@ -64,19 +64,19 @@ export function createOrderStore(table: Table): OrderStore {
     async apply(id, event, at) {
       const key = await keyOf(id);
       const signal = callTimeout();
-      const mark = newWriteToken();
-      let change = statusChange(event, mark);
+      const token = newWriteToken();
+      let change = statusChange(event, token);
       let item = change === undefined ? await table.get(key, signal) : undefined;
-      let made: StoredOrder | undefined;
+      let changed: StoredOrder | undefined;
       for (let round = 0; ; round++) {
         if (change === undefined) {
           if (item === undefined) return { ok: false, code: "order_not_found" };
           const order = orderOf(item);
-          if (hasToken(item, markOf(event), mark)) return { ok: true, order: made ?? order };
+          if (hasToken(item, tokenAttribute(event), token)) return { ok: true, order: changed ?? order };
           const result = transition(order, event, at);
           if (!result.ok) return result;
-          made = result.order;
-          change = replace(item, made, event, mark);
+          changed = result.order;
+          change = replace(item, changed, event, token);
         }
         const { done, before } = await table.update(key, change, signal);
         if (done && before !== undefined) return transition(orderOf(before), event, at);
@@ -96,8 +96,8 @@ export function createOrderStore(table: Table): OrderStore {
   };
 }
 
-/** Runs once; a failure is forgotten, so that the next caller tries again. */
-function onceDone<T>(run: () => Promise<T>): () => Promise<T> {
+/** Runs a function once. A failure is not cached, so the next caller retries. */
+function memoize<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
     running ??= run().catch((error) => {
@@ -110,8 +110,8 @@ function onceDone<T>(run: () => Promise<T>): () => Promise<T> {
 
 interface Placed {
   readonly outcome: PlaceOutcome;
-  /** What is under the identifier then. */
-  readonly there: Item;
+  /** The item with this identifier afterwards. */
+  readonly stored: Item;
 }
 
 function orderItem({ record, status }: StoredOrder): Item {
@@ -126,44 +126,44 @@ function isSame(a: Item, b: Item): boolean {
   return a["wire"]?.S === b["wire"]?.S && a["status"]?.S === b["status"]?.S;
 }
 
-/** Each event has a mark of its own: a shipment whose answer was lost is known even when it was fulfilled since. */
-function markOf(event: OrderEvent): string {
+/** Each event has its own attribute, so that a shipment is recognised even if the order was fulfilled since. */
+function tokenAttribute(event: OrderEvent): string {
   return `${event}Mark`;
 }
 
 /**
- * The move in one write, with nothing known about the order, where the lifecycle table changes the status alone.
- * `undefined` for an event that changes the record: its wire form has to be seen first.
+ * The single write for an event that changes only the status, without a prior read. `undefined` for an event that
+ * changes the record, because its wire form must be read first.
  */
-function statusChange(event: OrderEvent, mark: WriteToken): Change | undefined {
+function statusChange(event: OrderEvent, token: WriteToken): Change | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
-    return "to" in rule ? [{ from, to: rule.to, alone: !("set" in rule) }] : [];
+    return "to" in rule ? [{ from, to: rule.to, statusOnly: !("set" in rule) }] : [];
   });
   const to = moves[0]?.to;
-  if (to === undefined || moves.some((move) => !move.alone || move.to !== to)) return undefined;
+  if (to === undefined || moves.some((move) => !move.statusOnly || move.to !== to)) return undefined;
   return {
-    update: "SET #status = :to, #mark = :mark",
+    update: "SET #status = :to, #token = :token",
     condition: moves.map((_, index) => `#status = :from${index}`).join(" OR "),
-    names: { "#mark": markOf(event) },
+    names: { "#token": tokenAttribute(event) },
     values: {
       ":to": { S: to },
-      ":mark": mark,
+      ":token": token,
       ...Object.fromEntries(moves.map(({ from }, index) => [`:from${index}`, { S: from }])),
     },
   };
 }
 
-/** Puts an order in the place of the one that was seen. */
-function replace(seen: Item, order: StoredOrder, event: OrderEvent, mark: WriteToken): Change {
+/** Replaces an order, conditional on the one that was read. */
+function replace(seen: Item, order: StoredOrder, event: OrderEvent, token: WriteToken): Change {
   return {
-    update: "SET #wire = :wire, #status = :status, #mark = :mark",
+    update: "SET #wire = :wire, #status = :status, #token = :token",
     condition: "#wire = :wireSeen AND #status = :statusSeen",
-    names: { "#mark": markOf(event) },
+    names: { "#token": tokenAttribute(event) },
     values: {
       ":wire": { S: toWire(order.record) },
       ":status": { S: order.status },
-      ":mark": mark,
+      ":token": token,
       ":wireSeen": { S: seen["wire"]?.S ?? "" },
       ":statusSeen": { S: seen["status"]?.S ?? "" },
     },

@@ -7,10 +7,10 @@ import {
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
 import { InvalidInputError } from "../../errors.ts";
-import { ask, createDynamodbClient } from "./client.ts";
+import { createDynamodbClient, send } from "./client.ts";
 import { createTableInput, DEFAULT_BUCKETS, SETTINGS_KEY, type TableShape, tableShapes } from "./layout.ts";
 
-/** Which tables to make or delete. */
+/** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
 export interface DynamodbTablesOptions {
   readonly prefix: string;
   readonly client?: DynamoDBClient;
@@ -19,8 +19,8 @@ export interface DynamodbTablesOptions {
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
 /**
- * Makes both tables, for emulators and for trying things out; a table that is there is left as it is. `buckets` is
- * fixed for the life of the orders table, since it tells where each order is.
+ * Creates both tables, for emulators and for trying things out. Existing tables are not changed. `buckets` is the number
+ * of partitions of orders. It cannot change later, because it determines where each order is stored.
  */
 export async function createDynamodbTables({
   prefix,
@@ -31,31 +31,32 @@ export async function createDynamodbTables({
   readonly buckets?: number;
 }): Promise<void> {
   if (!Number.isInteger(buckets) || buckets < 1 || buckets > 256) {
-    throw new InvalidInputError([{ path: "buckets", message: "Give a whole number from 1 to 256." }]);
+    throw new InvalidInputError([{ path: "buckets", message: "Use a whole number from 1 to 256." }]);
   }
   const { orders, accounts } = tableShapes(prefix);
   await withClient(client, async (dynamodb) => {
     const create = async (shape: TableShape) => {
       const command = new CreateTableCommand(createTableInput(shape));
-      const made = await unless("ResourceInUseException", () => dynamodb.send(command));
-      await ask(() =>
+      const created = await unless("ResourceInUseException", () => dynamodb.send(command));
+      await send(() =>
         waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: shape.name }),
       );
-      return made;
+      return created;
     };
     const [isNew] = await Promise.all([create(orders), create(accounts)]);
     const settings = { ...SETTINGS_KEY, buckets: { N: String(buckets) } };
-    if (isNew) await ask(() => dynamodb.send(new PutItemCommand({ TableName: orders.name, Item: settings })));
+    if (isNew)
+      await send(() => dynamodb.send(new PutItemCommand({ TableName: orders.name, Item: settings })));
   });
 }
 
-/** Deletes both tables with everything in them; a table that is not there is none to delete. */
+/** Deletes both tables and all their data. A missing table is ignored. */
 export async function deleteDynamodbTables({ prefix, client }: DynamodbTablesOptions): Promise<void> {
   await withClient(client, async (dynamodb) => {
     const drop = async ({ name }: TableShape) => {
       const command = new DeleteTableCommand({ TableName: name });
       await unless("ResourceNotFoundException", () => dynamodb.send(command));
-      await ask(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
+      await send(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
     };
     await Promise.all(Object.values(tableShapes(prefix)).map(drop));
   });
@@ -73,9 +74,9 @@ async function withClient(
   }
 }
 
-/** False where the engine answers with an error of this name. */
+/** False if DynamoDB responds with the given error. */
 async function unless(name: string, request: () => Promise<unknown>): Promise<boolean> {
-  return ask(async () => {
+  return send(async () => {
     try {
       await request();
       return true;

@@ -2,36 +2,35 @@ import type { QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { Item } from "./item.ts";
 
 /**
- * Takes the items out of a query's answer before the vendor's library reads the rest. Its deserialiser, made for
- * any shape of any service, takes longer over a row than the engine does; texts and numbers look alike either way.
- * `keep` gets them the moment that they are parsed, so that what it does not keep is gone before the next answer
- * comes: rows that wait in the heap for their turn would make it grow with the length of the list.
+ * Takes the items out of a query's response before the AWS client deserialises it. The client's generic deserialiser
+ * takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire. `keep` is called as
+ * soon as the items are parsed, so that what it does not keep can be collected before the next response arrives.
  */
 export function takeItems<Kept>(command: QueryCommand, keep: (items: readonly Item[]) => Kept): () => Kept {
   let kept = keep([]);
   command.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      const response = result.response as Response;
+      const response = result.response as HttpResponse;
       if (response.statusCode !== 200) return result;
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
-      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as Reply;
+      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as QueryResponse;
       kept = keep(Items);
       response.body = Buffer.from(JSON.stringify(rest));
       return result;
     },
-    // Of this step the library's own part comes first, so this one gets the answer before it.
+    // The client's own middleware of this step wraps this one, so this one gets the response first.
     { name: "takeItems", step: "deserialize", priority: "low" },
   );
   return () => kept;
 }
 
-interface Response {
+interface HttpResponse {
   readonly statusCode: number;
   body: AsyncIterable<Uint8Array> | Uint8Array;
 }
 
-interface Reply {
+interface QueryResponse {
   readonly Items?: readonly Item[];
 }

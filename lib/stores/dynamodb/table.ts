@@ -7,29 +7,30 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
-import { ask } from "./client.ts";
+import { send } from "./client.ts";
 import type { Item } from "./item.ts";
 import { takeItems } from "./raw-items.ts";
 
-/** One conditional update. A name in an expression stands for the attribute that is called so. */
+/** A conditional update. `#name` in an expression is the attribute `name`, unless `names` says otherwise. */
 export interface Change {
   readonly update: string;
   readonly condition: string;
-  /** Names that stand for something else, such as `#hash` for a key of a map. */
+  /** Placeholders for other names, such as `#hash` for a key of a map. */
   readonly names?: Readonly<Record<string, string>>;
   readonly values?: Item;
 }
 
-/** What became of a conditional write. */
-export interface Written {
+/** The result of a conditional write. */
+export interface WriteResult {
+  /** False if the condition failed. */
   readonly done: boolean;
-  /** The item as the condition found it; none: there was none. */
+  /** The item before the write; `undefined` if there was none. */
   readonly before: Item | undefined;
-  /** True where the request was sent more than once, so that what `before` shows may be its own doing. */
+  /** True if the request was sent more than once, so that `before` may already contain this write. */
   readonly repeated: boolean;
 }
 
-/** A range of one partition, ascending by sort key; names as in a change. */
+/** A range of one partition, ascending by sort key. Names are as in `Change`. */
 export interface Range {
   readonly condition: string;
   readonly projection: string;
@@ -38,38 +39,39 @@ export interface Range {
   readonly from: Item | undefined;
 }
 
-/** What was kept of a page of items, and where the next page begins. */
+/** What was kept of a page of items. `next` is the start of the next page. */
 export interface Page<Kept> {
   readonly kept: Kept;
   readonly next: Item | undefined;
 }
 
-/** The calls that the store makes to one table: reads are consistent, writes conditional. */
+/** The requests to one table. Reads are strongly consistent, writes are conditional. */
 export interface Table {
   get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
-  /** Adds an item where there is none with its key. */
-  add(item: Item, key: Item, signal: AbortSignal): Promise<Written>;
-  update(key: Item, change: Change, signal: AbortSignal): Promise<Written>;
+  /** Adds an item unless the key exists. */
+  add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
+  update(key: Item, change: Change, signal: AbortSignal): Promise<WriteResult>;
   query<Kept>(range: Range, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
   scan(from: Item | undefined, signal: AbortSignal): Promise<Page<readonly Item[]>>;
 }
 
-/** Binds the calls to a client and a table. */
+/** Binds the requests to a client and a table. */
 export function openTable(client: DynamoDBClient, name: string): Table {
   const TableName = name;
-  // An engine that ignores ALL_OLD, as emulators do, is asked again; one that gave an item once means it by none.
-  let givesOldItem = false;
+  // Emulators ignore ALL_OLD, so the item must be read. Once an engine has returned an old item, a missing one means
+  // that there was none.
+  let returnsOldItem = false;
 
   const get: Table["get"] = async (Key, abortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
-    return (await ask(() => client.send(command, { abortSignal }))).Item;
+    return (await send(() => client.send(command, { abortSignal }))).Item;
   };
 
-  const refused = async (error: unknown, key: Item, signal: AbortSignal): Promise<Written> => {
+  const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
     if (!isConditionFailure(error)) throw error;
     const repeated = (error.$metadata?.attempts ?? 1) > 1;
-    if (error.Item !== undefined) givesOldItem = true;
-    const before = givesOldItem ? error.Item : await get(key, signal);
+    if (error.Item !== undefined) returnsOldItem = true;
+    const before = returnsOldItem ? error.Item : await get(key, signal);
     return { done: false, before, repeated };
   };
 
@@ -85,10 +87,10 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        await ask(() => client.send(command, { abortSignal }));
+        await send(() => client.send(command, { abortSignal }));
         return { done: true, before: undefined, repeated: false };
       } catch (error) {
-        return refused(error, key, abortSignal);
+        return conditionFailed(error, key, abortSignal);
       }
     },
 
@@ -104,12 +106,12 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        const { Attributes: before } = await ask(() => client.send(command, { abortSignal }));
-        // Every condition asks for an item that is there, so an answer without it is not the engine's.
-        if (before === undefined) throw new StoreUnavailableError("DynamoDB's answer is not whole.");
+        const { Attributes: before } = await send(() => client.send(command, { abortSignal }));
+        // Every condition requires an existing item, so a response without it does not come from DynamoDB.
+        if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
         return { done: true, before, repeated: false };
       } catch (error) {
-        return refused(error, key, abortSignal);
+        return conditionFailed(error, key, abortSignal);
       }
     },
 
@@ -125,27 +127,27 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ExclusiveStartKey: from,
       });
       const kept = takeItems(command, keep);
-      const { LastEvaluatedKey: next } = await ask(() => client.send(command, { abortSignal }));
+      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }));
       return { kept: kept(), next };
     },
 
     async scan(from, abortSignal) {
       const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
-      const { Items = [], LastEvaluatedKey: next } = await ask(() => client.send(command, { abortSignal }));
+      const { Items = [], LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }));
       return { kept: Items, next };
     },
   };
 }
 
-const namesSeen = new Map<string, Readonly<Record<string, string>>>();
+const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
 
-/** Every attribute name is written with a `#`, as many of them are reserved words. */
+/** Every attribute name is written with a `#`, because many names are reserved words. */
 function namesIn(expression: string): Readonly<Record<string, string>> {
-  const known = namesSeen.get(expression);
+  const known = namesByExpression.get(expression);
   if (known !== undefined) return known;
   const aliases = expression.match(/#\w+/g) ?? [];
   const names = Object.fromEntries(aliases.map((alias) => [alias, alias.slice(1)]));
-  namesSeen.set(expression, names);
+  namesByExpression.set(expression, names);
   return names;
 }
 
@@ -154,7 +156,7 @@ interface ConditionFailure {
   readonly $metadata?: { readonly attempts?: number };
 }
 
-// By name alone: another copy of the vendor's library has another class.
+// By name, because another copy of the AWS client has another class.
 function isConditionFailure(error: unknown): error is ConditionFailure {
   return error instanceof Error && error.name === "ConditionalCheckFailedException";
 }

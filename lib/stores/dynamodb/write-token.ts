@@ -2,19 +2,19 @@ import { randomBytes } from "node:crypto";
 import type { Item } from "./item.ts";
 
 /**
- * What tells one write from every other. A write whose answer was lost is sent again and then fails on its own
- * doing; the mark that it finds there says so.
+ * Identifies one write. A write whose response was lost is retried and then fails its own condition. The token in the
+ * stored item shows that it was applied.
  */
 export interface WriteToken {
   readonly S: string;
 }
 
-/** Makes a mark. */
+/** Creates a random token. */
 export function newWriteToken(): WriteToken {
   return { S: randomBytes(6).toString("base64url") };
 }
 
-/** True where an attribute of the item carries this very mark. */
-export function hasToken(item: Item | undefined, attribute: string, mark: WriteToken): boolean {
-  return item?.[attribute]?.S === mark.S;
+/** True if an attribute of the item holds this token. */
+export function hasToken(item: Item | undefined, attribute: string, token: WriteToken): boolean {
+  return item?.[attribute]?.S === token.S;
 }

@@ -14,27 +14,27 @@ import { type DatabaseFile, databaseFile } from "./file.ts";
 import { restrictAccess } from "./file-mode.ts";
 import { migrate, versionCheck } from "./schema.ts";
 
-/** `durable` survives a loss of power; `relaxed` survives the end of the process, and costs no wait for the disk. */
+/** `durable` survives a power failure. `relaxed` survives the end of the process and does not wait for the disk. */
 export type Durability = "durable" | "relaxed";
 
-/** One database connection that several callers share. */
+/** A database connection, shared by concurrent callers. */
 export interface Connection {
   readonly db: DatabaseSync;
   readonly file: DatabaseFile;
-  /** Runs a piece of reading, again while another process holds the database. */
+  /** Runs a read, and retries it while another process locks the database. */
   read<T>(work: () => T): Promise<T>;
   /**
-   * Runs a piece of writing in a transaction; resolves when it is committed. All that arrives in one turn of the
-   * event loop is committed together, with one wait for the disk. Work decides first and writes last, so what
-   * it throws of its own leaves nothing behind.
+   * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
+   * share a transaction, so that they wait for the disk once. A callback must not write before it can throw, because
+   * its own errors do not roll back the transaction of the others.
    */
   write<T>(durability: Durability, work: () => T): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a database file and brings its schema up to date. A new one is readable by its owner alone; with `existing`
- * none is made, and other processes are not waited for.
+ * Opens a database file and migrates its schema. A missing file is created, readable by its owner only. With
+ * `existing`, a missing file is an error and a locked one fails at once.
  */
 export function openConnection(path: string, { existing = false } = {}): Connection {
   let db: DatabaseSync;
@@ -49,9 +49,9 @@ export function openConnection(path: string, { existing = false } = {}): Connect
   }
   try {
     migrate(db, { existing });
-    // Waiting for other processes is done by `whenFree` and `drain`, where it does not stop the event loop.
+    // SQLite would wait for a lock synchronously. `retryWhileBusy` and `drain` wait without blocking the event loop.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
-    // The log of a new database is made when it is read for the first time.
+    // The first read creates the log files, whose access is restricted next.
     db.exec("SELECT 1 FROM sqlite_schema");
     if (path !== ":memory:") restrictAccess(path);
     const file = databaseFile(path);
@@ -62,14 +62,14 @@ export function openConnection(path: string, { existing = false } = {}): Connect
   }
 }
 
-/** Run anew at each change: a prepared PRAGMA takes effect when it is prepared. */
+/** Executed at each change: a prepared PRAGMA would take effect when it is prepared. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
-/** How long a look at the file serves for counters, in milliseconds. */
+/** How often the file is checked before `relaxed` writes. */
 const FILE_CHECK_INTERVAL_MS = 100;
 
 interface Job {
-  /** When it came: each has its own patience, however long those before it have waited. */
+  /** When the call arrived. Each call has its own timeout. */
   readonly since: number;
   readonly durability: Durability;
   readonly work: () => unknown;
@@ -84,8 +84,8 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
     db.prepare("ROLLBACK"),
   ];
   const checkVersion = versionCheck(db);
-  let checked = 0;
-  let mode: Durability | undefined;
+  let checkedAt = 0;
+  let current: Durability | undefined;
   let queue: Job[] = [];
   let running: Promise<void> | undefined;
 
@@ -97,53 +97,53 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
       try {
         commitTogether(jobs);
       } catch (error) {
-        const late = isBusy(error) ? performance.now() - BUSY_TIMEOUT_MS : Infinity;
-        for (const { since, reject } of jobs) if (since <= late) reject(toStoreError(error));
-        const waiting = jobs.filter(({ since }) => since > late);
-        if (waiting.length > 0) await jitteredDelay();
-        queue = [...waiting, ...queue];
+        const timedOut = isBusy(error) ? performance.now() - BUSY_TIMEOUT_MS : Infinity;
+        for (const { since, reject } of jobs) if (since <= timedOut) reject(toStoreError(error));
+        const retried = jobs.filter(({ since }) => since > timedOut);
+        if (retried.length > 0) await jitteredDelay();
+        queue = [...retried, ...queue];
       }
     }
     running = undefined;
   }
 
   function commitTogether(jobs: readonly Job[]): void {
-    const wanted = jobs.some(({ durability }) => durability === "durable") ? "durable" : "relaxed";
-    undo();
-    checkFile(wanted);
-    if (wanted !== mode) db.exec(SYNCHRONOUS[wanted]);
-    mode = wanted;
+    const durability = jobs.some((job) => job.durability === "durable") ? "durable" : "relaxed";
+    rollBack();
+    checkFile(durability);
+    if (durability !== current) db.exec(SYNCHRONOUS[durability]);
+    current = durability;
     begin.run();
-    const answers: (() => void)[] = [];
+    const settle: (() => void)[] = [];
     try {
       checkVersion();
       for (const { work, resolve, reject } of jobs) {
         try {
           const value = work() as never;
-          answers.push(() => resolve(value));
+          settle.push(() => resolve(value));
         } catch (error) {
           if (isSqliteError(error)) throw error;
-          answers.push(() => reject(error));
+          settle.push(() => reject(error));
         }
       }
       commit.run();
     } catch (error) {
-      undo();
+      rollBack();
       throw error;
     }
-    for (const answer of answers) answer();
+    for (const call of settle) call();
   }
 
-  /** Each time before something is flushed; for counters, a look costs a tenth of the write itself. */
-  function checkFile(wanted: Durability): void {
+  /** Before every durable write. Before counters less often, where the check would cost a tenth of the write. */
+  function checkFile(durability: Durability): void {
     const now = performance.now();
-    if (wanted === "relaxed" && now < checked + FILE_CHECK_INTERVAL_MS) return;
+    if (durability === "relaxed" && now < checkedAt + FILE_CHECK_INTERVAL_MS) return;
     file.check();
-    checked = now;
+    checkedAt = now;
   }
 
-  /** What failed is the error to tell, not that it could not be undone; the next transaction tries that again. */
-  function undo(): void {
+  /** A failed rollback must not hide the first error. The next transaction rolls back again. */
+  function rollBack(): void {
     try {
       if (db.isTransaction) rollback.run();
     } catch {}

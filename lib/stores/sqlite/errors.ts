@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isStoreUnavailable, StoreUnavailableError } from "../../errors.ts";
 
-/** How long a call waits for other processes before it gives up, in milliseconds. */
+/** How long a call waits while another process locks the database. */
 export const BUSY_TIMEOUT_MS = 5_000;
 
-/** Runs work now, or again until its time is up while another process holds the database. */
+/** Runs `work`, and retries it while another process locks the database, until the timeout. */
 export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
@@ -17,31 +17,41 @@ export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   }
 }
 
-/** A moment for other processes, of another length each time, so that those who wait do not keep meeting. */
+/** Waits for a short random time, so that waiting processes do not retry in lockstep. */
 export async function jitteredDelay(): Promise<void> {
   await sleep(1 + Math.random() * 4);
 }
 
-const BUSY = [5, 6];
+const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * Nothing that a caller has done. Every statement is fixed and was prepared against our schema, so that "error" (1)
- * and "schema" (17) say that the schema is another one by now. The others: out of memory, read-only, I/O, full, cannot
- * open, protocol.
+ * SQLite result codes that no caller can cause. Every statement was prepared against our schema, so `SQLITE_ERROR` and
+ * `SQLITE_SCHEMA` mean that the schema has changed. See https://www.sqlite.org/rescode.html.
  */
-const UNAVAILABLE_CODES = [1, 7, 8, 10, CORRUPT, 13, 14, 15, 17, NOT_A_DATABASE];
+const UNAVAILABLE_CODES = [
+  1, // SQLITE_ERROR
+  7, // SQLITE_NOMEM
+  8, // SQLITE_READONLY
+  10, // SQLITE_IOERR
+  CORRUPT,
+  13, // SQLITE_FULL
+  14, // SQLITE_CANTOPEN
+  15, // SQLITE_PROTOCOL
+  17, // SQLITE_SCHEMA
+  NOT_A_DATABASE,
+];
 
-/** The path leads to other files than those that are open. */
+/** The path no longer leads to the files that are open. */
 export class FileMovedError extends Error {}
 
-/** True for an error that SQLite itself gave. */
+/** True for an error of SQLite itself. */
 export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** True where the connection is of no use any more: what it has read or holds open is not the database. */
+/** True if the connection must be replaced, because what it has read or holds open is not the database. */
 export function needsReopening(error: unknown): boolean {
   if (!isStoreUnavailable(error)) return false;
   return (
@@ -53,17 +63,17 @@ function primaryCode(error: unknown): number {
   return isSqliteError(error) ? error.errcode & 0xff : 0;
 }
 
-/** True while another process holds the database. */
+/** True if another process locks the database. */
 export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
 }
 
-/** Node's own refusal, where a call comes after the connection was closed. */
+/** True for the error of a call after the connection was closed. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
 }
 
-/** A database that cannot serve is `StoreUnavailableError`; anything else stays what it is. */
+/** Converts errors of an unusable database to `StoreUnavailableError`. Returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   const unavailable = isClosed(error) || [...BUSY, ...UNAVAILABLE_CODES].includes(primaryCode(error));
   return unavailable ? new StoreUnavailableError("The database cannot be used.", { cause: error }) : error;

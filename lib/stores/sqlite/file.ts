@@ -3,56 +3,59 @@ import { StoreUnavailableError } from "../../errors.ts";
 import { FileMovedError } from "./errors.ts";
 
 /**
- * Where a path leads, compared with the files that a connection has open. SQLite does not look: it goes on with files
- * that were deleted or replaced, and all that it says is on disk is gone with the process.
+ * Compares what is at a path with the files that a connection has open. SQLite does not check: it keeps writing to
+ * files that were deleted or replaced, and everything written there is lost with the process.
  */
 export interface DatabaseFile {
-  /** Throws where the path leads to other files than those that are open, or to none. */
+  /** Throws if the path no longer leads to the open files. */
   check(): void;
   /**
-   * Throws where what is under the path now must not be opened: there is nothing, or another database beside the log
-   * of this one, which SQLite would write into it.
+   * Throws if the path must not be opened again: it is empty, or it has another database beside the log of this one,
+   * which SQLite would write into the new database.
    */
-  checkReopening(): void;
+  assertReopenable(): void;
   /**
-   * Throws, once the connection is closed, while another process still has a log open that was deleted: the last one
-   * that closes it saves what is in it, and a new log beside it would be mistaken for it.
+   * Call it once the connection is closed. Throws if another process still has a deleted log open. The last process to
+   * close it saves its content. A new log beside it would be confused with it.
    */
   assertNoOtherHolder(): void;
 }
 
-/** Remembers what is under the path now; `:memory:` is under none. */
+/** Remembers the files that are at the path now. `:memory:` has none. */
 export function databaseFile(path: string): DatabaseFile {
-  if (path === ":memory:") return { check() {}, checkReopening() {}, assertNoOtherHolder() {} };
-  const now = {
+  if (path === ":memory:") return { check() {}, assertReopenable() {}, assertNoOtherHolder() {} };
+  const current = {
     file: () => identityOf(path),
     log: () => identityOf(`${path}-wal`),
     index: () => identityOf(`${path}-shm`),
   };
-  const [file, log, index] = [now.file(), now.log(), now.index()];
-  const moved = (what: string) =>
-    new StoreUnavailableError(`${path} ${what}`, { cause: new FileMovedError("Another file is open.") });
+  const [file, log, index] = [current.file(), current.log(), current.index()];
+  const moved = (problem: string) =>
+    new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
   return {
     check() {
-      if (now.file() !== file) throw moved("is not the database any more that was opened.");
-      if (now.log() !== log) throw moved("has lost its write-ahead log.");
+      if (current.file() !== file) throw moved(`${path} was moved or replaced while it was open.`);
+      if (current.log() !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
     },
-    checkReopening() {
-      const found = now.file();
-      if (found === undefined) throw moved("is gone. Put it back.");
-      if (found !== file && (now.log() === log || now.index() === index)) {
-        throw moved("was replaced beside the log of the one before. Remove the files with -wal and -shm.");
+    assertReopenable() {
+      const found = current.file();
+      if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
+      if (found !== file && (current.log() === log || current.index() === index)) {
+        throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
     assertNoOtherHolder() {
-      if (now.file() === file && now.log() === undefined && now.index() === index) {
-        throw moved("has lost its write-ahead log, which another process has open. End that process.");
+      if (current.file() === file && current.log() === undefined && current.index() === index) {
+        throw moved(
+          `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
+        );
       }
     },
   };
 }
 
+/** The device and inode of a file. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;

@@ -1,17 +1,16 @@
 /**
- * The embedded store: one file, any number of processes, nothing to install.
+ * The embedded store: one file, any number of processes, no server and no package to install.
  *
  * ```ts
  * const { orders, accounts, close } = createSqliteStore({ path: ".data/store-orders.db" });
  * ```
  *
- * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). A file that is
- * locked for long, full, damaged, moved, replaced or migrated by a newer program makes calls reject, with nothing done;
- * once it is in order again they resolve, with no restart.
+ * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). If the file is
+ * locked for long, full, damaged, moved, replaced or migrated by a newer version, calls reject with
+ * `StoreUnavailableError` and change nothing. Once the file is in order, calls succeed again without a restart.
  *
  * @module store-orders/sqlite
  */
-
 import type { Store } from "../store.ts";
 import { sqliteAccounts } from "./accounts.ts";
 import { openConnection } from "./connection.ts";
@@ -19,9 +18,11 @@ import { toStoreError } from "./errors.ts";
 import { sqliteOrders } from "./orders.ts";
 import { type OpenedStore, withReconnect } from "./reconnect.ts";
 
+export type { Store } from "../store.ts";
+
 /**
- * Opens a database, which is made where there is none. Throws `StoreUnavailableError` where it cannot be opened,
- * `NewerSchemaError` where a newer version wrote it.
+ * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
+ * and `NewerSchemaError` if a newer version of this package wrote it.
  */
 export function createSqliteStore({ path }: { readonly path: string }): Store {
   const open = (options?: { existing: boolean }): OpenedStore => {

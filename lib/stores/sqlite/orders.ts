@@ -4,44 +4,44 @@ import type { AppliedEvent, OrderStore, PlaceOutcome } from "../../orders/order-
 import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
 
-/** Rows of one page: some 50 KB, little enough that a page never holds up the event loop. */
-const PAGE = 500;
-const FIRST = -(2n ** 63n);
-const LAST = 2n ** 63n - 1n;
+/** Rows of one page: about 50 KB, so that reading a page does not block the event loop. */
+const PAGE_SIZE = 500;
+const MIN_ID = -(2n ** 63n);
+const MAX_ID = 2n ** 63n - 1n;
 
-/** Orders in the table `orders`. */
+/** The order store over the table `orders`. */
 export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   const insert = db.prepare(
     "INSERT INTO orders (id, status, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const same = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
-  // Rows as objects are made in V8's old memory, a hundred bytes for each row; a million of them are noticed.
-  same.setReturnArrays(true);
+  const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
+  // An import runs this for every row. V8 allocates row objects in its old space, about 100 bytes each.
+  selectSame.setReturnArrays(true);
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
-  const pageOfOrders = db.prepare("SELECT status, record FROM orders WHERE id >= ? ORDER BY id LIMIT ?");
-  // SQLite joins the rows: one string comes over instead of an object a row. A plain range in one table is read in
-  // the order of its key; with LIMIT or ORDER BY inside, the same takes two to five times as long.
+  const selectPage = db.prepare("SELECT status, record FROM orders WHERE id >= ? ORDER BY id LIMIT ?");
+  // SQLite joins the rows, so that one string is transferred instead of an object per row. A plain range is read in key
+  // order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
   const rowsBetween = db.prepare(
-    "SELECT group_concat(record, ',') AS rows FROM orders WHERE id >= ? AND id < ?",
+    "SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ? AND id < ?",
   );
-  const rowsToTheEnd = db.prepare("SELECT group_concat(record, ',') AS rows FROM orders WHERE id >= ?");
-  const startOfNext = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
-  startOfNext.setReadBigInts(true);
+  const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ?");
+  const nextPageStart = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
+  nextPageStart.setReadBigInts(true);
 
-  // Most lists are short: one statement tells that there is no second page, and gives the first. In a WHERE the same
-  // condition would be looked at again for every row.
-  const rowsOfOnePage = db.prepare(
+  // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
+  // would run for every row.
+  const wholeTable = db.prepare(
     `SELECT CASE WHEN EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?) THEN NULL
-       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM orders) END AS rows`,
+       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM orders) END AS json`,
   );
 
-  function readPage(from: bigint): { readonly rows: string; readonly next: bigint | undefined } {
-    const all = from === FIRST ? rowsOfOnePage.get(PAGE)?.["rows"] : undefined;
-    if (typeof all === "string") return { rows: all, next: undefined };
-    const next = startOfNext.get(from, PAGE)?.["id"] as bigint | undefined;
-    const joined = next === undefined ? rowsToTheEnd.get(from) : rowsBetween.get(from, next);
-    return { rows: (joined?.["rows"] ?? "") as string, next };
+  function readPage(from: bigint): { readonly json: string; readonly next: bigint | undefined } {
+    const all = from === MIN_ID ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
+    if (typeof all === "string") return { json: all, next: undefined };
+    const next = nextPageStart.get(from, PAGE_SIZE)?.["id"] as bigint | undefined;
+    const joined = next === undefined ? rowsFrom.get(from) : rowsBetween.get(from, next);
+    return { json: (joined?.["json"] ?? "") as string, next };
   }
 
   function find(id: bigint): StoredOrder | undefined {
@@ -53,7 +53,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     const { record, status } = order;
     const wire = toWire(record);
     if (insert.run(record.id, status, wire).changes === 1) return "placed";
-    return same.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
+    return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
 
   function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): AppliedEvent<E> {
@@ -70,22 +70,24 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     apply: (id, event, at) => write("durable", () => apply(id, event, at)),
 
     async *list() {
-      let from: bigint | undefined = FIRST;
+      let from: bigint | undefined = MIN_ID;
       while (from !== undefined) {
         const start: bigint = from;
         const page = await read(() => readPage(start));
         from = page.next;
-        yield { json: page.rows, last: from === undefined };
+        yield { json: page.json, last: from === undefined };
       }
     },
 
     async *scan(after) {
-      let from = after === undefined ? FIRST : after + 1n;
-      while (from <= LAST) {
+      let from = after === undefined ? MIN_ID : after + 1n;
+      while (from <= MAX_ID) {
         const start = from;
-        const page = (await read(() => pageOfOrders.all(start, PAGE) as unknown as OrderRow[])).map(toOrder);
+        const page = (await read(() => selectPage.all(start, PAGE_SIZE) as unknown as OrderRow[])).map(
+          toOrder,
+        );
         if (page.length > 0) yield page;
-        const last = page.length < PAGE ? undefined : page.at(-1);
+        const last = page.length < PAGE_SIZE ? undefined : page.at(-1);
         if (last === undefined) return;
         from = last.record.id + 1n;
       }

@@ -8,9 +8,9 @@ export interface OpenedStore extends Store {
 }
 
 /**
- * A store that goes on with another connection once its own has met a damaged, moved or replaced file. A connection
- * keeps what it has read of such a file, and goes on writing where nobody looks. Until there is a database of ours
- * again, every call rejects; none is ever made where one has gone.
+ * Replaces the connection after it has met a damaged, moved or replaced file: it caches what it has read of such a
+ * file, and keeps writing to an unlinked one. Until the path leads to a valid database, every call rejects. A missing
+ * database is never created here.
  */
 export function withReconnect(first: OpenedStore, open: () => OpenedStore): Store {
   let current = first;
@@ -18,8 +18,8 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
   let replacing: Promise<void> | undefined;
 
   async function replace(): Promise<void> {
-    current.file.checkReopening();
-    // Before the next one opens: where the log alone has gone, this saves what was in it.
+    current.file.assertReopenable();
+    // Close first: if only the log was deleted, closing saves its content.
     await current.close();
     current.file.assertNoOtherHolder();
     current = open();
@@ -69,7 +69,7 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       create: (account) => call((store) => store.accounts.create(account)),
       find: (id) => call((store) => store.accounts.find(id)),
       list: () => pages((store) => store.accounts.list()),
-      update: (id, decide) => call((store) => store.accounts.update(id, decide)),
+      update: (id, updater) => call((store) => store.accounts.update(id, updater)),
       unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
       admit: (key, at, policy) => call((store) => store.accounts.admit(key, at, policy)),
       recordRejections: (key, count, at, policy) =>

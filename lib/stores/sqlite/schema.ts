@@ -1,15 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import { NewerSchemaError, StoreUnavailableError } from "../../errors.ts";
 
-/** "SOrd": tells a database of ours from one of somebody else's. */
+/** "SOrd". Distinguishes our databases from those of other programs. */
 const APPLICATION_ID = 0x534f7264;
 
-/** One script a version, the first one first. A script that has been released never changes; add another. */
+/**
+ * One script per schema version. Never change a released script; add another.
+ *
+ * `orders.record` is the record in wire form, so that listing copies text. `api_keys.refused_start` and `refused_count`
+ * are the rejections of the key in the minute that starts there, and `banned_until` the ban that followed.
+ */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (
      id INTEGER PRIMARY KEY,
      status TEXT NOT NULL,
-     record TEXT NOT NULL            -- in wire form, so that listing copies text
+     record TEXT NOT NULL
    ) STRICT;
 
    CREATE TABLE accounts (
@@ -46,16 +51,17 @@ const MIGRATIONS: readonly string[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Brings a database to the present version, step by step, each in one transaction. One that is not ours, or that
- * a newer version wrote, is refused and not touched; with `existing`, so is an empty one.
+ * Migrates a database to the current version in one transaction. Throws, and changes nothing, if another program or a
+ * newer version wrote it. With `existing`, an empty database is an error too.
  */
 export function migrate(db: DatabaseSync, { existing = false } = {}): void {
   const version = versionOf(db);
-  if (version === 0 && existing) throw new StoreUnavailableError("The database is empty.");
+  if (version === 0 && existing)
+    throw new StoreUnavailableError("The database is empty. Restore it from a backup.");
   if (version < SCHEMA_VERSION) {
     db.exec("BEGIN IMMEDIATE");
     try {
-      // Another process may have done it while this one waited for the lock.
+      // Another process may have migrated it while this one waited for the lock.
       for (let version = versionOf(db); version < SCHEMA_VERSION; version++)
         db.exec(MIGRATIONS[version] ?? "");
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
@@ -67,8 +73,8 @@ export function migrate(db: DatabaseSync, { existing = false } = {}): void {
 }
 
 /**
- * Makes a check for every transaction: a newer program may migrate a database that this one is serving, and nothing
- * must be written to a schema that is not known. Waiting helps where the newer program is what answers then.
+ * Creates a check to run in every transaction: a newer version may migrate the database while this one serves it, and
+ * nothing must be written to an unknown schema.
  */
 export function versionCheck(db: DatabaseSync): () => void {
   const read = db.prepare("PRAGMA user_version");
@@ -76,25 +82,27 @@ export function versionCheck(db: DatabaseSync): () => void {
   return () => {
     const [version] = read.get() as unknown as readonly [number];
     if (version === SCHEMA_VERSION) return;
-    const cause = new NewerSchemaError(`The database has schema version ${version} now.`);
-    throw new StoreUnavailableError("The database was migrated by another program.", { cause });
+    const cause = new NewerSchemaError(`The database now has schema version ${version}.`);
+    throw new StoreUnavailableError("A newer version has migrated the database. Upgrade store-orders.", {
+      cause,
+    });
   };
 }
 
 function versionOf(db: DatabaseSync): number {
-  // One statement, so that another process that is just migrating is seen before or after, and never halfway.
-  const seen = db.prepare(
+  // One statement, so that a migration by another process is seen entirely or not at all.
+  const inspect = db.prepare(
     `SELECT (SELECT count(*) FROM sqlite_schema) AS tables, (SELECT user_version FROM pragma_user_version) AS version,
             (SELECT application_id FROM pragma_application_id) AS owner`,
   );
-  const { tables, version, owner } = seen.get() as { tables: number; version: number; owner: number };
-  const empty = version === 0 && owner === 0 && tables === 0;
-  if (!empty && owner !== APPLICATION_ID) {
+  const { tables, version, owner } = inspect.get() as { tables: number; version: number; owner: number };
+  const isEmpty = version === 0 && owner === 0 && tables === 0;
+  if (!isEmpty && owner !== APPLICATION_ID) {
     throw new StoreUnavailableError("The file is a database of another program. Give another path.");
   }
   if (version > SCHEMA_VERSION) {
     throw new NewerSchemaError(
-      `The database has schema version ${version}; this program knows up to ${SCHEMA_VERSION}. Upgrade store-orders.`,
+      `The database has schema version ${version}; this version supports up to ${SCHEMA_VERSION}. Upgrade store-orders.`,
     );
   }
   return version;

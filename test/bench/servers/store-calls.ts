@@ -2,7 +2,7 @@ import { createHandler } from "../../../lib/http/handler.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
-import { tapWire } from "../../support/dynamodb/wire.ts";
+import { startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
 import { FIRST_ID, openAccount } from "../fixture.ts";
 
 /** Calls to DynamoDB for one request, seen on the wire. */
@@ -17,7 +17,7 @@ export interface StoreCalls {
 
 /** Counts the calls of whole requests through the handler. The tables are there, with orders in them. */
 export async function countStoreCalls(endpoint: string, prefix: string): Promise<StoreCalls> {
-  const wire = await tapWire(endpoint);
+  const wire = await startRecordingProxy(endpoint);
   const client = clientFor(wire.endpoint);
   const store = createDynamodbStore({ prefix, client });
   let now = Date.UTC(2026, 10, 20, 12);
@@ -48,7 +48,7 @@ export async function callsOf(
   endpoint: string,
   work: (endpoint: string) => Promise<unknown>,
 ): Promise<number> {
-  const wire = await tapWire(endpoint);
+  const wire = await startRecordingProxy(endpoint);
   try {
     wire.calls();
     await work(wire.endpoint);

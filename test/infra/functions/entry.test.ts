@@ -12,7 +12,7 @@ import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/d
 import { bucketOf } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { tapWire, type Wire } from "../../support/dynamodb/wire.ts";
+import { type RecordingProxy, startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "./gateway.ts";
 import { type RunningFunction, runFunction } from "./runtime-api.ts";
 
@@ -28,7 +28,7 @@ const DOMAINS = {
 
 let folder: string;
 let emulator: Emulator;
-let wire: Wire;
+let wire: RecordingProxy;
 /** The number of queries after which DynamoDB stops responding. */
 let queriesLeft = Number.POSITIVE_INFINITY;
 let isDown = false;
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const files = Object.entries(await buildFunctions());
   await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text)));
   emulator = await startEmulator("all-old");
-  wire = await tapWire(emulator.endpoint, (operation) => {
+  wire = await startRecordingProxy(emulator.endpoint, (operation) => {
     if (operation === "Query") queriesLeft--;
     return !isDown && queriesLeft >= 0;
   });

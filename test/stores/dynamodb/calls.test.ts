@@ -11,14 +11,14 @@ import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/d
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { tapWire, type Wire } from "../../support/dynamodb/wire.ts";
+import { type RecordingProxy, startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12) + 250;
-const KEY: ApiKey = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
+const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 const BUCKETS = 2;
 
 let emulator: Emulator;
-let wire: Wire;
+let proxy: RecordingProxy;
 let client: DynamoDBClient;
 let store: Store;
 let prefix: string;
@@ -26,66 +26,66 @@ let cases = 0;
 
 beforeAll(async () => {
   emulator = await startEmulator("all-old");
-  wire = await tapWire(emulator.endpoint);
-  client = clientFor(wire.endpoint);
+  proxy = await startRecordingProxy(emulator.endpoint);
+  client = clientFor(proxy.endpoint);
 });
 afterAll(async () => {
   client.destroy();
-  await wire.close();
+  await proxy.close();
   await emulator.stop();
 });
 beforeEach(async () => {
   prefix = `calls-${cases++}`;
   await createDynamodbTables({ prefix, client, buckets: BUCKETS });
   store = createDynamodbStore({ prefix, client });
-  // The number of buckets is read once in the life of a process.
+  // The number of partitions is read once per process.
   await store.orders.find(0n);
-  wire.calls();
+  proxy.calls();
 });
 
-/** The calls that something costs. */
+/** Runs `work` and returns the requests that it sent. */
 async function cost(work: () => Promise<unknown>): Promise<readonly string[]> {
-  wire.calls();
+  proxy.calls();
   await work();
-  return wire.calls();
+  return proxy.calls();
 }
 
-describe("calls to admit a request", () => {
-  const admit = (at = AT) => store.accounts.admit({ accountId: "shop", hash: KEY.hash }, at);
+describe("requests to admit a call", () => {
+  const admit = (at = AT) => store.accounts.admit({ accountId: "acme", hash: KEY.hash }, at);
   beforeEach(async () => {
     await store.accounts.create({
-      id: "shop",
+      id: "acme",
       plan: "enterprise",
       customLimits: { perMinute: 2, perDay: 100 },
       keys: [KEY],
     });
   });
 
-  test("are two where a window rolled, and one in the steady state", async () => {
+  test("an admission is one request, and two if a window has rolled over", async () => {
     expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
     expect(await cost(admit)).toEqual(["UpdateItem"]);
     expect(await cost(() => admit(AT + MINUTE_MS))).toEqual(["UpdateItem", "UpdateItem"]);
     expect(await cost(() => admit(AT + MINUTE_MS + 1))).toEqual(["UpdateItem"]);
   });
 
-  test("are two where it is refused, the refusal that brings the ban included, and one while banned", async () => {
+  test("a rejection is two requests, also the one that starts the ban, and one request during the ban", async () => {
     await admit();
     await admit();
-    for (let refusal = 1; refusal <= 21; refusal++) {
+    for (let rejection = 1; rejection <= 21; rejection++) {
       expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
     }
-    expect((await store.accounts.find("shop"))?.rejections[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
+    expect((await store.accounts.find("acme"))?.rejections[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
     expect(await cost(admit)).toEqual(["UpdateItem"]);
   });
 
-  test("are one where the key is not known", async () => {
-    const unknown = { accountId: "shop", hash: "2".repeat(64) };
+  test("an unknown key is one request", async () => {
+    const unknown = { accountId: "acme", hash: "2".repeat(64) };
     expect(await cost(() => store.accounts.admit(unknown, AT))).toEqual(["UpdateItem"]);
   });
 });
 
-describe("calls for an order", () => {
-  test("are one to cancel it, whatever comes of it: with its admission two in all", async () => {
+describe("requests for an order", () => {
+  test("a cancel is one request, whatever its outcome", async () => {
     await store.orders.place([
       { record: { id: 1n }, status: "pending" },
       { record: { id: 2n }, status: "shipped" },
@@ -96,14 +96,14 @@ describe("calls for an order", () => {
     expect(await cost(() => store.orders.apply(3n, "cancel", AT))).toEqual(["UpdateItem"]);
   });
 
-  test("are two to ship it, since its wire form changes, and one to place it", async () => {
+  test("placing an order is one request, and shipping it is two, because its wire form must be read", async () => {
     const order = { record: { id: 1n }, status: "pending" } as const;
     expect(await cost(() => store.orders.place([order]))).toEqual(["PutItem"]);
     expect(await cost(() => store.orders.apply(1n, "ship", AT))).toEqual(["GetItem", "UpdateItem"]);
   });
 });
 
-describe("calls to list orders", () => {
+describe("requests to list orders", () => {
   const count = 3_600;
   const orderAt = (index: number): StoredOrder => ({
     record: { id: BigInt(index) - 1_800n, quantity: 1 },
@@ -111,18 +111,18 @@ describe("calls to list orders", () => {
   });
   beforeEach(() => fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt));
 
-  test("are the pages of the buckets and nothing else", async () => {
+  test("a list reads each page of each partition once", async () => {
     let pages: readonly OrderPage[] = [];
     const calls = await cost(async () => {
       pages = await collect(store.orders.list());
     });
     expect(new Set(calls)).toEqual(new Set(["Query"]));
     expect(calls).toHaveLength(BUCKETS * 4);
-    const whole = Array.from({ length: count }, (_, index) => toWire(orderAt(index).record));
-    expect(pages.map(({ json: rows }) => rows).join(",")).toBe(whole.join(","));
+    const expected = Array.from({ length: count }, (_, index) => toWire(orderAt(index).record));
+    expect(pages.map(({ json }) => json).join(",")).toBe(expected.join(","));
   });
 
-  test("are made as pages are asked for, one ahead in each bucket, and end with the reader", async () => {
+  test("pages are read on demand, at most one ahead in each partition, until the consumer stops", async () => {
     const pages = store.orders.list()[Symbol.asyncIterator]();
     const calls = await cost(async () => {
       await pages.next();

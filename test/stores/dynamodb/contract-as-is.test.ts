@@ -1,5 +1,5 @@
 import { describe } from "vitest";
 import { testContractOnDynalite } from "./contract-on-dynalite.ts";
 
-describe("DynamoDB store on dynalite, which does not return old items", () =>
+describe("the DynamoDB store fulfils the store contract on dynalite as is, which does not return old items", () =>
   testContractOnDynalite("as-is"));

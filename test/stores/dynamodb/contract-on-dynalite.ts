@@ -3,7 +3,7 @@ import { storeContract } from "../../../lib/stores/contract/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
-/** Defines a test for each case of the contract, against one emulator with tables of its own for every case. */
+/** Defines a test for each case of the contract, against one emulator with separate tables per case. */
 export function testContractOnDynalite(oldItems: "as-is" | "all-old"): void {
   let emulator: Emulator;
   let client: ReturnType<typeof clientFor>;

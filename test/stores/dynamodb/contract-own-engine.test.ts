@@ -1,4 +1,4 @@
-/** With DynamoDB Local: docker run -p 8000:8000 amazon/dynamodb-local, and AWS_ENDPOINT_URL=http://127.0.0.1:8000 */
+/** To run it on DynamoDB Local: docker run -p 8000:8000 amazon/dynamodb-local, and AWS_ENDPOINT_URL=http://127.0.0.1:8000 */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, test } from "vitest";
 import { storeContract } from "../../../lib/stores/contract/index.ts";
@@ -10,10 +10,10 @@ import {
 
 const endpoint = process.env["AWS_ENDPOINT_URL"];
 if (endpoint === undefined) {
-  process.stderr.write("store contract on an engine of your own: skipped, AWS_ENDPOINT_URL is not set\n");
+  process.stderr.write("store contract on an external engine: skipped, AWS_ENDPOINT_URL is not set\n");
 }
 describe.skipIf(endpoint === undefined)(
-  `DynamoDB store on the engine at ${endpoint ?? "AWS_ENDPOINT_URL"}`,
+  `the DynamoDB store fulfils the store contract on the engine at ${endpoint ?? "AWS_ENDPOINT_URL"}`,
   () => {
     storeContract.forEach(({ name, check }, index) => {
       test(name, { timeout: 300_000 }, async () => {

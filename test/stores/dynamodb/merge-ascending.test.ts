@@ -5,7 +5,7 @@ import { mergeAscending, type ReadPage } from "../../../lib/stores/dynamodb/merg
 
 const ranks = fc.uniqueArray(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 60 });
 
-/** A source that gives its rows in pages of a length, and says a page late that nothing follows, as DynamoDB may. */
+/** A source with pages of a fixed length. Its last page may be empty, as in DynamoDB. */
 function pages(rows: readonly bigint[], length: number): ReadPage<string, number> {
   return async (from = 0) => {
     const page = rows.slice(from, from + length);
@@ -17,7 +17,7 @@ function pages(rows: readonly bigint[], length: number): ReadPage<string, number
   };
 }
 
-test("sources that are each ascending come out as one ascending stream, every row once", async () => {
+test("ascending sources are merged into one ascending stream that contains every row once", async () => {
   await fc.assert(
     fc.asyncProperty(
       ranks,
@@ -25,7 +25,7 @@ test("sources that are each ascending come out as one ascending stream, every ro
       fc.integer({ min: 1, max: 5 }),
       async (all, sources, length) => {
         const sorted = all.toSorted((a, b) => (a < b ? -1 : 1));
-        // Neighbours fall into the same source and into different ones.
+        // Neighbours are in the same source or in different ones.
         const shares = Array.from({ length: sources }, (_, source) =>
           sorted.filter((rank) => Number(BigInt.asUintN(16, rank)) % sources === source),
         );
@@ -36,7 +36,7 @@ test("sources that are each ascending come out as one ascending stream, every ro
   );
 });
 
-test("a source that fails ends the stream with its error", async () => {
+test("the stream fails with the error of a failed source", async () => {
   const failing: ReadPage<string, number> = async (from) => {
     if (from !== undefined) throw new RangeError("gone");
     return { ranks: BigInt64Array.of(1n), row: () => "1", next: 1 };

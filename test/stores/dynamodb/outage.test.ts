@@ -10,10 +10,10 @@ import { type FaultyProxy, startFaultyProxy } from "../../faults/dynamodb/faulty
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-const KEY = { accountId: "shop", hash: "1".repeat(64) };
-const BUDGET = 4_000;
+const KEY = { accountId: "acme", hash: "1".repeat(64) };
+const CALL_TIMEOUT_MS = 4_000;
 
-/** Points the environment, from which the store makes its client, to an endpoint. */
+/** Sets the environment from which the store creates its client. */
 function pointTo(port: number): void {
   vi.stubEnv("AWS_ENDPOINT_URL", `http://127.0.0.1:${port}`);
   vi.stubEnv("AWS_REGION", EMULATED.region);
@@ -23,36 +23,36 @@ function pointTo(port: number): void {
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe("an engine that does not do its part", () => {
-  test("that is stopped in mid-traffic makes calls fail as unavailable, and work again when it is back", async () => {
+describe("an unavailable engine", () => {
+  test("calls fail as unavailable while the engine is stopped, and succeed once it runs again", async () => {
     const directory = await mkdtemp(join(tmpdir(), "store-orders-"));
     let emulator = await startEmulator("all-old", { directory });
     pointTo(emulator.port);
     const store = createDynamodbStore({ prefix: "outage" });
     await createDynamodbTables({ prefix: "outage" });
     await store.accounts.create({
-      id: "shop",
+      id: "acme",
       plan: "business",
-      keys: [{ id: "shop.first", hash: KEY.hash, createdAt: AT }],
+      keys: [{ id: "acme.first", hash: KEY.hash, createdAt: AT }],
     });
 
     const outcomes: string[] = [];
     let stopping = false;
     const traffic = Array.from({ length: 8 }, async () => {
       while (!stopping) {
-        const told = await store.accounts.admit(KEY, AT).then(
+        const outcome = await store.accounts.admit(KEY, AT).then(
           ({ ok }) => (ok ? "admitted" : "rejected"),
           (error) => (error instanceof StoreUnavailableError ? "unavailable" : String(error)),
         );
-        if (outcomes.at(-1) !== told) outcomes.push(told);
+        if (outcomes.at(-1) !== outcome) outcomes.push(outcome);
       }
     });
-    const seen = (outcome: string) => vi.waitUntil(() => outcomes.at(-1) === outcome, { timeout: 10_000 });
-    await seen("admitted");
+    const waitFor = (outcome: string) => vi.waitUntil(() => outcomes.at(-1) === outcome, { timeout: 10_000 });
+    await waitFor("admitted");
     await emulator.stop();
-    await seen("unavailable");
+    await waitFor("unavailable");
     emulator = await startEmulator("all-old", { port: emulator.port, directory });
-    await seen("admitted");
+    await waitFor("admitted");
     stopping = true;
     await Promise.all(traffic);
     expect(new Set(outcomes)).toEqual(new Set(["admitted", "unavailable"]));
@@ -62,31 +62,33 @@ describe("an engine that does not do its part", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("that accepts and never answers is unavailable within the budget", async () => {
-    const silent = await startFaultyProxy(0);
-    silent.choose = () => "hang";
-    pointTo(silent.port);
+  test("calls fail as unavailable within 4 seconds if the engine accepts connections but never responds", async () => {
+    const silentEngine = await startFaultyProxy(0);
+    silentEngine.choose = () => "hang";
+    pointTo(silentEngine.port);
     const store = createDynamodbStore({ prefix: "silent" });
-    // The budget holds with a client whose own patience is endless, too.
-    const patient = new DynamoDBClient();
+    // The limit also applies to a client without timeouts.
+    const withoutTimeouts = new DynamoDBClient();
     const began = performance.now();
-    const calls = [store, createDynamodbStore({ prefix: "silent", client: patient })].flatMap((silenced) => [
-      silenced.accounts.admit(KEY, AT),
-      silenced.orders.apply(1n, "cancel", AT),
-      silenced.orders.list()[Symbol.asyncIterator]().next(),
-      silenced.orders.place([{ record: { id: 1n }, status: "pending" }]),
-    ]);
+    const calls = [store, createDynamodbStore({ prefix: "silent", client: withoutTimeouts })].flatMap(
+      (store) => [
+        store.accounts.admit(KEY, AT),
+        store.orders.apply(1n, "cancel", AT),
+        store.orders.list()[Symbol.asyncIterator]().next(),
+        store.orders.place([{ record: { id: 1n }, status: "pending" }]),
+      ],
+    );
     const results = await Promise.allSettled(calls);
     for (const result of results) {
       expect(result).toMatchObject({ reason: expect.any(StoreUnavailableError) });
     }
-    expect(performance.now() - began).toBeLessThan(BUDGET + 2_000);
+    expect(performance.now() - began).toBeLessThan(CALL_TIMEOUT_MS + 2_000);
     await store.close();
-    patient.destroy();
-    await silent.close();
+    withoutTimeouts.destroy();
+    await silentEngine.close();
   });
 
-  test("that throttles is tried again, then unavailable with the reason as its cause", async () => {
+  test("a throttled call is retried, then fails as unavailable with the reason as its cause", async () => {
     const throttling = await startFaultyProxy(0);
     throttling.choose = () => "throttle";
     pointTo(throttling.port);
@@ -102,7 +104,7 @@ describe("an engine that does not do its part", () => {
     await throttling.close();
   });
 
-  test("that has no such tables is unavailable", async () => {
+  test("a call fails as unavailable if the tables do not exist", async () => {
     const emulator = await startEmulator("as-is");
     pointTo(emulator.port);
     const store = createDynamodbStore({ prefix: "nowhere" });
@@ -115,14 +117,14 @@ describe("an engine that does not do its part", () => {
   });
 });
 
-describe("an answer that is lost", () => {
+describe("when the response to a write is lost", () => {
   let emulator: Emulator;
   let lossy: FaultyProxy;
   let store: Store;
   beforeAll(async () => {
     emulator = await startEmulator("all-old");
     lossy = await startFaultyProxy(emulator.port);
-    // The first answer to every write is lost.
+    // The first response to every write is lost.
     lossy.choose = ({ operation, attempt }) =>
       /UpdateItem|PutItem/.test(operation) && attempt === 1 ? "lose" : "pass";
     pointTo(emulator.port);
@@ -141,7 +143,7 @@ describe("an answer that is lost", () => {
     lossy.meanwhile = undefined;
   });
 
-  test("does not make an order or a move of it look like somebody else's", async () => {
+  test("placing, cancelling and shipping an order succeed once", async () => {
     const { orders } = store;
     expect(await orders.place([{ record: { id: 1n }, status: "pending" }])).toEqual(["placed"]);
     expect(await orders.place([{ record: { id: 2n }, status: "pending" }])).toEqual(["placed"]);
@@ -159,7 +161,7 @@ describe("an answer that is lost", () => {
     });
   });
 
-  test("does not make a shipment look like somebody else's where it was fulfilled meanwhile", async () => {
+  test("shipping an order succeeds, even if another process has fulfilled it since", async () => {
     await store.orders.place([{ record: { id: 3n }, status: "pending" }]);
     const client = clientFor(emulator.endpoint);
     const other = createDynamodbStore({ prefix: "lossy", client });
@@ -176,24 +178,27 @@ describe("an answer that is lost", () => {
     client.destroy();
   });
 
-  test("does not make an account look taken, nor a change of it lost", async () => {
+  test("creating and updating an account succeed once", async () => {
     const { accounts } = store;
-    const settings = { id: "shop", plan: "free", keys: [] } as const;
+    const settings = { id: "acme", plan: "free", keys: [] } as const;
     expect((await accounts.create(settings)).ok).toBe(true);
     expect((await accounts.create(settings)).ok).toBe(false);
-    const changed = await accounts.update("shop", (was) => ({ ok: true, account: { ...was, plan: "pro" } }));
+    const changed = await accounts.update("acme", (account) => ({
+      ok: true,
+      account: { ...account, plan: "pro" },
+    }));
     expect(changed).toMatchObject({ account: { plan: "pro" } });
     expect(lossy.had.lose).toBe(3);
   });
 
-  test("counts an admitted request once more, and admits none for nothing", async () => {
+  test("an admitted request counts once more for each lost response, and is never admitted uncounted", async () => {
     const { accounts } = store;
     const keys = [{ id: "busy.first", hash: KEY.hash, createdAt: AT }];
     await accounts.create({ id: "busy", plan: "free", keys });
     const admit = () => accounts.admit({ ...KEY, accountId: "busy" }, AT);
     expect((await admit()).ok).toBe(true);
     expect((await admit()).ok).toBe(true);
-    // Three answers to writes that counted were lost: the one that opened the minute, and one for each request.
+    // Three responses to writes that counted were lost: the one that opened the minute, and one for each request.
     expect((await accounts.find("busy"))?.usage.minute.count).toBe(2 + 3);
   });
 });

@@ -20,8 +20,8 @@ afterAll(async () => {
   await emulator.stop();
 });
 
-/** Gives each process its task, lets them all go at once, and tells what each answers. */
-async function together(prefix: string, tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
+/** Starts one process per task, runs all tasks at once, and returns their results. */
+async function runTogether(prefix: string, tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
   const program = new URL("worker-process.ts", import.meta.url);
   const workers = tasks.map((task) => {
     const worker = fork(program, [emulator.endpoint, prefix]);
@@ -45,29 +45,29 @@ test("eight processes get exactly 60 requests of a Free account admitted in one 
   const { accounts } = createDynamodbStore({ prefix: "admit", client });
   const hash = "1".repeat(64);
   await accounts.create({
-    id: "shop",
+    id: "acme",
     plan: "free",
-    keys: [{ id: "shop.first", hash, createdAt: AT }],
+    keys: [{ id: "acme.first", hash, createdAt: AT }],
   });
-  const admit = { accountId: "shop", hash, at: AT, calls: 20 };
-  const outcomes = (await together("admit", Array(8).fill({ admit }))).flat();
+  const admit = { accountId: "acme", hash, at: AT, calls: 20 };
+  const outcomes = (await runTogether("admit", Array(8).fill({ admit }))).flat();
   expect(outcomes).toHaveLength(160);
   expect(outcomes.filter((outcome) => outcome === "admitted")).toHaveLength(60);
-  const account = await accounts.find("shop");
+  const account = await accounts.find("acme");
   expect(account?.usage.minute.count).toBe(60);
-  expect(account?.rejections["shop.first"]?.count).toBe(100);
+  expect(account?.rejections["acme.first"]?.count).toBe(100);
 });
 
-test("of cancels and ships from four processes, each of 300 orders obeys exactly one", async () => {
-  await createDynamodbTables({ prefix: "moves", client });
-  const { orders } = createDynamodbStore({ prefix: "moves", client });
+test("when four processes cancel and ship 300 orders, exactly one event succeeds for each order", async () => {
+  await createDynamodbTables({ prefix: "events", client });
+  const { orders } = createDynamodbStore({ prefix: "events", client });
   const ids = Array.from({ length: 300 }, (_, index) => BigInt(index));
   await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
-  const move = (event: "cancel" | "ship") => ({ move: { event, orders: ids.length, at: AT } });
+  const applyAll = (event: "cancel" | "ship") => ({ apply: { event, orders: ids.length, at: AT } });
   const events = ["cancel", "ship", "cancel", "ship"] as const;
-  const moved = await together("moves", events.map(move));
-  expect(moved.flat().toSorted()).toEqual(ids.map(String).toSorted());
-  const winners = new Map(moved.flatMap((won, index) => won.map((id) => [BigInt(id), events[index]])));
+  const applied = await runTogether("events", events.map(applyAll));
+  expect(applied.flat().toSorted()).toEqual(ids.map(String).toSorted());
+  const winners = new Map(applied.flatMap((won, index) => won.map((id) => [BigInt(id), events[index]])));
   for await (const page of orders.scan()) {
     for (const { record, status } of page) {
       expect(status).toBe(winners.get(record.id) === "ship" ? "shipped" : "cancelled");
@@ -76,17 +76,17 @@ test("of cancels and ships from four processes, each of 300 orders obeys exactly
   expect(new Set(winners.values())).toEqual(new Set(events));
 });
 
-test("a refusal that another caller's new minute overtakes is decided again", async () => {
+test("a rejection is decided again if another process opens a new minute in between", async () => {
   await createDynamodbTables({ prefix: "overtaken", client });
   const { accounts } = createDynamodbStore({ prefix: "overtaken", client });
-  const key = { id: "shop.first", hash: "1".repeat(64), createdAt: AT };
+  const key = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
   await accounts.create({
-    id: "shop",
+    id: "acme",
     plan: "enterprise",
     customLimits: { perMinute: 2, perDay: 100 },
     keys: [key],
   });
-  const presented = { accountId: "shop", hash: key.hash };
+  const presented = { accountId: "acme", hash: key.hash };
   for (let call = 0; call < 2; call++) await accounts.admit(presented, AT);
 
   const late = clientFor(emulator.endpoint);
@@ -104,7 +104,7 @@ test("a refusal that another caller's new minute overtakes is decided again", as
   );
   late.destroy();
   expect(decided.ok).toBe(true);
-  const account = await accounts.find("shop");
+  const account = await accounts.find("acme");
   expect(account?.usage.minute).toEqual({ start: AT + MINUTE_MS, count: 2 });
   expect(account?.rejections).toEqual({});
 });

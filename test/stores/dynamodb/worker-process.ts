@@ -1,13 +1,13 @@
 /**
- * One of several processes on the same tables: `worker-process.ts ENDPOINT PREFIX`. The parent sends a task; the
- * process warms up, says so, and does its part at the word `go`.
+ * One of several processes on the same tables: `worker-process.ts ENDPOINT PREFIX`. The parent sends a task. The process
+ * connects, reports that it is ready, and runs the task when the parent sends `go`.
  */
 import { once } from "node:events";
 import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 
-/** What a worker does, and so what it answers: how many were admitted, or the identifiers that it moved. */
+/** A task. Its result is the outcome of each admission, or the identifiers of the orders whose event succeeded. */
 export type Task =
   | {
       readonly admit: {
@@ -17,7 +17,7 @@ export type Task =
         readonly calls: number;
       };
     }
-  | { readonly move: { readonly event: OrderEvent; readonly orders: number; readonly at: number } };
+  | { readonly apply: { readonly event: OrderEvent; readonly orders: number; readonly at: number } };
 
 const [endpoint = "", prefix = ""] = process.argv.slice(2);
 const { orders, accounts } = createDynamodbStore({ prefix, client: clientFor(endpoint) });
@@ -43,15 +43,15 @@ async function perform(task: Task): Promise<readonly string[]> {
     await Promise.all(Array.from({ length: 5 }, caller));
     return outcomes;
   }
-  const { event, at } = task.move;
-  const moved: string[] = [];
-  const all = Array.from({ length: task.move.orders }, (_, id) => BigInt(id));
-  // From both ends, so that however the processes are scheduled each event wins some, and all meet in the middle.
+  const { event, at } = task.apply;
+  const succeeded: string[] = [];
+  const all = Array.from({ length: task.apply.orders }, (_, id) => BigInt(id));
+  // Start at both ends, so that each event succeeds for some orders however the processes are scheduled.
   if (event === "ship") all.reverse();
   for (let from = 0; from < all.length; from += 20) {
     const ids = all.slice(from, from + 20);
     const results = await Promise.all(ids.map((id) => orders.apply(id, event, at)));
-    moved.push(...ids.filter((_, index) => results[index]?.ok).map(String));
+    succeeded.push(...ids.filter((_, index) => results[index]?.ok).map(String));
   }
-  return moved;
+  return succeeded;
 }

@@ -1,18 +1,18 @@
 /**
- * One of several processes on one database: says that it is ready, does a job when it is told to go, and prints
- * what came of it, as JSON.
+ * One of several processes on one database: `worker-process.ts JOB PATH …`. Prints `ready`, runs the job when it receives
+ * input, and prints the result as JSON.
  */
 import { once } from "node:events";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 
 const [job = "", path = "", ...rest] = process.argv.slice(2);
-const whenTold = async () => {
+const waitForGo = async () => {
   process.stdout.write("ready\n");
   await once(process.stdin, "data");
 };
-if (job === "open") await whenTold();
+if (job === "open") await waitForGo();
 const store = createSqliteStore({ path });
-if (job !== "open") await whenTold();
+if (job !== "open") await waitForGo();
 
 const jobs: Record<string, () => Promise<unknown>> = {
   async admit() {
@@ -25,20 +25,20 @@ const jobs: Record<string, () => Promise<unknown>> = {
 
   async race() {
     const [event = "", orders = "", at = ""] = rest;
-    const won: number[] = [];
-    const told: Record<string, string> = {};
+    const succeeded: number[] = [];
+    const statuses: Record<string, string> = {};
     const ids = Array.from({ length: Number(orders) }, (_, id) => id);
-    // From both ends, so that however the processes are scheduled each event wins some, and all meet in the middle.
+    // Start at both ends, so that each event succeeds for some orders however the processes are scheduled.
     for (const id of event === "cancel" ? ids : ids.toReversed()) {
       const result = await store.orders.apply(BigInt(id), event as "cancel" | "ship", Number(at));
-      if (result.ok) won.push(id);
-      else told[id] = result.code === "order_not_found" ? "missing" : result.status;
+      if (result.ok) succeeded.push(id);
+      else statuses[id] = result.code === "order_not_found" ? "missing" : result.status;
     }
-    return { event, won, told };
+    return { event, succeeded, statuses };
   },
 
-  /** Changes an account's plan and its keys together, over and over. */
-  async change() {
+  /** Updates the plan and the keys of an account together, repeatedly. */
+  async update() {
     const [id = "", times = ""] = rest;
     for (let time = 1; time <= Number(times); time++) {
       await store.accounts.update(id, ({ keys }) => ({
@@ -51,7 +51,7 @@ const jobs: Record<string, () => Promise<unknown>> = {
         },
       }));
     }
-    return "changed";
+    return "updated";
   },
 
   open: async () => "opened",

@@ -1,6 +1,6 @@
 /**
- * One dynalite in a process of its own: `emulator-process.ts all-old|as-is PORT [DIRECTORY]`. Sends its port to the
- * parent once it listens, and ends with the parent.
+ * dynalite in a separate process: `emulator-process.ts all-old|as-is PORT [DIRECTORY]`. Sends its port to the parent
+ * once it listens, and exits with the parent.
  */
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ const server = dynalite({ createTableMs: 0, deleteTableMs: 0, ...(path === undef
 server.listen(Number(port), "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("disconnect", () => process.exit());
 
-/** DynamoDB returns the item that failed a condition if the request says so; dynalite itself does not. */
+/** DynamoDB returns the item that failed a condition if the request asks for it. dynalite does not. */
 function returnOldItems(): void {
   const db: Db = require("dynalite/db");
   const check = db.checkConditional;

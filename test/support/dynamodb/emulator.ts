@@ -6,11 +6,11 @@ import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynam
 export interface Emulator {
   readonly endpoint: string;
   readonly port: number;
-  /** Ends it at once, as a power cut would. */
+  /** Kills the process. */
   stop(): Promise<void>;
 }
 
-/** Starts dynalite in a process of its own; `all-old` answers a failed condition with the old item, as AWS does. */
+/** Starts dynalite in a separate process. `all-old` returns the old item of a failed condition, as AWS does. */
 export async function startEmulator(
   oldItems: "as-is" | "all-old",
   { port = 0, directory }: { port?: number; directory?: string } = {},
@@ -18,7 +18,7 @@ export async function startEmulator(
   const program = new URL("emulator-process.ts", import.meta.url);
   const child = fork(program, [oldItems, String(port), ...(directory === undefined ? [] : [directory])]);
   const listening = await Promise.race([once(child, "message"), once(child, "exit")]);
-  if (child.exitCode !== null) throw new Error(`The emulator ended with ${child.exitCode}.`);
+  if (child.exitCode !== null) throw new Error(`The emulator exited with ${child.exitCode}.`);
   const [chosen] = listening as [number];
   return {
     endpoint: `http://127.0.0.1:${chosen}`,
@@ -32,13 +32,13 @@ export async function startEmulator(
   };
 }
 
-/** Region and credentials that every emulator takes. */
+/** Region and credentials for an emulator, which accepts any. */
 export const EMULATED = {
   region: "eu-central-1",
   credentials: { accessKeyId: "test", secretAccessKey: "test" },
 } as const satisfies DynamoDBClientConfig;
 
-/** A client for an endpoint, with the vendor's own time-outs and tries. */
+/** A client for an endpoint, with the default timeouts and retries of the AWS client. */
 export function clientFor(endpoint: string): DynamoDBClient {
   return new DynamoDBClient({ ...EMULATED, endpoint });
 }

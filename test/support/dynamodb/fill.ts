@@ -4,8 +4,8 @@ import { toWire } from "../../../lib/orders/wire.ts";
 import { bucketOf, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
 
 /**
- * Fills an emulator's table around the store, 25 items a call: the store's own conditional writes take their time
- * there. An emulator leaves no item unprocessed.
+ * Fills an emulator's table directly, 25 items per request, because the conditional writes of the store are slow there.
+ * An emulator never returns unprocessed items.
  */
 export async function fillOrders(
   client: DynamoDBClient,

@@ -2,19 +2,19 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A relay that notes every call that passes through it, by operation. */
-export interface Wire {
+/** A proxy that records the operation of every request. */
+export interface RecordingProxy {
   readonly endpoint: string;
-  /** The operations that passed since the last look, in their order. */
+  /** The operations since the last call, in order. */
   calls(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Puts a relay before an endpoint. A call for which `passes` says no finds its connection cut. */
-export async function tapWire(
+/** Starts a proxy in front of an endpoint. Requests that `passes` rejects get their connection closed. */
+export async function startRecordingProxy(
   endpoint: string,
   passes: (operation: string) => boolean = () => true,
-): Promise<Wire> {
+): Promise<RecordingProxy> {
   const upstream = new URL(endpoint);
   const agent = new http.Agent({ keepAlive: true });
   let seen: string[] = [];
@@ -26,12 +26,12 @@ export async function tapWire(
       return;
     }
     const { method = "POST", url = "/", headers } = request;
-    const onward = http.request(upstream, { method, path: url, headers, agent }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const forwarded = http.request(upstream, { method, path: url, headers, agent }, (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
+      upstreamResponse.pipe(response);
     });
-    onward.on("error", () => response.destroy());
-    request.pipe(onward);
+    forwarded.on("error", () => response.destroy());
+    request.pipe(forwarded);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,6 +1,5 @@
 /** The two Lambda functions: `list` streams the list of orders, `api` handles every other request. */
 import type { BanPolicy } from "../../lib/accounts/admission.ts";
-import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { deserializeDomains } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -20,10 +19,10 @@ if (prefix === undefined)
 const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
 
-const { orders, accounts } = createDynamodbStore({ prefix });
+const store = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
 const handler = createHandler({
-  store: telemetry.instrument({ orders, accounts: withRejectionCache(accounts) }),
+  store: telemetry.instrument(store),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
   ...policy,

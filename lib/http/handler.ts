@@ -8,6 +8,7 @@
  */
 import type { AccountStore } from "../accounts/account-store.ts";
 import { type BanPolicy, DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
+import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
@@ -31,6 +32,11 @@ export interface HandlerOptions {
   readonly clock?: Clock;
   /** @default more than 20 rejected requests in a minute ban a key for 15 minutes */
   readonly banPolicy?: BanPolicy;
+  /**
+   * Rejects a key that is over its limit or banned from memory for up to a second, so that a flood costs the store one
+   * call a second. An unban or a better plan then takes up to a second to take effect. @default true
+   */
+  readonly cacheRejections?: boolean;
   /** @default no pets */
   readonly pets?: PetSource;
   /** @default OPERATIONS */
@@ -66,7 +72,9 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
 export function createHandler(options: HandlerOptions): Handler {
   const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY, operations = OPERATIONS } = options;
   const { pets = async () => undefined, servers = SERVERS, onRequest = () => {} } = options;
-  const access = createAccessControl(store.accounts, clock, banPolicy);
+  const { cacheRejections = true } = options;
+  const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
+  const access = createAccessControl(accounts, clock, banPolicy);
   const handlers = createOperationHandlers(store.orders, clock, pets);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { createTelemetry } from "../../infra/functions/telemetry.ts";
-import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { docsPage } from "../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
@@ -33,7 +32,7 @@ test("the functions' log and metrics have none, nor does what goes to DynamoDB h
   const shop = await createHandlerFixture({ store: { orders, accounts, close: async () => {} } });
   keep(shop.key);
   const handler = createHandler({
-    store: telemetry.instrument({ orders, accounts: withRejectionCache(accounts) }),
+    store: telemetry.instrument({ orders, accounts }),
     onRequest: telemetry.onRequest,
     clock: () => shop.time.now,
     banPolicy: { maxRejections: 2, durationMs: 60_000 },

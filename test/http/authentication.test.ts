@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
 
 describe("authentication", () => {
@@ -120,5 +121,24 @@ describe("limits", () => {
     expect((await send("GET", "/v1/store/orders", other)).status).toBe(200);
     time.now += 14 * MINUTE_MS;
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
+  });
+});
+
+describe("rejections of a key over its limit", () => {
+  async function callsFor(options: { cacheRejections?: boolean }): Promise<number> {
+    const store = createMemoryStore();
+    const admit = vi.spyOn(store.accounts, "admit");
+    const { send } = await createHandlerFixture({ store, ...options });
+    for (let request = 0; request < 160; request++) await send("GET", "/v1/store/orders");
+    return admit.mock.calls.length;
+  }
+
+  test("query the store at most once a second, since the handler caches them by default", async () => {
+    // 60 requests are admitted, one rejection fills the cache, and one more starts the ban.
+    expect(await callsFor({})).toBe(62);
+  });
+
+  test("query the store each time if the cache is turned off", async () => {
+    expect(await callsFor({ cacheRejections: false })).toBe(160);
   });
 });

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { withRejectionCache } from "../../accounts/rejection-cache.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
@@ -49,10 +48,8 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const stop = context.waitForStop();
         const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
         const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, terminal);
-        const { orders, accounts } = store;
         const handler = createHandler({
-          // Limits the store calls for the rejected requests of a key to one per second.
-          store: { orders, accounts: withRejectionCache(accounts) },
+          store,
           clock,
           Response: NodeResponse,
           pages: docsPage(),

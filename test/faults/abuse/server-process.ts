@@ -1,6 +1,5 @@
 /** A server in its own process: reports its address and a key, then its memory use on each message. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
@@ -18,7 +17,7 @@ const ids = Array.from({ length: 1_000 }, (_, id) => BigInt(id));
 await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
 
 const handler = createHandler({
-  store: { orders: store.orders, accounts: withRejectionCache(store.accounts) },
+  store,
   Response: NodeResponse,
 });
 const limits = {

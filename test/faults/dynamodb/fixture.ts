@@ -1,7 +1,6 @@
 /** Tables in an emulator with orders and one key, and the service over them behind a faulty proxy. */
 
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -51,7 +50,7 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   const proxy = await startFaultyProxy(emulator.port);
   const store = await storeAt(proxy.port, prefix);
   const handler = createHandler({
-    store: { orders: store.orders, accounts: withRejectionCache(store.accounts) },
+    store,
     clock: () => NOW,
     Response: NodeResponse,
   });

@@ -2,15 +2,14 @@
  * The service over one SQLite file, as `serve` puts it together but with a clock that stands still: `server.ts PATH
  * NOW`. Sends its address to the parent once it listens, and ends with the parent.
  */
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 
 const [path = "", now = "0"] = process.argv.slice(2);
-const { orders, accounts } = createSqliteStore({ path });
+const store = createSqliteStore({ path });
 const handler = createHandler({
-  store: { orders, accounts: withRejectionCache(accounts) },
+  store,
   clock: () => Number(now),
   Response: NodeResponse,
 });

@@ -5,6 +5,7 @@ import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import { renamedFrom, typeToken } from "../names.ts";
 import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
+import { explainRecordFailure, type FailedRecord } from "./record-failure.ts";
 
 /** Where the DNS of a host is managed, and who creates its records. */
 export type HostDns =
@@ -35,7 +36,7 @@ export interface CustomDomainArgs {
   readonly stageName: pulumi.Input<string>;
   /** The domain to create first: API Gateway creates at most one domain name per 30 seconds. @default none */
   readonly createAfter?: CustomDomain;
-  /** Change the number to request a new certificate. @default none */
+  /** Change the number to request a new certificate. @default 0 */
   readonly reverify?: number;
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -86,16 +87,19 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   #certificate() {
-    const { host, tags = {}, reverify } = this.#args;
+    const { host, tags = {}, reverify = 0 } = this.#args;
     return new aws.acm.Certificate(
       `${this.#name}-certificate`,
       { domainName: host, validationMethod: "DNS", tags },
-      { parent: this, ...(reverify === undefined ? {} : { replacementTrigger: reverify }) },
+      // Always set: the engine ignores the change from no trigger to the first one.
+      { parent: this, replacementTrigger: reverify },
     );
   }
 
+  /** Deleted with the host: a record that outlives the state could not be created again with the host. */
   #validationRecord(dns: CloudflareDns) {
-    return this.#record("validation-record", dns, this.validationRecord, renamedFrom(`${this.#name}-proof`));
+    const options = renamedFrom(`${this.#name}-proof`);
+    return this.#record("validation-record", "validation", dns, this.validationRecord, options);
   }
 
   #validation(dependsOn: pulumi.Resource[]) {
@@ -148,19 +152,25 @@ export class CustomDomain extends pulumi.ComponentResource {
     const route = { name: host, value: regionalDomainName };
     // A host can have only one CNAME, so the old one has to be deleted first.
     const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
-    return this.#record("route", dns, route, options).id.apply(() => "live" as const);
+    return this.#record("route", "routing", dns, route, options).id.apply(() => "live" as const);
   }
 
   #record(
     suffix: string,
+    kind: FailedRecord["kind"],
     { zoneId, comment }: CloudflareDns,
     { name, value }: { readonly name: pulumi.Input<string>; readonly value: pulumi.Input<string> },
     options: pulumi.CustomResourceOptions,
   ) {
+    const explain = new pulumi.ErrorHook(`${this.#name}-${suffix}-failure`, async ({ newInputs, errors }) => {
+      const failed = { kind, name: String(newInputs?.["name"]), content: String(newInputs?.["content"]) };
+      await pulumi.log.error(explainRecordFailure(failed, errors), this);
+      return false;
+    });
     return new DnsRecord(
       `${this.#name}-${suffix}`,
       { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL_SECONDS, proxied: false, comment },
-      { parent: this, ...options },
+      { parent: this, hooks: { onError: [explain] }, ...options },
     );
   }
 }

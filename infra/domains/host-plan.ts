@@ -1,8 +1,8 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
+import type { HostZone } from "./cloudflare-check.ts";
 import type { HostDns } from "./custom-domain.ts";
-import type { Zone } from "./zone-check.ts";
 
 /** What to create for a host. */
 export interface HostPlan extends ConfiguredHost {
@@ -17,7 +17,7 @@ export interface HostPlan extends ConfiguredHost {
 /** The results of the preflight's queries. */
 export interface Findings {
   /** By host: its zone at Cloudflare. */
-  readonly zones: ReadonlyMap<string, Pick<Zone, "id" | "name">>;
+  readonly zones: ReadonlyMap<string, HostZone>;
   /** The hosts with DNS managed elsewhere whose certificate has been issued. */
   readonly withCertificate: ReadonlySet<string>;
 }
@@ -45,7 +45,7 @@ export function planHosts(
     if (settings.dns === "manual" || zone === undefined) {
       return { ...common, dns: { provider: "manual", certificateIssued: withCertificate.has(host) } };
     }
-    const routing = routingOf(host, settings);
+    const routing = routingOf(host, settings, zone);
     return { ...common, zone: zone.name, dns: { provider: "cloudflare", zoneId: zone.id, comment, routing } };
   });
 }
@@ -58,8 +58,10 @@ export function goesLive({ dns }: HostPlan): boolean {
 function routingOf(
   host: string,
   settings: Settings,
+  { hasOwnRecord }: HostZone,
 ): Extract<HostDns, { provider: "cloudflare" }>["routing"] {
   const adopt = settings.adopt[host];
-  if (adopt !== undefined) return { adopt };
+  // Importing a record that is already in the stack's state would delete it.
+  if (adopt !== undefined) return hasOwnRecord ? "managed" : { adopt };
   return isHeld(settings, host) ? "held" : "managed";
 }

@@ -18,7 +18,10 @@ export async function preflight(settings: Settings): Promise<readonly HostPlan[]
     const withCertificate = await findHostsWithCertificate(hosts, ownershipTag(...stack));
     return planHosts(settings, { zones: new Map(), withCertificate }, comment);
   }
-  const toCheck = hosts.map((host) => ({ host, held: isHeld(settings, host) }));
+  const toCheck = hosts.map((host) => {
+    const adopt = settings.adopt[host];
+    return { host, held: isHeld(settings, host), ...(adopt === undefined ? {} : { adopt }) };
+  });
   const zones = await findZones(toCheck, comment);
   return planHosts(settings, { zones, withCertificate: new Set() }, comment);
 }

@@ -10,15 +10,6 @@ export interface Zone {
   readonly nameServers: readonly string[];
 }
 
-/** A DNS record as Cloudflare returns it. */
-export interface ZoneRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly content: string;
-  readonly comment?: string | null;
-}
-
 /** The zone of a host, or why its records cannot be created, with the fix. */
 export type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone }
@@ -51,21 +42,6 @@ export function delegationCandidates(host: string, zone: string): readonly strin
   return zoneCandidates(host).filter((name) => name !== host && name !== zone && isWithin(name, zone));
 }
 
-/** Describes every record that conflicts with a CNAME at the host. The stack's own CNAME, known by its comment, does not. */
-export function findConflicts(
-  host: string,
-  zone: string,
-  records: readonly ZoneRecord[],
-  ownComment: string,
-): readonly string[] {
-  const conflicts = ({ name, type, comment }: ZoneRecord) => {
-    if (type === "NS") return name !== zone;
-    if (name !== host || !["A", "AAAA", "CNAME"].includes(type)) return false;
-    return type !== "CNAME" || comment !== ownComment;
-  };
-  return records.filter(conflicts).map((record) => `${host}: ${describeConflict(record, host)}`);
-}
-
 function describeMissingZone(host: string): string {
   const candidates = zoneCandidates(host).join(", ");
   return (
@@ -83,13 +59,4 @@ function describeZoneProblem({ name, status, type, paused, nameServers }: Zone):
     return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
   }
   return paused ? `the zone ${name} is paused. Resume it at Cloudflare.` : undefined;
-}
-
-function describeConflict({ id, name, type, content, comment }: ZoneRecord, host: string): string {
-  const note = comment === undefined || comment === null || comment === "" ? "" : `, comment '${comment}'`;
-  const record = `${type} ${name} → ${content} (record ${id}${note})`;
-  if (type === "NS") {
-    return `${record} delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.`;
-  }
-  return `${record} conflicts with the CNAME of this stack. Delete it; if it serves traffic, add ${host} to 'hold' and follow infra/README.md#move-a-live-host.`;
 }

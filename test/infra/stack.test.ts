@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
+import { parse } from "yaml";
 import { cloud, isKnown } from "./harness/cloud.ts";
 import type { Registration } from "./harness/engine.ts";
 import { planText } from "./harness/plan.ts";
@@ -77,6 +79,13 @@ describe("both stacks", () => {
         "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#dashboards/dashboard/store-orders-staging",
     });
   });
+});
+
+test("the required version of the Pulumi CLI includes the installed one", () => {
+  const range: string = parse(readFileSync("Pulumi.yaml", "utf8")).requiredPulumiVersion;
+  const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(range).toMatch(/^>=3\.\d+\.0$/);
+  expect(Number(devDependencies.pulumi.split(".")[1])).toBeGreaterThanOrEqual(Number(range.split(".")[1]));
 });
 
 describe("every resource", () => {

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import { readStackDomains } from "../../../lib/cli/stack-domains.ts";
+import { cloud } from "../harness/cloud.ts";
 import { ofType } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
@@ -9,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const config = withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" });
 const beforeCertificate = update(config);
-const withCertificate = update(config, { issued: ["orders.example.org"] });
+const withCertificate = update(config, { cloud: cloud({ issued: ["orders.example.org"] }) });
 
 describe("with DNS managed elsewhere", () => {
   test("the first update requests the certificate, outputs the validation record, and does not wait", async () => {

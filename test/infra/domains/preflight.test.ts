@@ -14,12 +14,10 @@ import {
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
-const certificateTimeout = update(production, {
-  failing: {
-    "store-orders-production-orders-example-com-validation":
-      "timeout while waiting for state to become ISSUED",
-  },
-});
+const failing = {
+  "store-orders-production-orders-example-com-validation": "timeout while waiting for state to become ISSUED",
+};
+const certificateTimeout = update(production, { cloud: cloud({ failing }) });
 
 const preview = (config: Readonly<Record<string, unknown>>, world: World) =>
   run({ stack: "production", config, preview: true, cloud: cloud(world) });
@@ -36,7 +34,7 @@ describe("the preflight", () => {
     expect(resources(outcome)).toEqual([]);
     expect(outcome.errors).toMatchInlineSnapshot(`
       "DNS is not ready for the domains:
-        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. Delete it; if it serves traffic, add orders.example.com to 'hold' and follow infra/README.md#move-a-live-host.
+        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/README.md#move-a-live-host. Otherwise delete it.
         shop.example.net: the Cloudflare token can read no zone for this host (looked for shop.example.net, example.net). Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere."
     `);
   });
@@ -54,6 +52,7 @@ describe("the preflight", () => {
 
 test("an update without a certificate after 30 minutes fails with a checklist", async () => {
   const outcome = await certificateTimeout;
+  expect(outcome.code).not.toBe(0);
   expect(domainNames(outcome)).toEqual([]);
   const errors = outcome.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
   expect(errors[0]).toMatchInlineSnapshot(`

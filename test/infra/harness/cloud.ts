@@ -1,4 +1,6 @@
-import type { Cloud, Invoke, Registration } from "./engine.ts";
+import type { Cloud } from "./deployment.ts";
+import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
+import type { Invoke, Registration } from "./engine.ts";
 import { UNKNOWN, type Value } from "./wire.ts";
 
 /** A zone as Cloudflare returns it. */
@@ -9,16 +11,6 @@ export interface Zone {
   readonly type: string;
   readonly paused: boolean;
   readonly nameServers: readonly string[];
-}
-
-/** A DNS record as Cloudflare returns it. */
-export interface ZoneRecord {
-  readonly id: string;
-  readonly zone: string;
-  readonly name: string;
-  readonly type: string;
-  readonly content: string;
-  readonly comment: string;
 }
 
 /** The state of the cloud that a test sets up. */
@@ -46,52 +38,70 @@ export function zone(name: string, changes: Partial<Zone> = {}): Zone {
   };
 }
 
+/** A cloud whose DNS records can be inspected. */
+export interface TestCloud extends Cloud {
+  /** The DNS records at Cloudflare now. */
+  records(): readonly ZoneRecord[];
+}
+
 /** A cloud in which everything works that the test does not break. */
 export function cloud({
   zones = [zone("example.com")],
-  records = [],
+  records: initialRecords = [],
   issued = [],
   unavailable = [],
   failing = {},
-}: World = {}): Cloud {
+}: World = {}): TestCloud {
   const functions: Readonly<Record<string, (args: Invoke["args"]) => Readonly<Record<string, Value>>>> = {
     "cloudflare:index/getZones:getZones": ({ name }) => ({
       results: zones.filter((each) => each.name === name).map((each) => ({ ...each })),
     }),
-    "cloudflare:index/getDnsRecords:getDnsRecords": ({ zoneId, name }) => ({
-      results: records
-        .filter((record) => zoneId === `zone-of-${record.zone}` && record.name === exactName(name))
-        .map((record) => ({ ...record })),
-    }),
+    "cloudflare:index/getDnsRecords:getDnsRecords": (filter) => ({ results: records.find(filter) }),
     "aws:acm/getCertificate:getCertificate": ({ domain }) => {
       if (!issued.includes(String(domain)))
         throw new Error(`no ACM Certificate matching domain (${String(domain)})`);
       return { arn: `arn:aws:acm:eu-central-1:123456789012:certificate/${String(domain)}`, status: "ISSUED" };
     },
   };
+  const records = dnsRecords(initialRecords);
   return {
-    create: (registration) => ({ id: `${registration.name}-id`, state: stateOf(registration) }),
+    create(registration) {
+      const { type, name } = registration;
+      const failure = failing[name];
+      if (failure !== undefined) throw new Error(failure);
+      const id = `${name}-id`;
+      if (type === DNS_RECORD) records.create(id, registration);
+      return { id, outputs: outputsOf(registration) };
+    },
+    import(registration) {
+      if (registration.type !== DNS_RECORD)
+        throw new Error(`The test cloud cannot import ${registration.type}.`);
+      return { id: records.read(registration.importId).id, outputs: outputsOf(registration) };
+    },
+    update(id, registration) {
+      if (registration.type === DNS_RECORD) records.update(id, registration);
+    },
+    delete(id, { type }) {
+      if (type === DNS_RECORD) records.delete(id);
+    },
+    records: () => records.list(),
     invoke({ token, args }) {
       const call = functions[token];
       if (unavailable.includes(token)) throw new Error("connection refused");
       if (call === undefined) throw new Error(`The test cloud does not implement ${token}.`);
       return call(args);
     },
-    createError: ({ name }) => failing[name],
   };
 }
 
-function exactName(filter: Value | undefined): Value | undefined {
-  return typeof filter === "object" && filter !== null && "exact" in filter ? filter["exact"] : undefined;
-}
-
+const DNS_RECORD = "cloudflare:index/dnsRecord:DnsRecord";
 const REGION = "eu-central-1";
 const ACCOUNT = "123456789012";
 const arn = (service: string, rest: string, region = REGION) =>
   `arn:aws:${service}:${region}:${ACCOUNT}:${rest}`;
 
 /** The state that the cloud adds, in its real forms: generated names, ARNs, trailing dots. */
-function stateOf({ type, name, inputs }: Registration): Readonly<Record<string, Value>> {
+function outputsOf({ type, name, inputs }: Registration): Readonly<Record<string, Value>> {
   const physicalName = String(inputs["name"] ?? `${name}-1a2b3c4`);
   return { name: physicalName, region: REGION, ...STATES[type]?.(physicalName, inputs) };
 }

@@ -7,6 +7,7 @@ import resourceService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resource from "@pulumi/pulumi/proto/resource_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
+import { type Cloud, type Operation, type State, startDeployment } from "./deployment.ts";
 import { type Registration, type RunKind, toRegistration } from "./registration.ts";
 import { decode, type Value } from "./wire.ts";
 
@@ -18,23 +19,14 @@ export interface Invoke {
   readonly args: Readonly<Record<string, Value>>;
 }
 
-/** The providers that a program runs against. */
-export interface Cloud {
-  /** Returns the identifier of a created resource, and the state that the cloud adds to its inputs. */
-  create(registration: Registration): {
-    readonly id: string;
-    readonly state: Readonly<Record<string, Value>>;
-  };
-  /** Returns the result of a provider function, or throws the provider's error. */
-  invoke(call: Invoke): Readonly<Record<string, Value>>;
-  /** Returns the provider's error if a resource cannot be created. */
-  createError?(registration: Registration): string | undefined;
-}
-
 /** Everything that an engine has received. */
 export interface Recording {
   readonly registrations: Registration[];
   readonly invokes: Invoke[];
+  /** By URN: what the engine did, or in a preview would do, in this order. */
+  readonly operations: ReadonlyMap<string, Operation>;
+  /** The state of the stack after the run. */
+  readonly state: State;
   readonly logs: { readonly severity: number; readonly message: string }[];
   stackOutputs: Readonly<Record<string, Value>>;
 }
@@ -43,7 +35,8 @@ export interface Recording {
 export interface Engine {
   readonly address: string;
   readonly recording: Recording;
-  close(): void;
+  /** Ends the run with the exit code of the program. Returns that of the command line. */
+  stop(code: number): number;
 }
 
 interface Call<Request> {
@@ -53,10 +46,20 @@ type Reply = (error: unknown, response?: unknown) => void;
 type Service = Readonly<Record<string, (call: Call<never>, reply: Reply) => void>>;
 
 /** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
-export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> {
-  const recording: Recording = { registrations: [], invokes: [], logs: [], stackOutputs: {} };
+export async function startEngine(kind: RunKind, cloud: Cloud, previous: State): Promise<Engine> {
+  const deployment = startDeployment(cloud, previous, kind.preview);
+  const { operations, state } = deployment;
+  const recording: Recording = {
+    registrations: [],
+    invokes: [],
+    operations,
+    state,
+    logs: [],
+    stackOutputs: {},
+  };
   const hooks = new Map<string, InstanceType<typeof callback.Callback>>();
   let root = "";
+  let hasFailed = false;
 
   const monitor = {
     getDeploymentInfo(_call: Call<unknown>, reply: Reply) {
@@ -107,20 +110,22 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
         return;
       }
       recording.registrations.push(registration);
-      const failure = kind.preview ? undefined : cloud.createError?.(registration);
-      if (failure !== undefined) {
-        for (const name of request.getHooks()?.getOnErrorList() ?? [])
-          await callErrorHook(hooks.get(name), registration, failure);
-        // Like Pulumi's engine, which reports the error itself and stops the program by shutting down.
-        reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
-        return;
-      }
       const response = new resource.RegisterResourceResponse();
       response.setUrn(registration.urn);
-      const created = registration.custom && !kind.preview ? cloud.create(registration) : undefined;
-      if (created !== undefined) response.setId(created.id);
-      response.setObject(struct.Struct.fromJavaScript({ ...inputs, ...created?.state }));
-      reply(null, response);
+      try {
+        const known = registration.custom ? deployment.register(registration) : undefined;
+        if (known !== undefined) response.setId(known.id);
+        response.setObject(struct.Struct.fromJavaScript({ ...inputs, ...known?.outputs }));
+        reply(null, response);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        for (const name of request.getHooks()?.getOnErrorList() ?? [])
+          await callErrorHook(hooks.get(name), registration, inputs, message);
+        // Like Pulumi's engine, which reports the error itself and stops the program by shutting down.
+        hasFailed = true;
+        recording.logs.push({ severity: 3, message });
+        reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
+      }
     },
     registerResourceOutputs(
       { request }: Call<InstanceType<typeof resource.RegisterResourceOutputsRequest>>,
@@ -174,13 +179,23 @@ export async function startEngine(kind: RunKind, cloud: Cloud): Promise<Engine> 
       error === null ? resolve(bound) : reject(error),
     );
   });
-  return { address: `127.0.0.1:${port}`, recording, close: () => server.forceShutdown() };
+  return {
+    address: `127.0.0.1:${port}`,
+    recording,
+    stop(code) {
+      server.forceShutdown();
+      if (hasFailed) return 1;
+      if (code === 0) deployment.complete();
+      return code;
+    },
+  };
 }
 
 /** Calls an error hook of the program, as the engine does when an operation has failed. */
 async function callErrorHook(
   hook: InstanceType<typeof callback.Callback> | undefined,
   { urn, name, type }: Registration,
+  inputs: { [key: string]: struct.JavaScriptValue },
   failure: string,
 ): Promise<void> {
   if (hook === undefined) throw new Error(`No hook was registered for ${name}.`);
@@ -188,6 +203,7 @@ async function callErrorHook(
   hookRequest.setUrn(urn);
   hookRequest.setName(name);
   hookRequest.setType(type);
+  hookRequest.setNewInputs(struct.Struct.fromJavaScript(inputs));
   hookRequest.setFailedOperation("create");
   hookRequest.setErrorsList([failure]);
   const request = new callback.CallbackInvokeRequest();

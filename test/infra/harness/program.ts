@@ -5,7 +5,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Cloud, type Recording, type Registration, startEngine } from "./engine.ts";
+import type { Cloud, State } from "./deployment.ts";
+import { type Recording, type Registration, startEngine } from "./engine.ts";
 
 const PROJECT = "store-orders";
 const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
@@ -25,6 +26,8 @@ export interface RunOptions {
   readonly secretKeys?: readonly string[];
   readonly preview?: boolean;
   readonly cloud: Cloud;
+  /** The state that earlier runs left. @default none: a new stack */
+  readonly state?: State;
   /** Bundles the functions, otherwise their code is empty. @default false */
   readonly bundle?: boolean;
   /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
@@ -65,8 +68,9 @@ async function runNow({
   bundle = false,
   traces = false,
   cloud,
+  state = new Map(),
 }: RunOptions): Promise<Outcome> {
-  const engine = await startEngine({ project: PROJECT, stack, preview }, cloud);
+  const engine = await startEngine({ project: PROJECT, stack, preview }, cloud, state);
   const values = Object.entries(config ?? stackFile(stack)).map(([key, value]) => [
     key,
     typeof value === "string" ? value : JSON.stringify(value),
@@ -101,8 +105,8 @@ async function runNow({
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (output += text));
-  const [code] = (await once(child, "close")) as [number];
-  engine.close();
+  const [exitCode] = (await once(child, "close")) as [number];
+  const code = engine.stop(exitCode);
   const errors = engine.recording.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
   return { ...engine.recording, code, errors: [...errors, output].join("\n").trim() };
 }
@@ -121,6 +125,11 @@ export function ofType(
   type: string,
 ): readonly Registration[] {
   return registrations.filter((registration) => registration.type === type);
+}
+
+/** What the engine did with a resource. */
+export function operationOn({ operations }: Pick<Recording, "operations">, type: string, name: string) {
+  return [...operations].find(([urn]) => urn.endsWith(`${type}::${name}`))?.[1];
 }
 
 function mainOf(file: string): string {

@@ -1,5 +1,7 @@
 import { expect } from "vitest";
-import { cloud, type World, type ZoneRecord } from "./cloud.ts";
+import { cloud } from "./cloud.ts";
+import type { Cloud, State } from "./deployment.ts";
+import type { ZoneRecord } from "./dns-records.ts";
 import type { Recording } from "./engine.ts";
 import { type Outcome, ofType, run, stackFile } from "./program.ts";
 
@@ -14,8 +16,10 @@ export const withDomains = (domains: unknown, more: Readonly<Record<string, unkn
   ...more,
 });
 /** An update of the production stack. */
-export const update = (config: Readonly<Record<string, unknown>>, world?: World) =>
-  run({ stack: "production", config, cloud: cloud(world) });
+export const update = (
+  config: Readonly<Record<string, unknown>>,
+  options: { readonly cloud?: Cloud; readonly state?: State } = {},
+) => run({ stack: "production", config, cloud: cloud(), ...options });
 /** Expects a run to succeed. */
 export const success = async (run: Promise<Outcome>) => {
   const outcome = await run;
@@ -34,10 +38,4 @@ export const foreignRecord: ZoneRecord = {
   type: "A",
   content: "192.0.2.1",
   comment: "old shop",
-};
-/** The record at the primary host that an earlier update of the stack created. */
-export const ownRecord = {
-  ...foreignRecord,
-  type: "CNAME",
-  comment: "store-orders/production, kept by Pulumi",
 };

@@ -1,0 +1,127 @@
+import { describe, expect, test, vi } from "vitest";
+import { cloud, type TestCloud } from "../harness/cloud.ts";
+import type { ZoneRecord } from "../harness/dns-records.ts";
+import type { Outcome } from "../harness/program.ts";
+import { operationOn, run } from "../harness/program.ts";
+import { production, success, update } from "../harness/scenario.ts";
+
+// Runs are queued, so the first test waits for all of them.
+vi.setConfig({ testTimeout: 120_000 });
+
+const RECORD = "cloudflare:index/dnsRecord:DnsRecord";
+const CERTIFICATE = "aws:acm/certificate:Certificate";
+const ORDERS = "store-orders-production-orders-example-com";
+const WWW = "store-orders-production-www-orders-example-com";
+const COMMENT = "store-orders/production, kept by Pulumi";
+
+const record = (name: string, content: string, comment: string): ZoneRecord => ({
+  id: "0123456789abcdef0123456789abcdef",
+  zone: "example.com",
+  name,
+  type: "CNAME",
+  content,
+  comment,
+});
+const TARGET = "d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com";
+const routing = record("orders.example.com", TARGET, COMMENT);
+const validation = record("_0123.orders.example.com", "_4567.acm-validations.aws", COMMENT);
+
+const warnings = ({ logs }: Outcome) =>
+  logs.filter(({ severity }) => severity === 2).map(({ message }) => message);
+const errors = ({ logs }: Outcome) =>
+  logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
+const routingRecords = (at: TestCloud) => at.records().filter(({ name }) => name === "orders.example.com");
+
+describe("an update of a live stack", () => {
+  const at = cloud();
+  const live = update(production, { cloud: at });
+  /** The same stack with settings for single hosts. `adopt` gets the identifier of the record that the stack created. */
+  const next = live.then(({ state }) => {
+    // The test cloud's identifiers are names; Cloudflare's have this form.
+    const id = "f".repeat(32);
+    const renamed = new Map(
+      [...state].map(([urn, entry]) => [
+        urn,
+        urn.endsWith(`${RECORD}::${ORDERS}-route`) ? { ...entry, id } : entry,
+      ]),
+    );
+    const records = at.records().map((each) => (each.name === "orders.example.com" ? { ...each, id } : each));
+    const nextCloud = cloud({ records });
+    const config = {
+      ...production,
+      "store-orders:reverify": { "orders.example.com": 1 },
+      "store-orders:adopt": { "orders.example.com": id },
+      "store-orders:hold": ["www.orders.example.com"],
+    };
+    return update(config, { cloud: nextCloud, state: renamed }).then((outcome) => ({ outcome, nextCloud }));
+  });
+
+  test("the first number under 'reverify' requests a new certificate for this host only", async () => {
+    const { outcome } = await next;
+    await success(Promise.resolve(outcome));
+    expect(operationOn(outcome, CERTIFICATE, `${ORDERS}-certificate`)).toBe("replace");
+    expect(operationOn(outcome, CERTIFICATE, `${WWW}-certificate`)).toBe("same");
+  });
+
+  test("'adopt' with a record that the stack created keeps the record", async () => {
+    const { outcome, nextCloud } = await next;
+    expect(operationOn(outcome, RECORD, `${ORDERS}-route`)).toBe("same");
+    expect(routingRecords(nextCloud)).toEqual([{ ...routing, id: "f".repeat(32) }]);
+  });
+
+  test("'hold' with a host that the stack serves is reported, because it deletes the record", async () => {
+    const { outcome } = await next;
+    expect(operationOn(outcome, RECORD, `${WWW}-route`)).toBe("delete");
+    expect(warnings(outcome)).toMatchInlineSnapshot(`
+      [
+        "www.orders.example.com: 'hold' names a host that this stack serves, so the update deletes its record CNAME www.orders.example.com → d-wwwordersexamplecom.execute-api.eu-central-1.amazonaws.com (record store-orders-production-www-orders-example-com-route-id, comment 'store-orders/production, kept by Pulumi'). Remove the host from 'hold' unless it should stop serving.",
+      ]
+    `);
+  });
+});
+
+describe("a record that exists but is not in the state", () => {
+  test("'adopt' imports another service's CNAME and points it at the stack", async () => {
+    const other = { ...routing, content: "shop.example.net", comment: "" };
+    const at = cloud({ records: [other] });
+    const config = { ...production, "store-orders:adopt": { "orders.example.com": other.id } };
+    const outcome = await success(update(config, { cloud: at }));
+    expect(operationOn(outcome, RECORD, `${ORDERS}-route`)).toBe("import");
+    expect(routingRecords(at)).toEqual([routing]);
+  });
+
+  test("an own routing record fails the update with the way out", async () => {
+    const outcome = await update(production, { cloud: cloud({ records: [routing] }) });
+    expect(outcome.code).not.toBe(0);
+    expect(errors(outcome)[0]).toMatchInlineSnapshot(`
+      "Cannot create the DNS record CNAME orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
+        If the record exists at Cloudflare, an interrupted update or another owner created it.
+        Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.
+        See infra/README.md#an-interrupted-run.
+        Error from the provider: An identical record already exists. (81058)"
+    `);
+  });
+
+  test("an own validation record fails the update with the way out", async () => {
+    const outcome = await update(production, { cloud: cloud({ records: [validation] }) });
+    expect(outcome.code).not.toBe(0);
+    expect(warnings(outcome)).toEqual([]);
+    expect(errors(outcome)[0]).toMatchInlineSnapshot(`
+      "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
+        If the record exists at Cloudflare, an interrupted update or another owner created it.
+        Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        See infra/README.md#an-interrupted-run.
+        Error from the provider: An identical record already exists. (81058)"
+    `);
+  });
+
+  test("the preview reports another owner's validation record", async () => {
+    const records = [{ ...validation, comment: "shop" }];
+    const outcome = await success(run({ stack: "production", preview: true, cloud: cloud({ records }) }));
+    expect(warnings(outcome)).toMatchInlineSnapshot(`
+      [
+        "orders.example.com: the ACM validation record CNAME _0123.orders.example.com → _4567.acm-validations.aws (record 0123456789abcdef0123456789abcdef, comment 'shop') was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/README.md#an-interrupted-run.",
+      ]
+    `);
+  });
+});

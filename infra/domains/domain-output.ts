@@ -30,10 +30,12 @@ export function domainOutput(plan: HostPlan, domain: CustomDomain): DomainOutput
   const { host, role, zone, dns } = plan;
   const { type, name, ttl } = recordOf({ host, role }, "", zone === undefined ? [] : [zone]);
   const { target, validationRecord } = domain;
+  // This program creates a CNAME at an apex, too: Cloudflare flattens it.
+  const created = dns.provider === "cloudflare" ? "CNAME" : type;
   return {
     role,
     state: domain.state,
-    record: { type, name, ttl, ...(target === undefined ? {} : { value: target }) },
+    record: { type: created, name, ttl, ...(target === undefined ? {} : { value: target }) },
     ...(dns.provider === "manual" ? { validationRecord } : {}),
   };
 }

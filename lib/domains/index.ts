@@ -33,6 +33,7 @@ export {
   type DomainTransitionErrorCode,
   domainAt,
   transitionDomain,
+  VALIDATION_TIMEOUT_MS,
 } from "./lifecycle.ts";
 export {
   type ConfiguredHost,
@@ -56,6 +57,7 @@ export { adviceFor, explainDomainTransitionError, PROPAGATION } from "./verifica
 export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./verification/caa.ts";
 export { type AxisState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
 export { formatReport } from "./verification/report.ts";
+export { hostReportsJsonSchema, hostReportsSchema } from "./verification/report-schema.ts";
 export type {
   CaaRecord,
   DnsAnswer,

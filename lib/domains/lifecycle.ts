@@ -10,6 +10,7 @@ export const DOMAIN_LIFECYCLE = {
     dns_verified: { to: "verified" },
     dns_failed: { to: "pending_dns" },
     dns_unknown: { to: "pending_dns" },
+    certificate_forbidden: { to: "needs_attention", attention: "certificate_forbidden" },
     certificate_requested: { error: "not_verified" },
     certificate_issued: { error: "not_verified" },
     certificate_failed: { error: "not_verified" },
@@ -20,6 +21,7 @@ export const DOMAIN_LIFECYCLE = {
     dns_verified: { to: "verified" },
     dns_failed: { to: "pending_dns" },
     dns_unknown: { to: "verified" },
+    certificate_forbidden: { to: "needs_attention", attention: "certificate_forbidden" },
     certificate_requested: { to: "certificate_pending" },
     certificate_issued: { error: "certificate_not_requested" },
     certificate_failed: { error: "certificate_not_requested" },
@@ -30,6 +32,7 @@ export const DOMAIN_LIFECYCLE = {
     dns_verified: { to: "certificate_pending" },
     dns_failed: { to: "pending_dns" },
     dns_unknown: { to: "certificate_pending" },
+    certificate_forbidden: { to: "needs_attention", attention: "certificate_forbidden" },
     certificate_requested: { to: "certificate_pending" },
     certificate_issued: { to: "live" },
     certificate_failed: { to: "needs_attention", attention: "certificate_failed" },
@@ -41,6 +44,8 @@ export const DOMAIN_LIFECYCLE = {
     dns_failed: { to: "needs_attention", attention: "dns_broken" },
     // A failed lookup says nothing about the domain.
     dns_unknown: { to: "live" },
+    // The certificate works until it expires; only its renewal is forbidden.
+    certificate_forbidden: { to: "live" },
     certificate_requested: { to: "live" },
     certificate_issued: { to: "live" },
     certificate_failed: { to: "needs_attention", attention: "certificate_failed" },
@@ -51,6 +56,7 @@ export const DOMAIN_LIFECYCLE = {
     dns_verified: { to: "needs_attention" },
     dns_failed: { to: "needs_attention" },
     dns_unknown: { to: "needs_attention" },
+    certificate_forbidden: { to: "needs_attention" },
     certificate_requested: { error: "reverify_first" },
     // The certificate may have been issued late.
     certificate_issued: { to: "live" },
@@ -62,6 +68,7 @@ export const DOMAIN_LIFECYCLE = {
     dns_verified: { error: "domain_removed" },
     dns_failed: { error: "domain_removed" },
     dns_unknown: { error: "domain_removed" },
+    certificate_forbidden: { error: "domain_removed" },
     certificate_requested: { error: "domain_removed" },
     certificate_issued: { error: "domain_removed" },
     certificate_failed: { error: "domain_removed" },
@@ -86,7 +93,12 @@ export type DomainState = keyof typeof DOMAIN_LIFECYCLE;
 export type DomainEvent = keyof (typeof DOMAIN_LIFECYCLE)[DomainState];
 
 /** Why a domain needs attention. */
-export type AttentionReason = "certificate_overdue" | "certificate_failed" | "dns_broken";
+export type AttentionReason =
+  | "validation_timed_out"
+  | "certificate_forbidden"
+  | "certificate_overdue"
+  | "certificate_failed"
+  | "dns_broken";
 
 /** Why an event was not allowed. */
 export type DomainTransitionErrorCode = Extract<
@@ -125,14 +137,24 @@ export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readon
 /** How long after verification a certificate may take before the domain needs attention. */
 export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 
+/** How long a certificate authority tries to validate a domain (ACM) before its certificate has to be requested again. */
+export const VALIDATION_TIMEOUT_MS = 72 * 60 * MINUTE_MS;
+
 /** The status of a domain that has just been added. */
 export function addDomain(host: string, at: Instant): DomainStatus {
   return { host, state: "pending_dns", since: at };
 }
 
-/** The status at an instant: a domain whose certificate is overdue needs attention without any event. */
+/**
+ * The status at an instant. A domain needs attention without any event if it was not verified in time, or if its
+ * certificate is overdue.
+ */
 export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
-  const { host, state, verifiedAt } = domain;
+  const { host, state, since, verifiedAt } = domain;
+  if (state === "pending_dns" && at >= since + VALIDATION_TIMEOUT_MS) {
+    const due = since + VALIDATION_TIMEOUT_MS;
+    return { host, state: "needs_attention", since: due, attention: "validation_timed_out" };
+  }
   if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return domain;
   const due = verifiedAt + CERTIFICATE_TIMEOUT_MS;
   if (at < due) return domain;

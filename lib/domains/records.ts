@@ -8,7 +8,7 @@ export const RECORD_TTL_SECONDS = 3600;
 export interface DnsRecord extends ConfiguredHost {
   /** The zone that the record belongs to. */
   readonly zone: string;
-  readonly type: "CNAME" | "ALIAS";
+  readonly type: "CNAME" | "ALIAS" | "ANAME";
   /** The value of the provider's name field: the label or labels below the zone, `@` at the apex. */
   readonly name: string;
   /** The platform host, exactly. */

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
 import { REASONS } from "../../lib/domains/verification/reasons.ts";
+import { hostReportsSchema } from "../../lib/domains/verification/report-schema.ts";
 import { ERRORS } from "../../lib/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
@@ -64,6 +65,13 @@ describe("custom domains", () => {
   test("every reason for a failed verification is listed with its title", () => {
     expect(table("lib/README.md", "reason", "meaning").rows).toEqual(
       Object.entries(REASONS).map(([code, { title }]) => [code, title]),
+    );
+  });
+
+  test("every property of a report is listed", () => {
+    const { rows } = table("lib/README.md", "property", "content");
+    expect(rows.flatMap(([names = ""]) => names.split(", "))).toEqual(
+      Object.keys(hostReportsSchema.element.shape),
     );
   });
 });

@@ -11,6 +11,7 @@ import {
   type DomainStatus,
   domainAt,
   transitionDomain,
+  VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
 import {
   adviceFor,
@@ -28,6 +29,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "verified",
     dns_failed: "pending_dns",
     dns_unknown: "pending_dns",
+    certificate_forbidden: "needs_attention",
     certificate_requested: "error: not_verified",
     certificate_issued: "error: not_verified",
     certificate_failed: "error: not_verified",
@@ -38,6 +40,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "verified",
     dns_failed: "pending_dns",
     dns_unknown: "verified",
+    certificate_forbidden: "needs_attention",
     certificate_requested: "certificate_pending",
     certificate_issued: "error: certificate_not_requested",
     certificate_failed: "error: certificate_not_requested",
@@ -48,6 +51,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "certificate_pending",
     dns_failed: "pending_dns",
     dns_unknown: "certificate_pending",
+    certificate_forbidden: "needs_attention",
     certificate_requested: "certificate_pending",
     certificate_issued: "live",
     certificate_failed: "needs_attention",
@@ -58,6 +62,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "live",
     dns_failed: "needs_attention",
     dns_unknown: "live",
+    certificate_forbidden: "live",
     certificate_requested: "live",
     certificate_issued: "live",
     certificate_failed: "needs_attention",
@@ -68,6 +73,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "needs_attention",
     dns_failed: "needs_attention",
     dns_unknown: "needs_attention",
+    certificate_forbidden: "needs_attention",
     certificate_requested: "error: reverify_first",
     certificate_issued: "live",
     certificate_failed: "needs_attention",
@@ -78,6 +84,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
     dns_verified: "error: domain_removed",
     dns_failed: "error: domain_removed",
     dns_unknown: "error: domain_removed",
+    certificate_forbidden: "error: domain_removed",
     certificate_requested: "error: domain_removed",
     certificate_issued: "error: domain_removed",
     certificate_failed: "error: domain_removed",
@@ -210,7 +217,7 @@ describe("a certificate that has not been issued 30 minutes after verification",
     const live = applyEvents(verified, ["certificate_requested", NOON + 2], ["certificate_issued", NOON + 3]);
     expect(domainAt(live, due * 2)).toBe(live);
     const pending = addDomain("orders.example.com", NOON);
-    expect(domainAt(pending, due * 2)).toBe(pending);
+    expect(domainAt(pending, due)).toBe(pending);
   });
 
   test("reverify starts a new attempt with 30 minutes of its own", () => {
@@ -233,6 +240,37 @@ describe("a certificate that has not been issued 30 minutes after verification",
       );
     },
   );
+});
+
+describe("a domain that is not verified within 72 hours", () => {
+  const added = addDomain("orders.example.com", NOON);
+  const due = NOON + 72 * 60 * MINUTE;
+
+  test("a domain needs attention after exactly 72 hours, because the authority stops trying", () => {
+    expect(VALIDATION_TIMEOUT_MS).toBe(72 * 60 * MINUTE);
+    expect(domainAt(added, due - 1)).toBe(added);
+    const overdue = domainAt(added, due + MINUTE);
+    expect(overdue).toEqual({
+      host: "orders.example.com",
+      state: "needs_attention",
+      since: due,
+      attention: "validation_timed_out",
+    });
+    expect(adviceFor(overdue).join(" ")).toMatch(/72 hours.*Set the record.*new certificate: .* 'reverify'/);
+  });
+
+  test("reverify starts another 72 hours", () => {
+    const again = applyEvents(added, ["reverify", due + 1]);
+    expect(domainAt(again, due + 72 * 60 * MINUTE).state).toBe("pending_dns");
+    expect(applyEvents(again, ["dns_verified", due + 2]).state).toBe("verified");
+  });
+});
+
+test("a domain whose CAA records forbid the certificate needs attention, unless it is live", () => {
+  const forbidden = applyEvents(domainIn("verified"), ["certificate_forbidden", NOON + MINUTE]);
+  expect(forbidden).toMatchObject({ state: "needs_attention", attention: "certificate_forbidden" });
+  expect(adviceFor(forbidden)[0]).toMatch(/^Change the CAA records at the DNS provider/);
+  expect(applyEvents(domainIn("live"), ["certificate_forbidden", NOON + MINUTE])).toEqual(domainIn("live"));
 });
 
 test("a domain that returns to pending_dns loses the time of its verification", () => {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { collect } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 
@@ -38,11 +38,16 @@ export function addDomainCommands(parent: Command, context: CommandContext): voi
 
   group
     .command("schema")
-    .description("Prints the JSON Schema of a domains file, for editors.")
+    .description(
+      "Prints the JSON Schema of a domains file, for editors, or of what 'domains check --json' prints.",
+    )
+    .addArgument(new Argument("[of]", "what to describe").choices(["file", "check"]).default("file"))
     .addHelpText("after", SCHEMA_HELP)
-    .action(async () => {
+    .action(async (of: "file" | "check") => {
       const { domainsFileJsonSchema } = await import("../../domains/schema.ts");
-      await context.terminal.print(`${JSON.stringify(domainsFileJsonSchema(), null, 2)}\n`);
+      const { hostReportsJsonSchema } = await import("../../domains/verification/report-schema.ts");
+      const schema = of === "file" ? domainsFileJsonSchema() : hostReportsJsonSchema();
+      await context.terminal.print(`${JSON.stringify(schema, null, 2)}\n`);
     });
 }
 

@@ -1,6 +1,6 @@
 import type {
   AttentionReason,
-  DomainStatus,
+  DomainState,
   DomainTransition,
   DomainTransitionErrorCode,
 } from "../lifecycle.ts";
@@ -8,18 +8,21 @@ import type {
 /** What everyone who has changed a record needs to know. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
-/** What to check if no certificate has been issued, in order. */
-export const CERTIFICATE_CHECKS = [
-  "Check that the domain still verifies.",
-  "Check that CAA records do not block the certificate authority.",
-  "Request a new certificate.",
-] as const;
+/** How to request a new certificate for a host of a stack. */
+export const REQUEST_CERTIFICATE =
+  "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
 
-/** Says what to do about a domain in its present state, one step per entry. */
-export function adviceFor(domain: Pick<DomainStatus, "state" | "attention">): readonly string[] {
+/**
+ * Says what to do about a domain in its present state, one step per entry. Takes a domain of the life cycle, or the
+ * result of a verification, whose state is `unknown` if a lookup failed.
+ */
+export function adviceFor(domain: {
+  readonly state: DomainState | "unknown";
+  readonly attention?: AttentionReason;
+}): readonly string[] {
   switch (domain.state) {
     case "pending_dns":
-      return ["Create the record at the DNS provider, then run 'store-orders domains check'.", PROPAGATION];
+      return ["Set the record at the DNS provider, then run 'store-orders domains check'.", PROPAGATION];
     case "verified":
     case "certificate_pending":
       return ["The certificate is issued automatically, usually within a couple of minutes."];
@@ -29,21 +32,33 @@ export function adviceFor(domain: Pick<DomainStatus, "state" | "attention">): re
       return ATTENTION[domain.attention ?? "certificate_overdue"];
     case "removed":
       return ["Remove its record at the DNS provider as well, so that no record points here."];
+    case "unknown":
+      return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
   }
 }
 
 const CHECK_CERTIFICATE = [
   "Check that the domain still verifies: run 'store-orders domains check'.",
-  CERTIFICATE_CHECKS[1],
-  "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
+  "Check that CAA records do not block the certificate authority.",
+  REQUEST_CERTIFICATE,
 ] as const;
 
 const ATTENTION: Readonly<Record<AttentionReason, readonly string[]>> = {
+  validation_timed_out: [
+    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+    "Set the record at the DNS provider, then run 'store-orders domains check'.",
+    REQUEST_CERTIFICATE,
+  ],
+  certificate_forbidden: [
+    "Change the CAA records at the DNS provider, then run 'store-orders domains check'.",
+    `If the authority has rejected a request in the meantime: ${REQUEST_CERTIFICATE}`,
+    PROPAGATION,
+  ],
   certificate_overdue: [
     "No certificate has been issued 30 minutes after verification.",
     ...CHECK_CERTIFICATE,
   ],
-  certificate_failed: ["The certificate authority rejected the request.", ...CHECK_CERTIFICATE],
+  certificate_failed: ["The certificate is not valid, or its authority rejected it.", ...CHECK_CERTIFICATE],
   dns_broken: [
     "The DNS records no longer lead to the platform.",
     "Fix them at the DNS provider, then run 'store-orders domains check'.",

@@ -1,9 +1,11 @@
 import { RECORD_TTL_SECONDS } from "../records.ts";
+import { findApexRecord } from "./apex-record.ts";
 import { checkTarget, explainMissingTarget } from "./check-target.ts";
 import { type CnameChain, followCnames } from "./cname-chain.ts";
 import { isProxyAddress } from "./proxy-ranges.ts";
 import {
   type CheckedHost,
+  describeApexAddresses,
   describeExpectedRecord,
   describeRecordToAdd,
   explainUnanswered,
@@ -12,30 +14,40 @@ import {
 } from "./reasons.ts";
 import { type DnsFailure, type DnsResolver, firstFailure, recordsIn } from "./resolver.ts";
 
-/** Finds every reason why the records of a host do not point to the platform. Empty if they do. */
-export async function checkRecords(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
+/** The records of a host: every reason why they do not point to the platform, and what is set if they do. */
+export interface RecordCheck {
+  readonly reasons: readonly Reason[];
+  /** Present only if the records point to the platform. */
+  readonly found?: string;
+}
+
+/** Finds out whether the records of a host point to the platform. */
+export async function checkRecords(resolver: DnsResolver, checked: CheckedHost): Promise<RecordCheck> {
   const { host, target } = checked;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
-  if (pointsTo === target) return checkTarget(resolver, checked);
-  if (pointsTo !== undefined) return [explainWrongTarget(checked, chain)];
-  if (chain.failure !== undefined) return [await explainFailure(resolver, checked, chain.failure)];
+  if (pointsTo === target) return { reasons: await checkTarget(resolver, checked), found: `CNAME ${target}` };
+  if (pointsTo !== undefined) return { reasons: [explainWrongTarget(checked, chain)] };
+  if (chain.failure !== undefined)
+    return { reasons: [await explainFailure(resolver, checked, chain.failure)] };
   if (chain.end === "nxdomain") {
-    return explainMissing(resolver, checked, "NXDOMAIN: the name does not exist");
+    return { reasons: await explainMissing(resolver, checked, "NXDOMAIN: the name does not exist") };
   }
 
   const [v4, v6, ns] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA"), resolver(host, "NS")]);
   // A host with its own name servers is a zone, whatever the public suffix list says, and cannot have a CNAME.
-  const here = ns.outcome === "found" ? { ...checked, zone: host, label: "@", apex: true } : checked;
+  const zone = { zone: host, label: "@", apex: true, apexRecord: findApexRecord(recordsIn(ns)) };
+  const here = ns.outcome === "found" ? { ...checked, ...zone } : checked;
   const addresses = [...recordsIn(v4), ...recordsIn(v6)];
   if (addresses.length > 0) {
     return here.apex
       ? compareAddresses(resolver, here, addresses)
-      : [explainBlockingAddress(here, addresses)];
+      : { reasons: [explainBlockingAddress(here, addresses)] };
   }
   const failure = firstFailure([v4, v6]);
-  if (failure !== undefined) return [await explainFailure(resolver, here, failure)];
-  return explainMissing(resolver, here, "no such record, although the name exists");
+  if (failure !== undefined) return { reasons: [await explainFailure(resolver, here, failure)] };
+  const missing = "no such record, although the name exists";
+  return { reasons: await explainMissing(resolver, here, missing) };
 }
 
 function explainWrongTarget(checked: CheckedHost, chain: CnameChain): Reason {
@@ -109,23 +121,33 @@ async function compareAddresses(
   resolver: DnsResolver,
   checked: CheckedHost,
   addresses: readonly string[],
-): Promise<readonly Reason[]> {
-  const { target, zone } = checked;
+): Promise<RecordCheck> {
+  const { target } = checked;
   const answers = await Promise.all([resolver(target, "A"), resolver(target, "AAAA")]);
-  const platform = new Set<string>(answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer)));
-  const strays = addresses.filter((address) => !platform.has(address));
-  if (strays.length === 0) return [];
-  const failure = firstFailure(answers);
-  if (failure !== undefined) return [explainUnanswered(checked, target, failure)];
-  if (platform.size === 0) return [explainMissingTarget(checked, `${target} has no A or AAAA record`)];
-  const expected = `${describeExpectedRecord(checked)} (${[...platform].join(", ")})`;
-  if (strays.length < addresses.length) {
-    const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(strays)} for ${strays.join(", ")}.`;
-    return [{ ...createReason(checked, "stray_address", formatAddresses(strays), fix), expected }];
+  const platform = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+  const strays = addresses.filter((address) => !platform.includes(address));
+  if (strays.length === 0) {
+    return { reasons: [], found: describeApexAddresses(checked, formatAddresses(addresses)) };
   }
-  if (strays.some(isProxyAddress)) return [{ ...explainProxied(checked, strays), expected }];
-  const fix = `Remove the address records of ${checked.host}. ${describeRecordToAdd(checked)}`;
-  return [{ ...createReason(checked, "wrong_target", formatAddresses(strays), fix), expected }];
+  const failure = firstFailure(answers);
+  if (failure !== undefined) return { reasons: [explainUnanswered(checked, target, failure)] };
+  if (platform.length === 0) {
+    return { reasons: [explainMissingTarget(checked, `${target} has no A or AAAA record`)] };
+  }
+  const expected = `${describeExpectedRecord(checked)} (${platform.join(", ")})`;
+  return { reasons: [{ ...explainStrays(checked, strays, strays.length < addresses.length), expected }] };
+}
+
+function explainStrays(checked: CheckedHost, strays: readonly string[], hasOthers: boolean): Reason {
+  const { host, zone } = checked;
+  const found = formatAddresses(strays);
+  if (hasOthers) {
+    const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(strays)} for ${strays.join(", ")}.`;
+    return createReason(checked, "stray_address", found, fix);
+  }
+  if (strays.some(isProxyAddress)) return explainProxied(checked, strays);
+  const fix = `Remove the address records of ${host}. ${describeRecordToAdd(checked)}`;
+  return createReason(checked, "wrong_target", found, fix);
 }
 
 function formatAddresses(addresses: readonly string[]): string {

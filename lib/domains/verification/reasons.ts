@@ -1,5 +1,6 @@
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import { locateInZone, type ZoneMatch } from "../zone.ts";
+import { type ApexRecord, formatApexRecord } from "./apex-record.ts";
 import { type CaaErrorCode, type CaaLookup, type CertificateAuthority, formatCaa } from "./caa.ts";
 import type { DnsFailure } from "./resolver.ts";
 
@@ -63,17 +64,33 @@ export interface CheckedHost extends ZoneMatch {
   /** If it is not known, a text that stands for it in the reasons. */
   readonly target: string;
   readonly authority: CertificateAuthority;
+  /** The record of the host's DNS provider for an apex, if the provider is known. */
+  readonly apexRecord?: ApexRecord | undefined;
 }
 
 /** Describes the record that the host needs. */
-export function describeExpectedRecord({ apex, target }: CheckedHost): string {
-  return apex ? `ALIAS, ANAME or flattened CNAME ${target}` : `CNAME ${target}`;
+export function describeExpectedRecord({ apex, apexRecord, target }: CheckedHost): string {
+  if (!apex) return `CNAME ${target}`;
+  const { type = "ALIAS, ANAME or flattened CNAME", provider = "" } = apexRecord ?? {};
+  return `${type} ${target}${type === "CNAME" ? `, flattened by ${provider}` : ""}`;
 }
 
 /** Describes how to add the record that the host needs. */
-export function describeRecordToAdd({ zone, label, target, apex }: CheckedHost): string {
-  const type = apex ? "an ALIAS or ANAME record (or a CNAME that the provider flattens)" : "a CNAME record";
+export function describeRecordToAdd({ zone, label, target, apex, apexRecord }: CheckedHost): string {
+  const type = apex ? describeApexRecord(apexRecord) : "a CNAME record";
   return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
+}
+
+function describeApexRecord(record: ApexRecord | undefined): string {
+  if (record === undefined) return "an ALIAS or ANAME record (or a CNAME that the provider flattens)";
+  return record.type === "CNAME"
+    ? `a CNAME record, which ${record.provider} flattens`
+    : `an ${record.type} record`;
+}
+
+/** Describes the addresses at an apex that are the platform's, and the record that they come from. */
+export function describeApexAddresses({ target, apexRecord }: CheckedHost, addresses: string): string {
+  return `${addresses}, the addresses of ${target} (${formatApexRecord(apexRecord)})`;
 }
 
 /** Why a lookup failed, in words. */

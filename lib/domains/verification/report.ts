@@ -12,10 +12,18 @@ export function formatReport(reports: readonly HostReport[]): string {
 
 const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unknown: "?" } as const;
 
-function formatHost({ host, role, state, record, reasons }: HostReport): string {
+function formatHost({ host, role, state, found, reasons, advice }: HostReport): string {
   const head = `${MARKS[state]} ${host}  ${state}  (${role})`;
-  if (reasons.length > 0) return [head, ...withoutImplied(reasons).map(formatReason)].join("\n");
-  return `${head}\n    ${record?.type} ${record?.value}; the certificate authority may issue`;
+  const ok =
+    found === undefined || reasons.length > 0 ? [] : [`    ${found}; the certificate authority may issue`];
+  // In the other states the fixes of the reasons, and the last line of the report, say the same.
+  const next = state === "verified" || state === "needs_attention" ? advice : [];
+  return [
+    head,
+    ...ok,
+    ...withoutImplied(reasons).map(formatReason),
+    ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
+  ].join("\n");
 }
 
 /** Reasons that imply a failed lookup of the host's CAA records, too. */

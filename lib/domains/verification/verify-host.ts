@@ -1,8 +1,8 @@
 import { normalizeName } from "../hostname.ts";
-import type { DomainEvent } from "../lifecycle.ts";
+import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import { locateInZone } from "../zone.ts";
 import { AUTHORITIES, type CertificateAuthority, evaluateCaa, findCaa } from "./caa.ts";
-import { checkRecords } from "./check-records.ts";
+import { checkRecords, type RecordCheck } from "./check-records.ts";
 import {
   type AxisState,
   type CheckedHost,
@@ -21,8 +21,8 @@ export type DnsState = "ok" | AxisState<"dns">;
 export type CertificateState = "allowed" | AxisState<"certificate">;
 
 /**
- * Both axes as one state: `verified` if both are right, `pending_dns` while the records are wrong, `needs_attention`
- * if only the certificate is forbidden, `unknown` if a lookup failed.
+ * Both axes as one state of the life cycle: `verified` if both are right, `pending_dns` while the records are wrong,
+ * `needs_attention` if only the certificate is forbidden. `unknown` if a lookup failed, which changes no state.
  */
 export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
 
@@ -30,8 +30,12 @@ export type VerificationState = "verified" | "pending_dns" | "needs_attention" |
 export interface Verification {
   readonly host: string;
   readonly state: VerificationState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: AttentionReason;
   readonly dns: DnsState;
   readonly certificate: CertificateState;
+  /** What is set at the DNS provider. Present only if it points to the target. */
+  readonly found?: string;
   /** Everything that is wrong, on both axes. */
   readonly reasons: readonly Reason[];
 }
@@ -58,22 +62,35 @@ export async function verifyHost(
   const zone = locateInZone(host, knownZones);
   const checked = { ...zone, host, target: normalizeName(target ?? "the platform host"), authority };
   const [records, caa] = await Promise.all([
-    target === undefined ? [explainUnknownTarget(checked)] : checkRecords(resolver, checked),
+    target === undefined ? withoutTarget(checked) : checkRecords(resolver, checked),
     checkCaa(resolver, checked),
   ]);
-  const reasons = [...records, ...caa];
+  const reasons = [...records.reasons, ...caa];
   const dns = axisState<"dns">("dns", reasons) ?? "ok";
   const certificate = axisState<"certificate">("certificate", reasons) ?? "allowed";
-  return { host, state: stateOf(dns, certificate), dns, certificate, reasons };
+  const state = stateOf(dns, certificate);
+  return {
+    host,
+    state,
+    ...(state === "needs_attention" ? { attention: "certificate_forbidden" } : {}),
+    dns,
+    certificate,
+    ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
+    reasons,
+  };
 }
 
 /**
  * The life cycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
  * not take a domain down.
  */
-export function eventOf({ dns }: Pick<Verification, "dns">): DomainEvent {
-  if (dns === "ok") return "dns_verified";
+export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certificate">): DomainEvent {
+  if (dns === "ok") return certificate === "forbidden" ? "certificate_forbidden" : "dns_verified";
   return dns === "unknown" || dns === "lame" || dns === "target_unknown" ? "dns_unknown" : "dns_failed";
+}
+
+function withoutTarget(checked: CheckedHost): RecordCheck {
+  return { reasons: [explainUnknownTarget(checked)] };
 }
 
 function stateOf(dns: DnsState, certificate: CertificateState): VerificationState {

@@ -1,6 +1,8 @@
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordOf } from "../records.ts";
-import { memoizeResolver } from "./resolver.ts";
+import { adviceFor } from "./advice.ts";
+import { findApexRecord } from "./apex-record.ts";
+import { type DnsResolver, memoizeResolver, recordsIn } from "./resolver.ts";
 import { type Verification, type VerificationOptions, verifyHost } from "./verify-host.ts";
 
 /** A host to verify, with its own target if hosts have different ones. */
@@ -9,10 +11,12 @@ export interface HostToVerify extends ConfiguredHost {
   readonly target?: string;
 }
 
-/** The verification of a host, with the record that it needs. */
+/** The verification of a host, with the record that it needs and what to do next. */
 export interface HostReport extends ConfiguredHost, Verification {
   /** Missing if the host has no target yet. */
   readonly record?: DnsRecord;
+  /** What to do in this state, one step per entry. How to fix each reason is in the reason. */
+  readonly advice: readonly string[];
 }
 
 /** How to verify many hosts. */
@@ -36,11 +40,18 @@ export async function verifyHosts(
     for (const [index, { host, role, target = options.target }] of queue) {
       const targeted = target === undefined ? {} : { target };
       const verification = await verifyHost(host, { ...options, ...targeted, resolver });
-      const { knownZones } = options;
-      const record = target === undefined ? {} : { record: recordOf({ host, role }, target, knownZones) };
-      reports[index] = { role, ...verification, ...record };
+      const needed = target === undefined ? undefined : recordOf({ host, role }, target, options.knownZones);
+      const record = needed === undefined ? {} : { record: await adaptToProvider(resolver, needed) };
+      reports[index] = { role, ...verification, ...record, advice: adviceFor(verification) };
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, hosts.length)) }, worker));
   return reports;
+}
+
+/** Replaces the ALIAS at an apex by the record that its DNS provider has for it. */
+async function adaptToProvider(resolver: DnsResolver, record: DnsRecord): Promise<DnsRecord> {
+  if (record.type !== "ALIAS") return record;
+  const own = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
+  return own === undefined ? record : { ...record, type: own.type, alternatives: [] };
 }

@@ -2,6 +2,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
@@ -223,6 +224,18 @@ test("domains schema prints the JSON Schema of a domains file", async () => {
     required: ["domains"],
     properties: { domains: { properties: { primary: { type: "string" } } } },
   });
+});
+
+test("domains schema check prints the JSON Schema of what domains check --json prints", async () => {
+  const { status, stdout } = await cli.run(["domains", "schema", "check"]);
+  expect(status).toBe(0);
+  const schema = z.fromJSONSchema(JSON.parse(stdout));
+  await using server = await startDnsServer(`orders.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1`);
+  const check = ["domains", "check", "domains.yaml", "--target", TARGET, "--resolver", server.address];
+  const reports = JSON.parse((await cli.run([...check, "--json"])).stdout);
+  expect(schema.safeParse(reports)).toMatchObject({ success: true });
+  expect(schema.safeParse([{ ...reports[0], state: "ready" }]).success).toBe(false);
+  expect((await cli.run(["domains", "schema", "everything"])).status).toBe(2);
 });
 
 /** Sends requests with any Host header, which fetch does not allow. */

@@ -21,6 +21,7 @@ describe("verification of a subdomain", () => {
       state: "verified",
       dns: "ok",
       certificate: "allowed",
+      found: `CNAME ${TARGET}`,
       reasons: [],
     });
   });
@@ -216,6 +217,42 @@ describe("verification of an apex", () => {
     expect(reasons).toEqual([expect.objectContaining(reason)]);
   });
 
+  test.each([
+    ["ada.ns.cloudflare.com", "flattened CNAME at Cloudflare"],
+    ["ns1.dnsimple.com", "ALIAS at DNSimple"],
+    ["ns10.dnsmadeeasy.com", "ANAME at DNS Made Easy"],
+    ["dns1.p01.nsone.net", "ALIAS at NS1"],
+    ["ns1.elsewhere.example.net", "ALIAS, ANAME or flattened CNAME"],
+  ])("an apex whose name server is %s is reported as %s", async (nameServer, record) => {
+    const zone = `${APEX} A 198.51.100.7\n${APEX} NS ${nameServer}`;
+    expect(await verify(APEX, zone)).toMatchObject({
+      state: "verified",
+      found: `A 198.51.100.7, the addresses of ${TARGET} (${record})`,
+    });
+  });
+
+  test.each([
+    [
+      "ada.ns.cloudflare.com",
+      `CNAME ${TARGET}, flattened by Cloudflare`,
+      `At the DNS provider of example.com, add a CNAME record, which Cloudflare flattens: name @, value ${TARGET}, TTL 3600.`,
+    ],
+    [
+      "ns10.dnsmadeeasy.com",
+      `ANAME ${TARGET}`,
+      `At the DNS provider of example.com, add an ANAME record: name @, value ${TARGET}, TTL 3600.`,
+    ],
+  ])(
+    "the missing record of an apex at %s is the one that its provider has",
+    async (nameServer, expected, fix) => {
+      const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
+      expect(reasons).toMatchObject([{ code: "record_missing", expected, fix }]);
+      const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
+      expect(wrong.reasons[0]).toMatchObject({ fix: `Remove the address records of ${APEX}. ${fix}` });
+      expect(wrong).not.toHaveProperty("found");
+    },
+  );
+
   test("an apex is unknown, not wrong, if the lookup of the platform host fails", async () => {
     const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, { [TARGET]: "SERVFAIL" });
     expect({ state, dns }).toEqual({ state: "unknown", dns: "unknown" });
@@ -383,5 +420,6 @@ describe("a failed lookup", () => {
     expect(await stateAfter(CORRECT)).toBe("live");
     expect(await stateAfter(`${HOST} CNAME old.hosting.example.net`)).toBe("needs_attention");
     expect(await stateAfter("")).toBe("needs_attention");
+    expect(await stateAfter(`${CORRECT}\n${HOST} CAA 0 issue "letsencrypt.org"`)).toBe("live");
   });
 });

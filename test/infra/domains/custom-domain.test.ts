@@ -125,7 +125,7 @@ describe("several hosts", () => {
       "example.com": {
         role: "redirect",
         state: "live",
-        record: { type: "ALIAS", name: "@", ttl: 3600 },
+        record: { type: "CNAME", name: "@", ttl: 3600 },
       },
       "shop.eu.example.co.uk": {
         role: "redirect",

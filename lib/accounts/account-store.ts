@@ -23,6 +23,9 @@ export interface AccountStore {
    */
   update(id: string, updater: (account: AccountSettings) => AccountResult): Promise<AccountResult>;
 
+  /** Sets the counters of both windows to zero. Bans stay. Fails with `account_not_found` if there is no account. */
+  resetUsage(id: string): Promise<AccountResult>;
+
   /** Lifts the ban of a key and resets its rejection count. */
   unban(accountId: string, keyId: string): Promise<void>;
 

@@ -35,6 +35,8 @@ export interface Accounts {
   create(id: string, plan: PlanAssignment): Promise<AccountResult>;
   /** Changes the plan at once. The current windows keep their counts and get the new limits. */
   setPlan(id: string, plan: PlanAssignment): Promise<AccountResult>;
+  /** Sets the counters of both windows to zero. Bans stay. */
+  resetUsage(id: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
   issueKey(id: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
   /**
@@ -73,6 +75,8 @@ export function createAccounts({
       const assignment = validatePlan(plan);
       return store.update(id, ({ keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
     },
+
+    resetUsage: (id) => store.resetUsage(id),
 
     async issueKey(id, { expiresAt } = {}) {
       const at = clock();

@@ -75,6 +75,13 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
     return admission;
   }
 
+  /** Makes the store decide the next request of each key of an account. Unreported rejections are kept. */
+  function expireEntries(accountId: string): void {
+    for (const entry of entries.values()) {
+      if (entry.rejection.caller.accountId === accountId) entry.at = Number.NEGATIVE_INFINITY;
+    }
+  }
+
   return {
     ...accounts,
 
@@ -98,9 +105,13 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
 
     async update(id, updater) {
       const result = await accounts.update(id, updater);
-      for (const entry of entries.values()) {
-        if (entry.rejection.caller.accountId === id) entry.at = Number.NEGATIVE_INFINITY;
-      }
+      expireEntries(id);
+      return result;
+    },
+
+    async resetUsage(id) {
+      const result = await accounts.resetUsage(id);
+      expireEntries(id);
       return result;
     },
 

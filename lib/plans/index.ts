@@ -29,6 +29,8 @@ export {
   MINUTE_MS,
   NO_USAGE,
   type Quota,
+  quotasAt,
+  resetCounts,
   secondsUntil,
   tightestQuota,
   type Usage,

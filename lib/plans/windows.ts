@@ -66,9 +66,23 @@ export function increment({ minute, day }: Usage): Usage {
   };
 }
 
+/** Sets the counts of both windows to zero. The windows stay open: one that goes back would be counted twice. */
+export function resetCounts({ minute, day }: Usage): Usage {
+  return { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
+}
+
 /** True if both windows admit one more request. */
 export function hasCapacity({ minute, day }: Usage, limits: PlanLimits): boolean {
   return minute.count < limits.perMinute && day.count < limits.perDay;
+}
+
+/** The state of both windows at an instant. */
+export function quotasAt(usage: Usage, limits: PlanLimits, at: Instant): { minute: Quota; day: Quota } {
+  const { minute, day } = usageAt(usage, at);
+  return {
+    minute: quota(minute, limits.perMinute, MINUTE_MS),
+    day: quota(day, limits.perDay, DAY_MS),
+  };
 }
 
 /** The window with the fewest requests left. On a tie, the one that resets later, since callers must wait for it. */

@@ -15,7 +15,7 @@ import type { ParsedKey } from "../accounts/api-key.ts";
 import { type StoredOrder, transition } from "../orders/lifecycle.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { toLine, toWire } from "../orders/wire.ts";
-import { NO_USAGE } from "../plans/windows.ts";
+import { NO_USAGE, resetCounts } from "../plans/windows.ts";
 import type { Store } from "./store.ts";
 
 export type { Store } from "./store.ts";
@@ -107,6 +107,13 @@ function memoryAccounts(): AccountStore {
       const { usage, rejections } = account;
       if (result.ok) accounts.set(id, { ...result.account, usage, rejections });
       return result;
+    },
+
+    async resetUsage(id) {
+      const account = accounts.get(id);
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      accounts.set(id, { ...account, usage: resetCounts(account.usage) });
+      return { ok: true, account };
     },
 
     async unban(accountId, keyId) {

@@ -150,6 +150,7 @@ test("operations on a missing account or key fail with account_not_found or key_
   const { accounts } = await open();
   expect(await accounts.create("shop", { plan: "pro" })).toEqual({ ok: false, code: "account_exists" });
   expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual({ ok: false, code: "account_not_found" });
+  expect(await accounts.resetUsage("nobody")).toEqual({ ok: false, code: "account_not_found" });
   expect(await accounts.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
   for (const id of ["shop.nothing", "nobody.1", "garbage", ""]) {
     const failure = { ok: false, code: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };

@@ -127,14 +127,16 @@ describe("a rejected key", () => {
   });
 });
 
-describe("an unban and a better plan", () => {
+describe("an unban, a better plan and a reset of the counters", () => {
   test("take effect at once when they are applied through the same store", async () => {
     const { admit, cached, setPlan } = await createCacheFixture();
     for (let request = 0; request < 25; request++) await admit(AT + request);
     await cached.unban("acme", KEY.id);
     expect(await admit(AT + 30)).toBe("rate_limit_exceeded");
+    await cached.resetUsage("acme");
+    expect([await admit(AT + 31), await admit(AT + 32)]).toEqual(["admitted", "rate_limit_exceeded"]);
     await setPlan(cached, { plan: "pro" });
-    expect(await admit(AT + 31)).toBe("admitted");
+    expect(await admit(AT + 33)).toBe("admitted");
   });
 
   test("take effect within a second when another process applies them", async () => {
@@ -160,6 +162,7 @@ test("the cache never changes the outcome of a request, over any history", async
       "admit",
       "unban",
       "update",
+      "reset",
     ),
   });
   type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
@@ -170,6 +173,7 @@ test("the cache never changes the outcome of a request, over any history", async
     for (const { after, operation } of steps) {
       at += after;
       if (operation === "unban") await accounts.unban("acme", KEY.id);
+      else if (operation === "reset") await accounts.resetUsage("acme");
       else if (operation === "update") await accounts.update("acme", (account) => ({ ok: true, account }));
       else {
         const admission = await accounts.admit(presented, at, { maxRejections: 4, durationMs: DAY_MS });

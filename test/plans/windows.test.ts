@@ -8,6 +8,8 @@ import {
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   NO_USAGE,
+  quotasAt,
+  resetCounts,
   secondsUntil,
   tightestQuota,
   usageAt,
@@ -92,6 +94,23 @@ test("a window that starts more than five minutes ahead is replaced", () => {
   const day = { start: at + DAY_MS, count: 8 };
   expect(usageAt({ minute, day }, at)).toEqual({ minute, day: { start: at - (at % DAY_MS), count: 0 } });
   expect(usageAt({ minute, day }, at - 1).minute).toEqual({ start: at - MINUTE_MS, count: 0 });
+});
+
+test("quotasAt reports both windows, and a window that has ended as empty", () => {
+  const at = Date.UTC(2026, 10, 20, 12);
+  const usage = {
+    minute: { start: at - MINUTE_MS, count: 60 },
+    day: { start: at - (at % DAY_MS), count: 1_200 },
+  };
+  expect(quotasAt(usage, { perMinute: 60, perDay: 1_000 }, at + 1)).toEqual({
+    minute: { limit: 60, remaining: 60, resetsAt: at + MINUTE_MS },
+    day: { limit: 1_000, remaining: 0, resetsAt: at - (at % DAY_MS) + DAY_MS },
+  });
+});
+
+test("resetCounts keeps the windows open", () => {
+  const usage = { minute: { start: 120_000, count: 60 }, day: { start: 0, count: 61 } };
+  expect(resetCounts(usage)).toEqual({ minute: { start: 120_000, count: 0 }, day: { start: 0, count: 0 } });
 });
 
 describe("checkQuota", () => {

@@ -140,4 +140,31 @@ export const accountCases: readonly ContractCase[] = [
       assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
     },
   },
+  {
+    name: "a reset sets the counters of both windows to zero, and leaves keys, rejections and other accounts unchanged",
+    async check({ accounts }) {
+      const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
+      await accounts.create({ ...account, keys: [first] });
+      await accounts.create({ ...account, id: "other", keys: [second] });
+      const admit = () => accounts.admit({ accountId: "acme", hash: first.hash }, AT);
+      for (let call = 0; call < 63; call++) await admit();
+      await accounts.admit({ accountId: "other", hash: second.hash }, AT);
+      const before = (await accounts.find("acme")) ?? assert.fail();
+      const other = await accounts.find("other");
+
+      const reset = await accounts.resetUsage("acme");
+      assert.deepEqual(reset.ok && [reset.account.id, reset.account.keys], ["acme", [first]]);
+      const { minute, day } = before.usage;
+      const usage = { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
+      assert.deepEqual(await accounts.find("acme"), { ...before, usage });
+      assert.deepEqual(await accounts.find("other"), other);
+
+      const results = [];
+      for (let call = 0; call < 61; call++) results.push(await admit());
+      assert.equal(results.filter(({ ok }) => ok).length, 60, "all of the limit is available again");
+      const missing = await accounts.resetUsage("nobody");
+      assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+      assert.equal(await accounts.find("nobody"), undefined);
+    },
+  },
 ];

@@ -53,6 +53,17 @@ export function createAccountStore(table: Table): AccountStore {
       }
     },
 
+    async resetUsage(id) {
+      const change = {
+        update: "SET #minuteCount = :zero, #dayCount = :zero",
+        condition: "attribute_exists(#id)",
+        values: { ":zero": numberValue(0) },
+      };
+      const { done, before } = await table.update(keyOf(id), change, callTimeout());
+      if (!done || before === undefined) return { ok: false, code: "account_not_found" };
+      return { ok: true, account: settingsOf(before) };
+    },
+
     async unban(accountId, keyId) {
       const signal = callTimeout();
       const item = await table.get(keyOf(accountId), signal);

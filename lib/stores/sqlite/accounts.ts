@@ -34,6 +34,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
   const updateUsage = db.prepare(
     "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
   );
+  const resetCounts = db.prepare("UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
   const updateRejections = db.prepare(
     "UPDATE api_keys SET refused_start = ?, refused_count = ?, banned_until = ? WHERE account = ? AND id = ?",
   );
@@ -85,6 +86,14 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         const result = updater(account);
         if (result.ok) saveSettings(result.account);
         return result;
+      }),
+
+    resetUsage: (id) =>
+      write("durable", () => {
+        const account = find(id);
+        if (account === undefined) return { ok: false, code: "account_not_found" };
+        resetCounts.run(id);
+        return { ok: true, account };
       }),
 
     async unban(accountId, keyId) {

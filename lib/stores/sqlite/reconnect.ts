@@ -70,6 +70,7 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       find: (id) => call((store) => store.accounts.find(id)),
       list: () => pages((store) => store.accounts.list()),
       update: (id, updater) => call((store) => store.accounts.update(id, updater)),
+      resetUsage: (id) => call((store) => store.accounts.resetUsage(id)),
       unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
       admit: (key, at, policy) => call((store) => store.accounts.admit(key, at, policy)),
       recordRejections: (key, count, at, policy) =>

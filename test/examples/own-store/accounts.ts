@@ -5,6 +5,7 @@ import {
   decideRejections,
   NO_USAGE,
   type ParsedKey,
+  resetCounts,
 } from "store-orders";
 import { readData, writeData } from "./data-file.ts";
 
@@ -46,6 +47,13 @@ export function accountsIn(path: string): AccountStore {
       const result = updater(settings);
       if (result.ok) save({ ...result.account, usage, rejections });
       return result;
+    },
+
+    async resetUsage(id) {
+      const account = find(id);
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      save({ ...account, usage: resetCounts(account.usage) });
+      return { ok: true, account };
     },
 
     async unban(accountId, keyId) {

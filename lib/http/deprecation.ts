@@ -7,17 +7,36 @@ export interface Deprecation {
   readonly since: string;
   /** From this time on the operation returns 410, RFC 3339. Not earlier than `since`. */
   readonly sunset: string;
-  /** The page that explains the change: the target of `Link`. */
-  readonly link: string;
+  /** The page that explains the change: the target of `Link`. @default the OpenAPI document */
+  readonly link?: string;
 }
 
-/** The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. */
-export function deprecationFields({ since, sunset, link }: Deprecation): HeaderFields {
+/**
+ * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is that of the
+ * request, within the handler.
+ */
+export function deprecationFields({ since, sunset, link }: Deprecation, path: string): HeaderFields {
+  // Relative, because the handler may be mounted below a path that it does not know.
+  const target = link ?? `${"../".repeat(path.split("/").length - 2)}openapi.json`;
+  const type = link === undefined ? "application/json" : "text/html";
   return {
     deprecation: `@${Math.floor(Date.parse(since) / 1000)}`,
     sunset: new Date(sunset).toUTCString(),
-    link: `<${link}>; rel="deprecation"; type="text/html", <${link}>; rel="sunset"; type="text/html"`,
+    link: ["deprecation", "sunset"].map((rel) => `<${target}>; rel="${rel}"; type="${type}"`).join(", "),
   };
+}
+
+/** Sets the link of every deprecated operation that has none. */
+export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
+  operations: readonly T[],
+  docsUrl: string | undefined,
+): readonly T[] {
+  if (docsUrl === undefined) return operations;
+  return operations.map((operation) =>
+    operation.deprecation === undefined
+      ? operation
+      : { ...operation, deprecation: { link: docsUrl, ...operation.deprecation } },
+  );
 }
 
 /** True from the sunset date on. */

@@ -14,9 +14,9 @@ import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { type Access, createAccessControl } from "./access.ts";
-import { isSunset } from "./deprecation.ts";
+import { isSunset, withDocsUrl } from "./deprecation.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
-import { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
+import { openApiDocument, type Server } from "./openapi/document.ts";
 import { createOperationHandlers, type PetSource } from "./operation-handlers.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
@@ -41,8 +41,10 @@ export interface HandlerOptions {
   readonly pets?: PetSource;
   /** @default OPERATIONS */
   readonly operations?: readonly Operation[];
-  /** Servers for the OpenAPI document, in addition to this one. @default SERVERS */
+  /** Servers for the OpenAPI document, in addition to this one. @default none */
   readonly servers?: readonly Server[];
+  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
+  readonly docsUrl?: string;
   /** Returns the current custom domains. Called for each request. @default every host is served */
   readonly hosts?: () => HostTable;
   /** The class to create responses with. A runtime may bring a cheaper one. @default Response */
@@ -70,8 +72,9 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
 
 /** Creates the service over a store. */
 export function createHandler(options: HandlerOptions): Handler {
-  const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY, operations = OPERATIONS } = options;
-  const { pets = async () => undefined, servers = SERVERS, onRequest = () => {} } = options;
+  const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY } = options;
+  const operations = withDocsUrl<Operation>(options.operations ?? OPERATIONS, options.docsUrl);
+  const { pets = async () => undefined, servers = [], onRequest = () => {} } = options;
   const { cacheRejections = true } = options;
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
   const access = createAccessControl(accounts, clock, banPolicy);
@@ -139,4 +142,5 @@ async function pageAt(pages: PageSource, path: string, request: Request): Promis
   }
 }
 
-const THIS_SERVER: Server = { url: BASE_PATH, description: "This server" };
+/** Relative to the document, so that it is right on every host and below every path. */
+const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This server" };

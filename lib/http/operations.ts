@@ -68,7 +68,7 @@ export const OPERATIONS = [
     parameter: { name: "petId", description: "The identifier of the pet." },
     success: { status: 200, description: "The pet.", schema: "Pet" },
     errors: ["pet_not_found", "operation_sunset"],
-    deprecation: { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z", link: "/docs" },
+    deprecation: { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z" },
   },
 ] as const satisfies readonly Operation[];
 

@@ -1,7 +1,7 @@
 import { ERRORS, isStoreUnavailable } from "../errors.ts";
 import type { Access } from "./access.ts";
 import { deprecationFields } from "./deprecation.ts";
-import type { Operation } from "./operations.ts";
+import { BASE_PATH, type Operation } from "./operations.ts";
 import { type ErrorReply, errorJson, quotaFields, type Reply } from "./reply.ts";
 
 /** Everything known about a request once its reply is decided. */
@@ -48,7 +48,9 @@ export function toResponse(
     "cache-control": "no-store",
     "x-request-id": requestId,
     ...(access === undefined ? {} : quotaFields(access.quota)),
-    ...(operation?.deprecation === undefined ? {} : deprecationFields(operation.deprecation)),
+    ...(operation?.deprecation === undefined
+      ? {}
+      : deprecationFields(operation.deprecation, `${BASE_PATH}${operation.path}`)),
     ...reply.headers,
   };
   if (!isHead) return new ResponseImpl(body ?? null, { status, headers });

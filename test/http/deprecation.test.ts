@@ -11,7 +11,33 @@ test("getPet returns what the embedder's source returns, with all digits and the
   expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);
   expect(headers.get("deprecation")).toBe(`@${Date.parse("2026-06-01T00:00:00Z") / 1000}`);
   expect(headers.get("sunset")).toBe("Tue, 01 Jun 2027 00:00:00 GMT");
-  expect(headers.get("link")).toMatch(/^<\/docs>; rel="deprecation"/);
+});
+
+test("the link of a deprecated operation is docsUrl, otherwise the OpenAPI document below any base path", async () => {
+  const linkOf = async (options: { readonly docsUrl?: string }) => {
+    const { send } = await createHandlerFixture({ pets, ...options });
+    return (await send("GET", "/v1/pets/1")).headers.get("link") ?? "";
+  };
+  expect(await linkOf({ docsUrl: "https://docs.example.com/" })).toBe(
+    '<https://docs.example.com/>; rel="deprecation"; type="text/html", <https://docs.example.com/>; rel="sunset"; type="text/html"',
+  );
+  const [, target = ""] =
+    /^<([^>]*)>; rel="deprecation"; type="application\/json", /.exec(await linkOf({})) ?? [];
+  expect(new URL(target, "https://shop.example.com/live/v1/pets/1").pathname).toBe("/live/openapi.json");
+});
+
+test("the document has the server's own relative URL and the configured servers, never an example", async () => {
+  const serversOf = async (options: { readonly servers?: readonly { readonly url: string }[] }) => {
+    const { send } = await createHandlerFixture(options);
+    return JSON.parse((await send("GET", "/openapi.json")).text).servers.map(
+      ({ url }: { url: string }) => url,
+    );
+  };
+  expect(await serversOf({})).toEqual(["./v1"]);
+  expect(await serversOf({ servers: [{ url: "https://orders.example.org/v1" }] })).toEqual([
+    "./v1",
+    "https://orders.example.org/v1",
+  ]);
 });
 
 test("getPet without a source replies 404 with the deprecation headers", async () => {

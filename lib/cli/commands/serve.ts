@@ -53,6 +53,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           clock,
           Response: NodeResponse,
           pages: docsPage(),
+          docsUrl: DOCS_PATH,
           ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
         });
@@ -62,7 +63,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const url = `${server.url}${BASE_PATH}`;
-          const result = { url, docs: `${server.url}/docs`, database: name, key: key ?? null };
+          const result = { url, docs: `${server.url}${DOCS_PATH}`, database: name, key: key ?? null };
           if (globalFlags(command).json) await printResult(context, command, result);
           else await terminal.print(formatStartMessage(result));
           if (demo && key === undefined) terminal.log(NOT_SEEDED);
@@ -74,6 +75,9 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       });
     });
 }
+
+/** Where `docsPage()` serves the documentation. */
+const DOCS_PATH = "/docs";
 
 const PLAN_HELP =
   "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default free)";

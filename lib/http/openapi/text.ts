@@ -62,8 +62,8 @@ export function describeOperation({ description, stability, deprecation }: Opera
     ...(deprecation === undefined
       ? []
       : [
-          `Deprecated since ${day(deprecation.since)}. From ${day(deprecation.sunset)} on it returns 410. ` +
-            `[What to do](${deprecation.link})`,
+          `Deprecated since ${day(deprecation.since)}. From ${day(deprecation.sunset)} on it returns 410.` +
+            (deprecation.link === undefined ? "" : ` [What to do](${deprecation.link})`),
         ]),
   ];
   return [description, ...notes].join("\n\n");

@@ -173,5 +173,5 @@ test("/openapi.json is served without a key and without rate-limit headers, this
   const { status, text, headers } = await send("GET", "/openapi.json", { authorization: "" });
   expect(status).toBe(200);
   expect(headers.get("x-ratelimit-limit")).toBeNull();
-  expect(JSON.parse(text).servers[0]).toEqual({ url: "/v1", description: "This server" });
+  expect(JSON.parse(text).servers[0]).toEqual({ url: "./v1", description: "This server" });
 });

@@ -10,10 +10,8 @@ export type Result = Readonly<
 
 /** Prints one result: one line per property, or one JSON object. */
 export async function printResult(context: CommandContext, command: Command, result: Result): Promise<void> {
-  const rows = Object.entries(result).flatMap(([name, value]) =>
-    value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
-  );
-  await context.terminal.print(globalFlags(command).json ? toJsonText(result) : formatTable(rows));
+  if (globalFlags(command).json) await printJson(context, result);
+  else await context.terminal.print(formatResult(result));
 }
 
 /** Prints a list of results: a table with headings, or one JSON array. */
@@ -23,13 +21,27 @@ export async function printResults(
   names: readonly string[],
   results: readonly Result[],
 ): Promise<void> {
-  const rows = results.map((result) => names.map((name) => toCell(name, result[name])));
-  const text = globalFlags(command).json ? toJsonText(results) : formatTable([names.map(toHeading), ...rows]);
-  await context.terminal.print(text);
+  if (globalFlags(command).json) await printJson(context, results);
+  else await context.terminal.print(formatResults(names, results));
 }
 
-function toJsonText(value: object): string {
-  return `${toInt64Json(value)}\n`;
+/** Prints a value as one line of JSON. */
+export async function printJson({ terminal }: CommandContext, value: object): Promise<void> {
+  await terminal.print(`${toInt64Json(value)}\n`);
+}
+
+/** Formats one result for people: one line per property. */
+export function formatResult(result: Result): string {
+  const rows = Object.entries(result).flatMap(([name, value]) =>
+    value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
+  );
+  return formatTable(rows);
+}
+
+/** Formats a list of results for people: a table with headings. */
+export function formatResults(names: readonly string[], results: readonly Result[]): string {
+  const rows = results.map((result) => names.map((name) => toCell(name, result[name])));
+  return formatTable([names.map(toHeading), ...rows]);
 }
 
 function toHeading(name: string): string {
@@ -39,8 +51,16 @@ function toHeading(name: string): string {
 function toCell(name: string, value: Result[string]): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
+  if (typeof value === "number") return formatCount(value);
   return Array.isArray(value) ? value.join("; ") : `${value}`;
 }
+
+/** Formats a count for people: `1000`, and `10,000` with separators. Identifiers are bigints and have none. */
+export function formatCount(count: number): string {
+  return COUNT_FORMAT.format(count);
+}
+
+const COUNT_FORMAT = new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
 
 /** Columns without borders, so that tools such as awk can split them. */
 function formatTable(rows: readonly string[][]): string {

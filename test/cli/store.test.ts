@@ -33,7 +33,11 @@ test("only commands that add data create a missing database; the others exit wit
   const commands = [
     "accounts list",
     "accounts set-plan acme --plan pro",
-    "keys list --account acme",
+    "accounts show acme",
+    "accounts reset acme",
+    "keys list",
+    "orders get 1",
+    "orders list",
     "keys issue --account acme",
     "orders export",
     "orders ship 1",

@@ -120,6 +120,19 @@ describe("names", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("every command is listed, in the order of the help", async () => {
+    const groups = await commandsIn();
+    const commands = await Promise.all(
+      groups.map(async (group) => {
+        const names = await commandsIn(group);
+        return names.length === 0 ? [group] : names.map((name) => `${group} ${name}`);
+      }),
+    );
+    const { rows } = table("lib/node/README.md", "command", "what it does");
+    const names = commands.flat().filter((command) => !/\bhelp\b/.test(command));
+    expect(rows.map(([command]) => command)).toEqual(names);
+  });
+
   test("every npm script that a document names exists", () => {
     const wrong = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/\bnpm run (?:--silent )?([a-z:]+)/g)]

@@ -3,6 +3,8 @@ import { type AccountResult, type AccountSettings, isActive } from "../../accoun
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
+import type { Store } from "../../stores/store.ts";
+import { printAccount } from "../account-details.ts";
 import { readAccountId, readWholeNumber } from "../arguments.ts";
 import {
   type CommandContext,
@@ -11,7 +13,7 @@ import {
   withStore,
   withStoreOrCreate,
 } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { printResult, printResults, type Result } from "../results.ts";
 import { readEnvironment } from "../settings.ts";
 
@@ -73,6 +75,40 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
         return EXIT.success;
       }),
     );
+
+  group
+    .command("show")
+    .description("Shows the plan of an account, the usage of both windows, and its keys with their bans.")
+    .argument("<id>", "the account's ID", readAccountId)
+    .addHelpText("after", HELP)
+    .action((id: string, _flags: object, command: Command) =>
+      withStore(context, command, ({ store }) => showAccount(context, command, store, id)),
+    );
+
+  group
+    .command("reset")
+    .description("Sets the counters of both windows to zero, for this minute and this day. Bans stay.")
+    .argument("<id>", "the account's ID", readAccountId)
+    .addHelpText("after", HELP)
+    .action((id: string, _flags: object, command: Command) =>
+      withStore(context, command, async ({ store }) => {
+        const result = await store.accounts.resetUsage(id);
+        if (!result.ok) return reportAccountError(context, id, result);
+        return showAccount(context, command, store, id);
+      }),
+    );
+}
+
+async function showAccount(
+  context: CommandContext,
+  command: Command,
+  { accounts }: Store,
+  id: string,
+): Promise<ExitStatus> {
+  const account = await accounts.find(id);
+  if (account === undefined) return reportAccountError(context, id, { ok: false, code: "account_not_found" });
+  await printAccount(context, command, account);
+  return EXIT.success;
 }
 
 const HELP = `
@@ -80,7 +116,9 @@ Examples:
   $ store-orders accounts create acme --plan pro
   $ store-orders accounts create globex --plan enterprise --per-minute 6000 --per-day 2000000
   $ store-orders accounts set-plan acme --plan business
-  $ store-orders accounts list --json`;
+  $ store-orders accounts list --json
+  $ store-orders accounts show acme
+  $ store-orders accounts reset acme`;
 
 const COLUMNS = ["account", "plan", "perMinute", "perDay", "activeKeys"];
 

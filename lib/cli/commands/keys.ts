@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
-import { type AccountResult, type ApiKey, isActive, type RejectionCount } from "../../accounts/account.ts";
+import type { Account, AccountResult } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
 import type { Store } from "../../stores/store.ts";
 import { readAccountId, readDuration, readInstant, readKeyId } from "../arguments.ts";
 import { type CommandContext, reportAccountError, withStore } from "../context.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "../key-summary.ts";
 import { printResult, printResults, type Result } from "../results.ts";
 import { readEnvironment } from "../settings.ts";
 
@@ -35,17 +36,21 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     );
 
   addCommand("list")
-    .description("Lists the keys of an account and their states, without their secrets.")
-    .requiredOption("--account <id>", "the account", readAccountId)
-    .action((flags: { account: string }, command: Command) =>
+    .description("Lists the keys of all accounts, or of one, with their states and without their secrets.")
+    .option("--account <id>", "list only the keys of this account", readAccountId)
+    .action((flags: { account?: string }, command: Command) =>
       withStore(context, command, async ({ store }) => {
-        const account = await store.accounts.find(flags.account);
-        if (account === undefined) {
-          return reportAccountError(context, flags.account, { ok: false, code: "account_not_found" });
+        const accounts = await findAccounts(store, flags.account);
+        if (accounts === undefined) {
+          const failure = { ok: false, code: "account_not_found" } as const;
+          return reportAccountError(context, flags.account ?? "", failure);
         }
         const now = context.clock();
-        const rows = account.keys.map((key) => summarize(key, now, account.rejections[key.id]));
-        await printResults(context, command, COLUMNS, rows);
+        const rows: Result[] = [];
+        for await (const { id, keys, rejections } of accounts) {
+          rows.push(...keys.map((key) => ({ account: id, ...summarizeKey(key, now, rejections[key.id]) })));
+        }
+        await printResults(context, command, ["account", ...KEY_COLUMNS], rows);
         return EXIT.success;
       }),
     );
@@ -79,7 +84,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
           const result = await run(accountsOf(context, store), id);
           if (!result.ok) return reportAccountError(context, id, result);
           const key = result.account.keys.find((candidate) => candidate.id === id);
-          if (key !== undefined) await printResult(context, command, summarize(key, context.clock()));
+          if (key !== undefined) await printResult(context, command, summarizeKey(key, context.clock()));
           return EXIT.success;
         }),
       );
@@ -91,41 +96,22 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
 const HELP = `
 Examples:
   $ store-orders keys issue --account acme --expires 2027-01-01T00:00:00Z
+  $ store-orders keys list
   $ store-orders keys list --account acme
   $ store-orders keys rotate acme.3hTbV9xKq0 --overlap 24h
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
 
-const COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked", "successorId"];
+/** Returns one account, or all. `undefined` if there is no account with this ID. */
+async function findAccounts(
+  { accounts }: Store,
+  id: string | undefined,
+): Promise<AsyncIterable<Account> | readonly Account[] | undefined> {
+  if (id === undefined) return accounts.list();
+  const account = await accounts.find(id);
+  return account && [account];
+}
 
 function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
   return createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
-}
-
-function summarize(key: ApiKey, now: Instant, rejections?: RejectionCount): Result {
-  const bannedUntil = rejections?.bannedUntil ?? 0;
-  return {
-    keyId: key.id,
-    state: stateOf(key, now, bannedUntil),
-    bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
-    created: toRfc3339(key.createdAt),
-    expires: toRfc3339(key.expiresAt),
-    revoked: toRfc3339(key.revokedAt),
-    successorId: key.successorId ?? null,
-  };
-}
-
-function stateOf(
-  key: ApiKey,
-  now: Instant,
-  bannedUntil: Instant,
-): "active" | "banned" | "revoked" | "expired" {
-  if (isActive(key, now)) return bannedUntil > now ? "banned" : "active";
-  return key.revokedAt === undefined ? "expired" : "revoked";
-}
-
-/** Returns `null` for a missing instant, and for one that no date can represent: a key that expires then never does. */
-function toRfc3339(instant: Instant | undefined): string | null {
-  const date = new Date(instant ?? Number.NaN);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

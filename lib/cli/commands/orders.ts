@@ -1,13 +1,14 @@
 import type { Command } from "commander";
-import { explainTransitionError, type StoredOrder } from "../../orders/lifecycle.ts";
+import { explainTransitionError } from "../../orders/lifecycle.ts";
 import type { AppliedEvent } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
 import { readInt64, readWholeNumber } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
-import { printResult, type Result } from "../results.ts";
+import { printResult } from "../results.ts";
 import { addExportCommand } from "./orders-export.ts";
 import { addImportCommand } from "./orders-import.ts";
+import { addGetCommand, addListCommand, NO_ORDER, summarizeOrder } from "./orders-read.ts";
 
 /** `orders`: single orders through their lifecycle, and import and export of any number of them. */
 export function addOrderCommands(parent: Command, context: CommandContext): void {
@@ -17,6 +18,8 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
     .addHelpText("after", HELP);
   addImportCommand(group, context);
   addExportCommand(group, context);
+  addGetCommand(group, context);
+  addListCommand(group, context);
 
   group
     .command("place")
@@ -39,7 +42,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
           return EXIT.failed;
         }
         if (!result.created) context.terminal.log("The order already exists with the same content.");
-        await printResult(context, command, summarize({ record, status: "pending" }));
+        await printResult(context, command, summarizeOrder({ record, status: "pending" }));
         return EXIT.success;
       }),
     );
@@ -60,13 +63,10 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
           const orders = createOrders({ store: store.orders, clock: context.clock });
           const result = await applyEvent(orders, id);
           if (result.ok) {
-            await printResult(context, command, summarize(result.order));
+            await printResult(context, command, summarizeOrder(result.order));
             return EXIT.success;
           }
-          const reason =
-            result.code === "order_not_found"
-              ? "There is no order with this ID."
-              : explainTransitionError(result);
+          const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
           context.terminal.log(`error: ${id}: ${reason}`);
           return EXIT.failed;
         }),
@@ -82,8 +82,6 @@ Examples:
   $ store-orders orders place --pet-id 7 --quantity 2 --ship-date 2026-11-20T09:30:00Z
   $ store-orders orders ship 1001
   $ store-orders orders fulfil 1001
-  $ store-orders orders cancel 1002`;
-
-function summarize({ record, status }: StoredOrder): Result {
-  return { ...record, status };
-}
+  $ store-orders orders cancel 1002
+  $ store-orders orders get 1001
+  $ store-orders orders list --status pending --limit 20`;

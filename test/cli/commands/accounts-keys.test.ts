@@ -52,7 +52,7 @@ test("accounts are created, changed and listed; a conflict or an unknown account
   const globex = await cli.run(["accounts", "create", "globex", ...plan]);
   expect(globex).toEqual({
     status: 0,
-    stdout: "account      globex\nplan         enterprise\nper minute   6000\nper day      2000000\n",
+    stdout: "account      globex\nplan         enterprise\nper minute   6000\nper day      2,000,000\n",
     stderr: "",
   });
 
@@ -74,7 +74,7 @@ test("accounts are created, changed and listed; a conflict or an unknown account
   expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
     ["account", "plan", "per minute", "per day", "active keys"],
     ["acme", "free", "60", "1000", "0"],
-    ["globex", "enterprise", "6000", "2000000", "0"],
+    ["globex", "enterprise", "6000", "2,000,000", "0"],
     [""],
   ]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 const LEVELS = [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 const SECRET = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";

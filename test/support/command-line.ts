@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startCommandRunner } from "./command-runner.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "lib/cli/bin.ts");
@@ -21,7 +22,7 @@ export interface Options {
   readonly input?: string | Uint8Array;
 }
 
-/** Runs the real command line, one process per command, in a temporary directory; `dispose` removes all of it. */
+/** Runs the real command line in a temporary directory; `dispose` removes all of it. */
 export interface CommandLine {
   readonly directory: string;
   run(args: readonly string[], options?: Options): Promise<CommandResult>;
@@ -31,8 +32,13 @@ export interface CommandLine {
   [Symbol.dispose](): void;
 }
 
-export function createCommandLine(): CommandLine {
+/**
+ * Creates a command line. Each command has a process of its own, unless `shareProcess` is set: then `run` and `json` use
+ * one process for all commands, which saves the starts. Commands that use AWS clients or crash need their own.
+ */
+export function createCommandLine({ shareProcess = false } = {}): CommandLine {
   const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
+  const runner = shareProcess ? startCommandRunner(directory, baseEnvironment()) : undefined;
   const children: ChildProcessWithoutNullStreams[] = [];
   const start: CommandLine["spawn"] = (args, { env = {} } = {}) => {
     const child = spawn(process.execPath, [bin, ...args], {
@@ -44,6 +50,7 @@ export function createCommandLine(): CommandLine {
   };
 
   async function run(args: readonly string[], options: Options = {}): Promise<CommandResult> {
+    if (runner !== undefined) return runner.run(args, options);
     const child = start(args, options);
     child.stdin.on("error", () => {});
     child.stdin.end(options.input);
@@ -60,6 +67,7 @@ export function createCommandLine(): CommandLine {
       return JSON.parse(stdout);
     },
     [Symbol.dispose]() {
+      runner?.stop();
       for (const child of children) child.kill("SIGKILL");
       rmSync(directory, { recursive: true });
     },

@@ -7,7 +7,7 @@ import { createHandler } from "../../../lib/http/handler.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 const database = join(cli.directory, ".data/store-orders.db");
 

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 const TARGET = "abc.platform.example";

@@ -8,7 +8,7 @@ import { runProgram } from "../../../lib/cli/program.ts";
 import { MAX_LINE_BYTES } from "../../../lib/orders/lines.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 const writeInput = (name: string, content: string | Uint8Array) => {
   const path = join(cli.directory, name);

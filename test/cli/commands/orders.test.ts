@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 const MAX = "9223372036854775807";
 

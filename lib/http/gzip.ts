@@ -4,9 +4,12 @@ export function gzipped(body: string | ReadableStream<Uint8Array>): ReadableStre
   return stream.pipeThrough(new CompressionStream("gzip"));
 }
 
+/** A longer `Accept-Encoding` is ignored: parsing it would cost more than the response. */
+const MAX_HEADER_CHARS = 256;
+
 /** True if `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
 export function acceptsGzip(header: string | null): boolean {
-  if (header === null) return false;
+  if (header === null || header.length > MAX_HEADER_CHARS) return false;
   const weights = new Map<string, number>();
   for (const entry of header.toLowerCase().split(",")) {
     const [coding = "", ...parameters] = entry.split(";").map((part) => part.trim());

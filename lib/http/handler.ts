@@ -14,6 +14,7 @@ import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { type Access, createAccessControl } from "./access.ts";
+import { cachedDocument } from "./cached-document.ts";
 import { isSunset, withDocsUrl } from "./deprecation.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
 import { openApiDocument, type Server } from "./openapi/document.ts";
@@ -81,7 +82,8 @@ export function createHandler(options: HandlerOptions): Handler {
   const handlers = createOperationHandlers(store.orders, clock, pets);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
-  const document = JSON.stringify(openApiDocument({ operations, servers: [THIS_SERVER, ...servers] }));
+  const document = openApiDocument({ operations, servers: [THIS_SERVER, ...servers] });
+  const openApi = cachedDocument(JSON.stringify(document));
 
   async function decide(request: Request, context: RequestContext): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
@@ -91,7 +93,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const { method } = request;
     const path = pathOf(request.url);
     if (method === "GET" || method === "HEAD") {
-      if (path === "/openapi.json") return { reply: { status: 200, body: document } };
+      if (path === "/openapi.json") return { reply: await openApi(request) };
       const page = options.pages && (await pageAt(options.pages, path, request));
       if (page !== undefined) return page;
     }

@@ -18,7 +18,7 @@ export type Reply =
       readonly error?: undefined;
       readonly status: 200 | 204 | 301;
       /** JSON unless the headers name another type. Absent for a response without a body. */
-      readonly body?: string | ReadableStream<Uint8Array>;
+      readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
       readonly headers?: HeaderFields;
       /** Resolves when a streamed body has ended. */
       readonly ended?: Promise<StreamEnd>;

@@ -30,7 +30,7 @@ export function statusOf(reply: Reply): number {
 
 /** A class to create responses with: `Response`, or a cheaper one with the same interface. */
 export type ResponseClass = new (
-  body: string | ReadableStream<Uint8Array> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   init: { readonly status: number; readonly headers: Record<string, string> },
 ) => Response;
 

@@ -9,8 +9,8 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { acceptsGzip, gzipped } from "../../http/gzip.ts";
-import type { HeaderFields, PageSource, Reply } from "../../http/reply.ts";
+import { cachedDocument } from "../../http/cached-document.ts";
+import type { HeaderFields, PageSource } from "../../http/reply.ts";
 import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
 
@@ -51,10 +51,12 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
   "favicon-32x32.png": "image/png",
 };
 
-/** Creates the page. It serves `/docs` and the files below it. */
+/** Creates the page. It serves `/docs` and the files below it, each from memory once it has been requested. */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
 }: DocsPageOptions = {}): PageSource {
+  const files = new Map<string, Promise<ReturnType<typeof cachedDocument> | undefined>>();
+
   async function vendorFile(name: string): Promise<Buffer<ArrayBuffer> | undefined> {
     try {
       return await readFile(join(dirname(resolve("swagger-ui-dist/package.json")), name));
@@ -70,37 +72,33 @@ export function docsPage({
     return pageHtml(version);
   }
 
-  return async function serve(path, request) {
-    const [, root, name = "", ...rest] = path.split("/");
-    if (root !== "docs" || rest.length > 0) return undefined;
-    const send = (type: string, body: string | Buffer<ArrayBuffer>, fields?: HeaderFields) =>
-      answer(request, type, body, fields);
+  async function load(name: string): Promise<ReturnType<typeof cachedDocument> | undefined> {
     switch (name) {
       case "":
-        return send(HTML, await html());
+        return toDocument(HTML, await html());
       case "page.css":
-        return send(CSS, PAGE_CSS);
+        return toDocument(CSS, PAGE_CSS);
       case "page.js":
-        return send(SCRIPT, PAGE_SCRIPT);
+        return toDocument(SCRIPT, PAGE_SCRIPT);
     }
-    const type = Object.hasOwn(VENDOR_FILES, name) ? VENDOR_FILES[name] : undefined;
-    const body = type === undefined ? undefined : await vendorFile(name);
+    const body = await vendorFile(name);
     // The page requests these files with the version in the query, so the content of a URL never changes.
-    if (type !== undefined && body !== undefined) return send(type, body, IMMUTABLE_CACHE);
-    return undefined;
+    return body && toDocument(VENDOR_FILES[name] ?? "", body, IMMUTABLE_CACHE);
+  }
+
+  return async function serve(path, request) {
+    const [, root, name = "", ...rest] = path.split("/");
+    if (root !== "docs" || rest.length > 0 || !FILES.has(name)) return undefined;
+    const loaded = files.get(name) ?? load(name);
+    files.set(name, loaded);
+    return (await loaded)?.(request);
   };
 }
 
+const FILES = new Set(["", "page.css", "page.js", ...Object.keys(VENDOR_FILES)]);
+
 const IMMUTABLE_CACHE: HeaderFields = { "cache-control": "public, max-age=31536000, immutable" };
 
-function answer(
-  request: Request,
-  type: string,
-  body: string | Buffer<ArrayBuffer>,
-  fields: HeaderFields = {},
-): Reply {
-  const headers = { ...SECURITY_HEADERS, ...fields, "content-type": type, vary: "accept-encoding" };
-  const stream = new Blob([body]).stream();
-  if (!acceptsGzip(request.headers.get("accept-encoding"))) return { status: 200, headers, body: stream };
-  return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: gzipped(stream) };
+function toDocument(type: string, content: string | Buffer<ArrayBuffer>, fields: HeaderFields = {}) {
+  return cachedDocument(content, { ...SECURITY_HEADERS, ...fields, "content-type": type });
 }

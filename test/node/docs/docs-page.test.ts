@@ -2,6 +2,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { defineDomains } from "../../../lib/domains/parse.ts";
 import { hostTable } from "../../../lib/domains/routing.ts";
+import type { ResponseClass } from "../../../lib/http/response.ts";
 import { docsPage } from "../../../lib/node/docs/docs-page.ts";
 import { codeOf, createHandlerFixture } from "../../http/fixture.ts";
 
@@ -43,6 +44,36 @@ describe("every file of the page", () => {
     const head = await get("HEAD", "identity");
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
+});
+
+describe("a document is read and compressed once", () => {
+  test.each([...FILES, "/openapi.json"])("all responses with %s share its bytes", async (path) => {
+    const bodies: unknown[] = [];
+    class RecordingResponse extends Response {
+      constructor(...given: ConstructorParameters<ResponseClass>) {
+        super(...given);
+        bodies.push(given[0]);
+      }
+    }
+    const { handler } = await createHandlerFixture({ pages: docsPage(), Response: RecordingResponse });
+    const get = (encoding: string) =>
+      handler(new Request(`http://localhost${path}`, { headers: { "accept-encoding": encoding } }));
+    for (const encoding of ["gzip", "gzip", "identity", "identity"]) await get(encoding);
+    const memory = bodies.map((body) => (body instanceof Uint8Array ? body.buffer : undefined));
+    expect(memory[0]).toBeInstanceOf(ArrayBuffer);
+    expect(memory[1]).toBe(memory[0]);
+    expect(memory[2]).toBeInstanceOf(ArrayBuffer);
+    expect(memory[3]).toBe(memory[2]);
+    expect(memory[2]).not.toBe(memory[0]);
+  });
+});
+
+test("an Accept-Encoding that is too long to be cheap is ignored", async () => {
+  const { send } = await createHandlerFixture({ pages: docsPage() });
+  const { status, headers } = await send("GET", "/openapi.json", {
+    "accept-encoding": `gzip${",".repeat(8_000)}`,
+  });
+  expect([status, headers.get("content-encoding")]).toEqual([200, null]);
 });
 
 test("the page refers to no other host and contains no inline script or style", async () => {

@@ -2,51 +2,47 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ErrorCode } from "../errors.ts";
 import { type BodyResult, discardBody, hasBody } from "./request-body.ts";
+import { feedRequests } from "./request-feed.ts";
 
 /**
  * The state of one connection. Its requests are executed one after another, each once it has been received completely:
  * a request with a malformed body has no effect, and a pipelined list sees the cancel before it.
  */
 export interface Connection {
-  /** Resolves when all earlier requests have been answered; to false if the connection has closed meanwhile. */
-  waitForTurn(res: ServerResponse): Promise<boolean>;
-  /** Resolves when the rest of a request has been received, or will not be. */
+  /** Registers the request whose head has been received. */
+  begin(req: IncomingMessage, res: ServerResponse): void;
+  /** Resolves when the rest of the request has been received, or will not be. */
   receiveBody(req: IncomingMessage): Promise<BodyResult>;
   /**
-   * Records an error of the parser. Resolves, when all earlier requests have been answered, to true if the caller is to
+   * Records an error of the parser. Resolves, when the current request has been answered, to true if the caller is to
    * send the error. It is false if `receiveBody` reports the error for the current request, or if the connection is no
    * longer writable.
    */
   onParserError(code: ErrorCode): Promise<boolean>;
-  /** True if no other request has been received after this one. */
-  isLast(res: ServerResponse): boolean;
+  /** Discards all further input. */
+  stop(): void;
+  /** True if more input has been received after the current request. */
+  hasMore(): boolean;
   /** True while a request is in progress. */
   isBusy(): boolean;
 }
 
-/** Tracks the requests on a connection. While a request waits for its turn, the socket is not read. */
-export function trackConnection(socket: Socket): Connection {
-  let last: ServerResponse | undefined;
-  let waiting = 0;
+/** Tracks the requests on a connection. `holding` is shared by the connections of a server. */
+export function trackConnection(socket: Socket, holding: Set<Socket>): Connection {
+  const { hasMore, stop, begin } = feedRequests(socket, holding);
+  let current: ServerResponse | undefined;
   let parserError: ErrorCode | undefined;
   let endBody: (result: BodyResult) => void = () => {};
-  const isBusy = () => last !== undefined && !last.destroyed;
-  // Node resumes the socket after each request.
-  const pause = () => void socket.pause();
+  const isBusy = () => current !== undefined && !current.destroyed;
 
   return {
     isBusy,
-    isLast: (res) => res === last,
+    hasMore,
+    stop,
 
-    async waitForTurn(res) {
-      const previous = last;
-      last = res;
-      if (previous !== undefined && !previous.destroyed) {
-        if (waiting++ === 0) socket.on("resume", pause).pause();
-        await closed(previous);
-        if (--waiting === 0) socket.off("resume", pause).resume();
-      }
-      return !socket.destroyed;
+    begin(req, res) {
+      current = res;
+      begin(req, res);
     },
 
     receiveBody: async (req) => {
@@ -59,13 +55,14 @@ export function trackConnection(socket: Socket): Connection {
     },
 
     async onParserError(code) {
+      stop();
       if (parserError !== undefined) return false;
       parserError = code;
-      if (isBusy() && last?.req.complete === false) {
+      if (isBusy() && current?.req.complete === false) {
         endBody({ error: code });
         return false;
       }
-      if (last !== undefined && isBusy()) await closed(last);
+      if (current !== undefined && isBusy()) await closed(current);
       return socket.writable;
     },
   };

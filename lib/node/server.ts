@@ -14,7 +14,12 @@ import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { ResponseClass } from "../http/response.ts";
 import { type Connection, trackConnection } from "./connection.ts";
-import { type ConnectionLimits, MAX_HEADER_BYTES, resolveLimits } from "./connection-limits.ts";
+import {
+  type ConnectionLimits,
+  MAX_HEADER_BYTES,
+  MAX_HEADER_FIELDS,
+  resolveLimits,
+} from "./connection-limits.ts";
 import { hasBody } from "./request-body.ts";
 import { sendAndClose } from "./send-and-close.ts";
 import { sendResponse } from "./send-response.ts";
@@ -50,6 +55,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   const limits = resolveLimits(options.limits);
   const connections = new Map<Socket, Connection>();
+  const holding = new Set<Socket>();
   let closing = false;
 
   const server = createServer({
@@ -62,13 +68,13 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     // `validateRequest` checks the field; Node would send a 400 without an Error body.
     requireHostHeader: false,
   });
-  // MAX_HEADER_BYTES limits the fields; Node would silently drop those above a count.
-  server.maxHeadersCount = 0;
+  // Node silently drops the fields above this count; `validateRequest` rejects a request that reaches it.
+  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   // A half-closed client can still receive (RFC 9112, section 9.6), but Node would close it. Not in Node's types.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = limits.maxConnections;
   server.on("connection", (socket) => {
-    connections.set(socket, trackConnection(socket));
+    connections.set(socket, trackConnection(socket, holding));
     socket.once("close", () => connections.delete(socket));
     // After a parser error Node removes its own listener, and a reset would then end the process.
     socket.on("error", () => {});
@@ -79,14 +85,15 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     respond(req, res, expectation).catch(() => req.socket.destroy());
   }
 
-  /** Waits for the request's turn and its body, then sends the response. */
+  /** Waits for the body of a request, then sends the response. */
   async function respond(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown") {
     const connection = connections.get(req.socket);
-    if (connection === undefined || !(await connection.waitForTurn(res))) return;
+    if (connection === undefined) return;
+    connection.begin(req, res);
     const request = new NodeRequest({ req, res });
     const context = toContext(req);
     const reject = async (malformed: ErrorCode) => {
-      req.resume();
+      connection.stop();
       await sendAndClose(
         await handler(request, { ...context, malformed }),
         req.socket,
@@ -102,7 +109,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     if (body !== "complete") return reject(body.error);
 
     const response = await handler(request, context);
-    if (closing && connection.isLast(res)) res.shouldKeepAlive = false;
+    if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     await sendResponse(response, res, limits.writeTimeoutMs);
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../errors.ts";
 import { MAX_URL_CHARS } from "../http/router.ts";
-import { MAX_BODY_BYTES } from "./connection-limits.ts";
+import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./connection-limits.ts";
 
 /**
  * Finds what Node's parser accepts although a proxy could parse it differently (request smuggling; RFC 9112, sections
@@ -11,6 +11,8 @@ export function validateRequest(req: IncomingMessage, request: Request): ErrorCo
   const { url = "", method, httpVersion, headers } = req;
   if (url.length > MAX_URL_CHARS) return "uri_too_long";
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
+
+  if (req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) return "headers_too_large";
 
   const hosts = countFields("host", req.rawHeaders);
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return "bad_request";

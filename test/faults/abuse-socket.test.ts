@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { expectDocumented } from "./abuse/expect-documented.ts";
@@ -10,12 +11,19 @@ import { seed, tell } from "./run.ts";
 
 const CONNECTIONS = 10_000;
 const AT_A_TIME = 64;
+const LIMITS: Partial<ConnectionLimits> = {
+  headersTimeoutMs: 1_000,
+  requestTimeoutMs: 1_000,
+  keepAliveTimeoutMs: 100,
+  writeTimeoutMs: 2_000,
+  lingerTimeoutMs: 100,
+};
 
 let child: Child;
 let url: string;
 let key: string;
 beforeAll(async () => {
-  child = startChild(new URL("abuse/server-process.ts", import.meta.url), []);
+  child = startChild(new URL("abuse/server-process.ts", import.meta.url), [JSON.stringify(LIMITS)]);
   ({ url, key } = await child.told<{ url: string; key: string }>());
 });
 afterAll(() => child.kill());

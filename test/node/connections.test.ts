@@ -73,6 +73,27 @@ test("the socket is not read while a pipelined request waits for its turn", asyn
   expect(events).toEqual([]);
 });
 
+test("a pipelined request that was sent in time does not time out while an earlier one is in progress", async () => {
+  const { url, head, store } = await serve({ headersTimeoutMs: 200, requestTimeoutMs: 200 });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { apply } = store.orders;
+  store.orders.apply = async (...args) => {
+    await released;
+    return apply(...args);
+  };
+  const connection = openSocket(url);
+  const cancel = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`;
+  const withBody = cancel.replace("\r\n\r\n", "\r\nContent-Length: 5\r\n\r\n");
+  connection.send(`${cancel}${withBody}he`);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  connection.send(`llo${cancel.slice(0, 30)}`);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  connection.send(cancel.slice(30));
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  release();
+  expect((await connection.responses(3)).responses.map(({ status }) => status)).toEqual([204, 409, 409]);
+});
+
 test("a malformed request does not suppress the response to the request before it", async () => {
   const { url, head } = await serve();
   const connection = openSocket(url);

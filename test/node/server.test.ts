@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
-import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
+import { docsPage } from "../../lib/node/docs/docs-page.ts";
+import { NodeResponse, type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 
@@ -71,6 +72,12 @@ test.each([
   [
     "a head above 16 KiB",
     `GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(17_000)}\r\n\r\n`,
+    431,
+    "headers_too_large",
+  ],
+  [
+    "a head with more than 100 fields",
+    `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${"a:b\r\n".repeat(99)}\r\n`,
     431,
     "headers_too_large",
   ],
@@ -144,6 +151,21 @@ test("a list is read no faster than its client receives it", async () => {
   } while (pages > before);
   expect(pages).toBeLessThan(400);
   socket.destroy();
+});
+
+test("a long document is complete for a client that reads slowly", async () => {
+  const { url } = await serve({ pages: docsPage(), Response: NodeResponse });
+  const response = await fetch(`${url}/docs/swagger-ui-bundle.js`, {
+    headers: { "accept-encoding": "identity" },
+  });
+  const expected = Number(response.headers.get("content-length"));
+  expect(expected).toBeGreaterThan(1_000_000);
+  let received = 0;
+  for await (const chunk of response.body ?? []) {
+    received += chunk.length;
+    if (received < 500_000) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  expect(received).toBe(expected);
 });
 
 test("a caller is identified by its socket address, or by the last forwarded address behind a trusted proxy", async () => {

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { type Child, startChild } from "../bench/servers/child.ts";
+import { forgetPeak, memory, processorTime } from "../bench/servers/process-cost.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
+import { tell } from "./run.ts";
+
+const MAX_MEMORY_MIB = 64;
+const MAX_P99_MS = 100;
+
+let server: Child;
+let url: string;
+let key: string;
+const children: Child[] = [];
+beforeEach(async () => {
+  server = startChild(new URL("abuse/server-process.ts", import.meta.url), []);
+  ({ url, key } = await server.told<{ url: string; key: string }>());
+});
+afterEach(async () => {
+  for (const child of [server, ...children.splice(0)]) await child.kill();
+});
+
+const figures: Record<string, string> = {};
+afterAll(() => tell("floods without a key", figures));
+
+/** Sends the bytes on many connections, and measures what that costs the server and another client. */
+async function flood(name: string, connections: number, bytes: string): Promise<void> {
+  const latencies: number[] = [];
+  const other = openSocket(url);
+  const request = `DELETE /v1/store/orders/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  let sent = 0;
+  async function measure(): Promise<void> {
+    const startedAt = performance.now();
+    other.send(request);
+    expect((await other.responses(++sent)).responses).toHaveLength(sent);
+    latencies.push(performance.now() - startedAt);
+    await sleep(1);
+  }
+  while (sent < 500) await measure();
+  latencies.length = 0;
+
+  const client = startChild(new URL("abuse/flood-process.ts", import.meta.url), [url, `${connections}`]);
+  children.push(client);
+  await client.told();
+  forgetPeak(server.pid);
+  const idle = memory(server.pid).now;
+  client.send(bytes);
+  const end = performance.now() + 10_000;
+  while (performance.now() < end) await measure();
+  const growth = memory(server.pid).peak - idle;
+  const p99 = latencies.toSorted((one, another) => one - another)[Math.floor(latencies.length * 0.99)] ?? 0;
+  figures[`${name}: memory above idle, MiB`] = growth.toFixed(1);
+  figures[`${name}: p99 of another client, ms`] = p99.toFixed(1);
+  expect(growth).toBeLessThan(MAX_MEMORY_MIB);
+  expect(p99).toBeLessThan(MAX_P99_MS);
+}
+
+const documents = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4);
+
+test.each([120, 420])("%i connections that pipeline 2,300 requests and read nothing", (connections) =>
+  flood(
+    `${connections} pipelining connections`,
+    connections,
+    documents + "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2_300),
+  ),
+);
+
+test("1,000 connections that send unfinished heads with as many fields as possible", () =>
+  flood("unfinished heads", 1_000, `GET / HTTP/1.1\r\nHost: x\r\n${"a:b\r\n".repeat(3_000)}`));
+
+test.each(["/docs/swagger-ui-bundle.js", "/docs", "/openapi.json"])(
+  "a request for %s takes under a millisecond of CPU time",
+  async (path) => {
+    const requests = 1_000;
+    const get = async () =>
+      (await fetch(`${url}${path}`, { headers: { "accept-encoding": "gzip" } })).arrayBuffer();
+    for (let sent = 0; sent < 200; sent++) await get();
+    const before = processorTime(server.pid);
+    for (let sent = 0; sent < requests; sent++) await get();
+    const each = (processorTime(server.pid) - before) / requests;
+    figures[`CPU time for ${path}, ms`] = each.toFixed(2);
+    expect(each).toBeLessThan(1);
+  },
+);

@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { feedRequests, type RequestFeed } from "../../lib/node/request-feed.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
+
+let server: Server;
+let holding: Set<Socket>;
+let parsed: string[];
+let unanswered: ServerResponse[];
+
+beforeEach(async () => {
+  server = createServer();
+  holding = new Set();
+  parsed = [];
+  unanswered = [];
+  const feeds = new Map<Socket, RequestFeed>();
+  server.on("connection", (socket) => feeds.set(socket, feedRequests(socket, holding)));
+  server.on("request", (req, res) => {
+    parsed.push(req.url ?? "");
+    unanswered.push(res);
+    feeds.get(req.socket)?.begin(req, res);
+    req.resume();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const urlOf = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+test("a pipelined request is parsed only after the request before it has been answered", async () => {
+  const connection = openSocket(urlOf());
+  connection.send([1, 2, 3].map((id) => `GET /${id} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""));
+  for (const expected of [["/1"], ["/1", "/2"], ["/1", "/2", "/3"]]) {
+    await expect.poll(() => parsed).toEqual(expected);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(parsed).toEqual(expected);
+    unanswered.shift()?.end();
+  }
+  expect((await connection.responses(3)).responses).toHaveLength(3);
+  expect(holding.size).toBe(0);
+});
+
+const body = fc.constantFrom(
+  "",
+  "hello",
+  "\r\n\r\n",
+  "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n",
+  "\r\n".repeat(50),
+);
+const request = fc.record({ body, chunked: fc.boolean(), emptyLines: fc.nat(2), trailer: fc.boolean() });
+type RequestParts = typeof request extends fc.Arbitrary<infer Parts> ? Parts : never;
+
+function format({ body, chunked, emptyLines, trailer }: RequestParts, id: number): string {
+  const head = `${"\r\n".repeat(emptyLines)}POST /${id} HTTP/1.1\r\nHost: x\r\n`;
+  if (!chunked) return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const chunk = body === "" ? "" : `${body.length.toString(16)}\r\n${body}\r\n`;
+  return `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n${trailer ? "A: b\r\n" : ""}\r\n`;
+}
+
+test("requests with any body, split anywhere, are parsed one at a time and in order", async () => {
+  const inputs = fc.tuple(
+    fc.array(request, { minLength: 1, maxLength: 6 }),
+    fc.array(fc.integer({ min: 1, max: 120 })),
+  );
+  await fc.assert(
+    fc.asyncProperty(inputs, async ([requests, sizes]) => {
+      parsed.length = 0;
+      const connection = openSocket(urlOf());
+      const bytes = requests.map(format).join("");
+      let most = 0;
+      const answer = setInterval(() => {
+        most = Math.max(most, unanswered.length);
+        if (unanswered[0]?.req.complete === true) unanswered.shift()?.end();
+      }, 0);
+      for (let sent = 0, turn = 0; sent < bytes.length; turn++) {
+        const size = sizes[turn] ?? bytes.length;
+        connection.send(bytes.slice(sent, sent + size));
+        sent += size;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const { responses } = await connection.responses(requests.length);
+      clearInterval(answer);
+      connection.socket.destroy();
+      expect(responses).toHaveLength(requests.length);
+      expect(parsed).toEqual(requests.map((_, id) => `/${id}`));
+      expect(most).toBe(1);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("above the limit of connections with unparsed input, the one that has held it longest is closed", async () => {
+  const closed: number[] = [];
+  for (let id = 0; id < 1_024; id++) holding.add({ destroy: () => closed.push(id) } as unknown as Socket);
+  const connection = openSocket(urlOf());
+  connection.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  await expect.poll(() => closed).toEqual([0]);
+});
+
+test("nothing after a request with Connection: close is parsed", async () => {
+  const connection = openSocket(urlOf());
+  connection.send(
+    "GET /1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+  );
+  await expect.poll(() => unanswered).toHaveLength(1);
+  unanswered.shift()?.end();
+  expect((await connection.closed()).responses).toHaveLength(1);
+  expect(parsed).toEqual(["/1"]);
+});

@@ -90,7 +90,7 @@ export abstract class StoreOrdersError extends Error {
   abstract readonly retryable: boolean;
 }
 
-/** The store is unreachable or did not respond in time. No request was admitted unchecked. */
+/** The store is unreachable or did not respond in time. A write may have been applied nevertheless. */
 export class StoreUnavailableError extends StoreOrdersError {
   override readonly name = "StoreUnavailableError";
   readonly code = "store_unavailable";

@@ -50,7 +50,7 @@ export function parseSettings({ values, secretKeys }: StackConfig): SettingsResu
 }
 
 /** Formats the issues of a stack's configuration as one message that names the file and key of each. */
-export function explainIssues(stack: string, issues: readonly Issue[]): string {
+export function explainSettingsIssues(stack: string, issues: readonly Issue[]): string {
   const file = `Pulumi.${stack}.yaml`;
   const lines = issues.map(({ path, message }) => `  ${file}  ${path}: ${message}`);
   const count = issues.length === 1 ? "one problem" : `${issues.length} problems`;

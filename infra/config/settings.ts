@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidInputError } from "../../lib/errors.ts";
 import { normalizeHosts, parseHostSettings } from "./hosts.ts";
-import { explainIssues, NAMESPACE, type ParsedSettings, parseSettings } from "./parse.ts";
+import { explainSettingsIssues, NAMESPACE, type ParsedSettings, parseSettings } from "./parse.ts";
 
 /** The settings of a stack, as the components take them. */
 export interface Settings extends Omit<ParsedSettings, "alarmEmail"> {
@@ -17,7 +17,7 @@ export interface Settings extends Omit<ParsedSettings, "alarmEmail"> {
 export function readSettings(): Settings {
   const secretKeys: readonly string[] = JSON.parse(process.env["PULUMI_CONFIG_SECRET_KEYS"] ?? "[]");
   const parsed = parseSettings({ values: pulumi.runtime.allConfig(), secretKeys });
-  if (!parsed.ok) throw new pulumi.RunError(explainIssues(pulumi.getStack(), parsed.issues));
+  if (!parsed.ok) throw new pulumi.RunError(explainSettingsIssues(pulumi.getStack(), parsed.issues));
   const { alarmEmail, ...settings } = parsed.settings;
   if (alarmEmail === undefined) return settings;
   const isSecret = secretKeys.includes(`${NAMESPACE}:alarmEmail`);
@@ -32,7 +32,7 @@ export function readSettings(): Settings {
  */
 export function withDefaults(settings: Partial<Settings>): Settings {
   const parsed = parseSettings({ values: {}, secretKeys: [] });
-  if (!parsed.ok) throw new pulumi.RunError(explainIssues("default", parsed.issues));
+  if (!parsed.ok) throw new pulumi.RunError(explainSettingsIssues("default", parsed.issues));
   const { alarmEmail: _none, ...defaults } = parsed.settings;
   const completed = { ...defaults, ...settings };
   const { domains, issues } = parseHostSettings(completed);

@@ -1,7 +1,7 @@
 import type { Instant } from "../../lib/clock.ts";
 
 /** A value of a CloudWatch metric. */
-export interface Metric {
+export interface MetricValue {
   readonly name: string;
   readonly value: number;
   /** @default Count */
@@ -11,13 +11,13 @@ export interface Metric {
 }
 
 /**
- * The fields of a JSON log line from which CloudWatch extracts metrics, without a call to its API.
- * See https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ * The fields of a JSON log line from which CloudWatch extracts metrics, without a call to its API. See
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export function embeddedMetrics(
   namespace: string,
   at: Instant,
-  metrics: readonly Metric[],
+  metrics: readonly MetricValue[],
 ): Readonly<Record<string, unknown>> {
   return {
     _aws: {

@@ -4,7 +4,7 @@ import { accessFields } from "../../lib/http/access-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { OrderStore } from "../../lib/orders/order-store.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
-import { embeddedMetrics, type Metric } from "./metric.ts";
+import { embeddedMetrics, type MetricValue } from "./metric.ts";
 
 /** Writes access log lines and metrics, one JSON object per line. */
 export interface Telemetry {
@@ -32,7 +32,7 @@ export function createTelemetry({
   clock?: Clock;
 }): Telemetry {
   const writeLine = (fields: object) => write(`${JSON.stringify(fields)}\n`);
-  const emit = (metric: Metric) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
+  const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
   return {
     onRequest(event) {
@@ -74,7 +74,12 @@ export function createTelemetry({
   };
 }
 
-function requestMetrics({ operation = "none", status, plan, errorCode }: RequestEvent): readonly Metric[] {
+function requestMetrics({
+  operation = "none",
+  status,
+  plan,
+  errorCode,
+}: RequestEvent): readonly MetricValue[] {
   const dimensions = { Operation: operation, Status: `${status}` };
   const requests = { name: "Requests", value: 1, dimensions };
   if (plan === undefined) return [requests];

@@ -18,14 +18,14 @@ export interface MonitoredResources {
 }
 
 /** A metric by its name and dimensions. */
-export interface Metric {
+export interface MetricReference {
   readonly namespace: string;
   readonly metricName: string;
   readonly dimensions: Readonly<Record<string, pulumi.Input<string>>>;
 }
 
 /** When to notify someone. */
-export interface Alarm extends Metric {
+export interface Alarm extends MetricReference {
   /** Unique; part of the logical name. */
   readonly key: string;
   readonly description: string;
@@ -75,17 +75,20 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
 }
 
 /** A metric of the API's stage. */
-export function gatewayMetric({ apiName, stageName }: MonitoredResources, metricName: string): Metric {
+export function gatewayMetric(
+  { apiName, stageName }: MonitoredResources,
+  metricName: string,
+): MetricReference {
   return { namespace: "AWS/ApiGateway", metricName, dimensions: { ApiName: apiName, Stage: stageName } };
 }
 
 /** A metric of a function. */
-export function functionMetric(name: pulumi.Input<string>, metricName: string): Metric {
+export function functionMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
   return { namespace: "AWS/Lambda", metricName, dimensions: { FunctionName: name } };
 }
 
 /** A metric of a table. */
-export function tableMetric(name: pulumi.Input<string>, metricName: string): Metric {
+export function tableMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
   return { namespace: "AWS/DynamoDB", metricName, dimensions: { TableName: name } };
 }
 
@@ -93,8 +96,8 @@ export function tableMetric(name: pulumi.Input<string>, metricName: string): Met
 export function ownMetric(
   { namespace }: MonitoredResources,
   metricName: string,
-  dimensions: Metric["dimensions"] = {},
-): Metric {
+  dimensions: MetricReference["dimensions"] = {},
+): MetricReference {
   return { namespace, metricName, dimensions };
 }
 

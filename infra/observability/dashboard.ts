@@ -2,7 +2,7 @@ import { PLANS } from "../../lib/plans/plan-limits.ts";
 import {
   functionMetric,
   gatewayMetric,
-  type Metric,
+  type MetricReference,
   type MonitoredResources,
   ownMetric,
   tableMetric,
@@ -20,7 +20,7 @@ interface Widget {
 
 /** One line of a graph. */
 interface Line {
-  readonly metric: Metric;
+  readonly metric: MetricReference;
   readonly stat: string;
   readonly label: string;
 }

@@ -18,8 +18,8 @@ export interface AccountStore {
   list(): AsyncIterable<Account>;
 
   /**
-   * Replaces the settings by what `updater` returns; a failure changes nothing. `updater` is pure and is called again if
-   * another process changed the account in between. Counters and bans stay as they are.
+   * Replaces the settings with those that `updater` returns, or changes nothing if it returns a failure. `updater` must
+   * be pure: it is called again if another process changed the account in between. Counters and bans stay unchanged.
    */
   update(id: string, updater: (account: AccountSettings) => AccountResult): Promise<AccountResult>;
 
@@ -30,14 +30,14 @@ export interface AccountStore {
   unban(accountId: string, keyId: string): Promise<void>;
 
   /**
-   * Applies `decideAdmission` to the key's account. Any number of callers in any number of processes are admitted
-   * exactly up to the limit. Nothing is cached: a revoked key, a new plan and a ban take effect at the next call.
+   * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
+   * admission is never cached: a revoked key, a new plan and a ban take effect at the next call.
    */
   admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
 
   /**
-   * Applies `decideRejections`: counts requests that were rejected without asking the store, and bans the key if there
-   * are too many. Each call counts once, even if it is retried.
+   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
+   * there are too many. Each call counts once, even if it is retried.
    */
   recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { DAY_MS, type Usage } from "../plans/windows.ts";
 
 /** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
-  /** Identifies the key to people: `<account>.<random>`. Not a secret. */
+  /** The public name of the key, `<account>.<random>`. Not a secret. */
   readonly id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
@@ -23,14 +23,14 @@ export interface AccountSettings extends PlanAssignment {
   readonly keys: readonly ApiKey[];
 }
 
-/** The rejected requests of one key in the minute that starts at `windowStart`, and the ban that followed. */
+/** The rejected requests of one key in the minute that starts at `windowStart`, and the ban that they caused. */
 export interface RejectionCount {
   readonly windowStart: Instant;
   readonly count: number;
   readonly bannedUntil?: Instant;
 }
 
-/** An account as a store keeps it: one item, so that one write admits a request. See lib/README.md#admission. */
+/** An account as a store keeps it: settings, usage and rejections. See lib/README.md#admission. */
 export interface Account extends AccountSettings {
   readonly usage: Usage;
   /** By key identifier. */
@@ -45,10 +45,10 @@ export type AccountFailure =
   | Failure<Exclude<AccountErrorCode, "key_already_rotated">>
   | (Failure<"key_already_rotated"> & { readonly successorId: string });
 
-/** The number of active keys that an account may have. */
+/** The largest number of active keys of an account. */
 export const MAX_ACTIVE_KEYS = 20;
 
-/** The number of inactive keys kept for the record. Older ones are deleted, so that an account stays small. */
+/** The number of inactive keys that are kept for reference. Older ones are deleted, so that an account stays small. */
 export const MAX_INACTIVE_KEYS = 20;
 
 /** The longest overlap of a rotation, in milliseconds: 90 days. */
@@ -68,9 +68,9 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
 }
 
 /**
- * Adds a successor to a key. The old key stays active for `overlapMs` more, but never longer than before. The successor
- * inherits the expiry: a rotation never extends a key's lifetime. A key can be rotated only once, because a second
- * successor would inherit the shortened expiry.
+ * Adds a successor to a key. The old key expires after `overlapMs`, or earlier if it would have expired earlier. The
+ * successor inherits the original expiry, so a rotation never extends a key's lifetime. A key can be rotated only once,
+ * because a second successor would inherit the shortened expiry.
  */
 export function rotateKey(
   account: AccountSettings,

@@ -22,14 +22,17 @@ export interface IssuedKey {
   readonly account: string;
   readonly keyId: string;
   readonly key: string;
-  /** Absent if the key does not expire. */
+  /** Missing if the key does not expire. */
   readonly expiresAt?: Instant;
 }
 
 /** The result of issuing a key. */
 export type KeyResult = IssuedKey | AccountFailure;
 
-/** Operations on accounts and keys. Invalid input throws `InvalidInputError`. See lib/README.md#accounts-and-keys. */
+/**
+ * Operations on accounts and keys. Each rejects with `InvalidInputError` if the input is invalid, and with
+ * `StoreUnavailableError` if the store cannot be reached. See lib/README.md#accounts-and-keys.
+ */
 export interface Accounts {
   /** Creates an account without keys. */
   create(id: string, plan: PlanAssignment): Promise<AccountResult>;
@@ -38,10 +41,10 @@ export interface Accounts {
   /** Sets the counters of both windows to zero. Bans stay. */
   resetUsage(id: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
-  issueKey(id: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
+  issueKey(accountId: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
   /**
-   * Issues a successor, which can live as long as the old key could. The old key stays active for `overlapMs` more
-   * (at most `MAX_OVERLAP_MS`), but never longer than before. A key can be rotated once.
+   * Issues a successor with the expiry of the old key. The old key expires after `overlapMs` (at most
+   * `MAX_OVERLAP_MS`), or earlier if it would have expired earlier. A key can be rotated only once.
    */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */
@@ -50,7 +53,7 @@ export interface Accounts {
   unbanKey(keyId: string): Promise<AccountResult>;
 }
 
-/** Creates the account operations over a store. New keys belong to `environment`. */
+/** Creates the account operations over a store. New keys are issued for `environment`. */
 export function createAccounts({
   store,
   environment,
@@ -78,13 +81,13 @@ export function createAccounts({
 
     resetUsage: (id) => store.resetUsage(id),
 
-    async issueKey(id, { expiresAt } = {}) {
+    async issueKey(accountId, { expiresAt } = {}) {
       const at = clock();
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalid("expires", "Give a time in the future.");
-      const { key, ...created } = newKey(id);
+      const { key, ...created } = newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
-      const result = await store.update(id, (account) => addKey(account, stored, at));
+      const result = await store.update(accountId, (account) => addKey(account, stored, at));
       return result.ok ? issued(result.account, created.id, key) : result;
     },
 
@@ -115,7 +118,7 @@ export function createAccounts({
   };
 }
 
-/** The format of an account's identifier, in words. */
+/** How to fix an invalid account identifier. */
 export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 

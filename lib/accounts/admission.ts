@@ -15,9 +15,9 @@ import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
 
 /** When rejected requests lead to a temporary ban of the key, and for how long. See lib/README.md#bans. */
 export interface BanPolicy {
-  /** Rejected requests of one key that one minute allows. The next one bans the key. */
+  /** The number of rejected requests of one key in one minute window that do not ban it. The next one does. */
   readonly maxRejections: number;
-  /** Length of the ban. */
+  /** How long a ban lasts. */
   readonly durationMs: number;
 }
 
@@ -39,11 +39,11 @@ export interface Caller {
   readonly plan: Plan;
 }
 
-/** A request of a valid key that is over its limit or banned. */
+/** The rejection of a request with a valid key: the account is over its limit, or the key is banned. */
 export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_banned"> {
   readonly caller: Caller;
   readonly quota: Quota;
-  /** Whole seconds, at least 1, never shorter than the wait. */
+  /** Whole seconds until the next request can be admitted, at least 1. */
   readonly retryAfterSeconds: number;
   /** The key's rejections in this minute, this one included. */
   readonly rejections: RejectionCount;
@@ -51,7 +51,7 @@ export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_bann
   readonly startsBan: boolean;
 }
 
-/** A key that is not valid. */
+/** The rejection of a request with an invalid key. */
 export interface InvalidKey extends Failure<"invalid_api_key"> {
   readonly reason: "unknown_key" | "revoked" | "expired" | "plan_without_limits";
 }
@@ -62,16 +62,17 @@ export type Admission =
   | Rejection
   | InvalidKey;
 
-/** An admission, with what the store has to save for it to be true. */
+/** An admission, and the changes that the store has to save with it. */
 export interface Decision {
   readonly admission: Admission;
-  /** Save whichever is present. A request with an invalid or already banned key changes nothing. */
+  /** Save each field that is present. A request with an invalid or already banned key changes nothing. */
   readonly write: { readonly usage?: Usage; readonly rejections?: RejectionCount };
 }
 
 /**
- * Decides about one request: authentication, ban, both windows and the plan at an instant. Pure. An admitted request
- * counts in both windows, a rejected one in neither. The rejection that exceeds the limit triggers the ban.
+ * Decides whether to admit one request: checks the key, its ban, the plan and both windows at an instant. Pure. An
+ * admitted request counts in both windows, a rejected one in neither. The rejection that exceeds `policy.maxRejections`
+ * starts the ban.
  */
 export function decideAdmission(
   state: KeyState | undefined,
@@ -114,7 +115,7 @@ export function decideAdmission(
 }
 
 /**
- * Counts rejected requests that were answered without the store. Returns what to save, or `undefined` if there is
+ * Counts requests that were rejected without a call of the store. Returns what to save, or `undefined` if there is
  * nothing to count: the key is unknown, inactive or already banned.
  */
 export function decideRejections(
@@ -140,7 +141,7 @@ function addRejections(
   return { windowStart, count, ...ban };
 }
 
-/** The count with its running ban. One that a wrong clock wrote is ignored, as its window is. */
+/** Returns the count if its ban has not ended. A ban that a wrong clock wrote is ignored, like such a window. */
 function activeBan(rejections: RejectionCount | undefined, at: Instant): RejectionCount | undefined {
   if (rejections === undefined || (rejections.bannedUntil ?? 0) <= at) return undefined;
   return rejections.windowStart > at + MAX_CLOCK_SKEW_MS ? undefined : rejections;

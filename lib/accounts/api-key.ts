@@ -4,7 +4,7 @@ import { sha256 } from "./sha256.ts";
 /** The environment of a key: the second part of `so_test_…`, visible to secret scanners and to people. */
 export type Environment = "test" | "live";
 
-/** What a presented key contains. The key itself is not kept. */
+/** A key as a request presents it, without its secret. */
 export interface ParsedKey {
   readonly accountId: string;
   /** SHA-256 of the whole key, hexadecimal. Keys are stored in this form only. */
@@ -31,7 +31,7 @@ export function generateKey(environment: Environment, accountId: string): string
   return body + checksum(body);
 }
 
-/** Parses a presented key. `undefined` if it cannot be a key; the checksum detects typing errors without a store call. */
+/** Parses a key, or returns `undefined` if it is malformed. The checksum detects typing errors without a store call. */
 export function parseKey(key: string): ParsedKey | undefined {
   const accountId = FORMAT.exec(key)?.[1];
   if (accountId === undefined) return undefined;
@@ -40,8 +40,8 @@ export function parseKey(key: string): ParsedKey | undefined {
 }
 
 /**
- * SHA-256 of a key, hexadecimal. The secret has 190 bits, so a fast hash is sufficient. Stores look keys up by it:
- * timing reveals only the hash of a guess, which is useless without a preimage.
+ * SHA-256 of a key, hexadecimal. The secret has 190 bits, so a fast hash is sufficient. Stores look keys up by their
+ * hash, so timing reveals only the hash of a guess.
  */
 export function hashKey(key: string): string {
   return sha256(key);

@@ -6,7 +6,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder;
 });
 
-/** CRC-32 (ISO 3309, as in gzip) of an ASCII text. */
+/** CRC-32 (ISO 3309, as in gzip) of ASCII text. */
 export function crc32(text: string): number {
   let crc = 0xffff_ffff;
   for (let at = 0; at < text.length; at++) {

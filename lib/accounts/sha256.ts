@@ -1,7 +1,7 @@
-/** SHA-256 (FIPS 180-4) of a short text, hexadecimal: the platform's own if it has a synchronous one. */
+/** SHA-256 (FIPS 180-4) of a short text, hexadecimal. Uses Node's implementation if there is one. */
 export const sha256: (text: string) => string = nodeHash() ?? sha256InJavaScript;
 
-/** Node's one-shot hash takes 0.2 µs, `crypto.subtle` 30 µs. Looked up at run time, so that no bundle needs Node. */
+/** Node's hash takes 0.2 µs, `crypto.subtle` 30 µs. It is looked up at run time, so that no bundle needs Node. */
 function nodeHash(): ((text: string) => string) | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } };
   const crypto = process?.getBuiltinModule?.("node:crypto") as
@@ -54,7 +54,9 @@ function rotate(word: number, bits: number): number {
 
 const ROUND_CONSTANTS: readonly number[] = fractionsOfRoots(64, Math.cbrt);
 
-/** The first 32 bits of the fractional parts of the roots of the first primes, as the standard defines its constants. */
+/**
+ * The first 32 bits of the fractional parts of the roots of the first primes, as the standard defines its constants.
+ */
 function fractionsOfRoots(count: number, root: (prime: number) => number): readonly number[] {
   const primes: number[] = [];
   for (let n = 2; primes.length < count; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n);

@@ -11,7 +11,7 @@ export interface HostTable {
   /** By host in lower case: `serve`, or the origin that it redirects to. */
   readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
   /** True if there is no mapping at all: every host serves. */
-  readonly open: boolean;
+  readonly servesEveryHost: boolean;
 }
 
 /**
@@ -30,7 +30,7 @@ export function hostTable(
   }
   // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");
-  return { byHost, open: domains === undefined };
+  return { byHost, servesEveryHost: domains === undefined };
 }
 
 /**
@@ -38,7 +38,7 @@ export function hostTable(
  * influence the host in `Location`: it is the configured primary, followed by a path.
  */
 export function routeHost(table: HostTable, host: string | null | undefined, target: string): HostRoute {
-  if (table.open) return SERVE;
+  if (table.servesEveryHost) return SERVE;
   const route = table.byHost.get(host ?? "") ?? table.byHost.get(bareHost(host ?? ""));
   if (route === "serve") return SERVE;
   if (route === undefined) return MISDIRECTED;

@@ -6,10 +6,10 @@ import type { Clock, Instant } from "../clock.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { ErrorReply } from "./reply.ts";
 
-/** Whether a request may proceed, and the quota that its response reports either way. */
+/** Whether a request may proceed, and the quota for the rate-limit headers of its response. */
 export interface Access {
   readonly quota: Quota;
-  /** Absent without a valid key. */
+  /** Missing if the request has no valid key. */
   readonly caller?: Caller;
   /** Present if the request may not proceed. */
   readonly denied?: ErrorReply;
@@ -19,7 +19,7 @@ export interface Access {
 export interface AccessControl {
   /** Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. */
   check(authorization: string | null, address: string): Promise<Access>;
-  /** The quota of a caller of whom only the address is known, without counting. */
+  /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Access;
 }
 

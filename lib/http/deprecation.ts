@@ -12,10 +12,10 @@ export interface Deprecation {
 }
 
 /**
- * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is that of the
- * request, within the handler.
+ * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is the path
+ * of the request within the handler.
  */
-export function deprecationFields({ since, sunset, link }: Deprecation, path: string): HeaderFields {
+export function deprecationHeaders({ since, sunset, link }: Deprecation, path: string): HeaderFields {
   // Relative, because the handler may be mounted below a path that it does not know.
   const target = link ?? `${"../".repeat(path.split("/").length - 2)}openapi.json`;
   const type = link === undefined ? "application/json" : "text/html";

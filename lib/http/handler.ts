@@ -34,8 +34,8 @@ export interface HandlerOptions {
   /** @default more than 20 rejected requests in a minute ban a key for 15 minutes */
   readonly banPolicy?: BanPolicy;
   /**
-   * Rejects a key that is over its limit or banned from memory for up to a second, so that a flood costs the store one
-   * call a second. An unban or a better plan then takes up to a second to take effect. @default true
+   * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
+   * per key. An unban or a better plan then takes effect within a second. @default true
    */
   readonly cacheRejections?: boolean;
   /** @default no pets */
@@ -48,23 +48,23 @@ export interface HandlerOptions {
   readonly docsUrl?: string;
   /** Returns the current custom domains. Called for each request. @default every host is served */
   readonly hosts?: () => HostTable;
-  /** The class to create responses with. A runtime may bring a cheaper one. @default Response */
+  /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */
   readonly Response?: ResponseClass;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly pages?: PageSource;
-  /** Called once for each finished request. What it throws is ignored. */
+  /** Called once for each finished request. Errors that it throws are ignored. */
   readonly onRequest?: (event: RequestEvent) => void;
 }
 
 /** What a runtime knows about a request in addition to its content. */
 export interface RequestContext {
-  /** The network address of the caller. */
+  /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
   readonly address?: string;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string;
   /** @default a random UUID */
   readonly requestId?: string;
-  /** The error to reply with, if what arrived is not a valid request. */
+  /** The error to respond with, if the server received an invalid request. */
   readonly malformed?: ErrorCode;
 }
 

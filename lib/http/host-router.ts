@@ -1,12 +1,13 @@
 import { type HostTable, hostTable, routeHost } from "../domains/routing.ts";
 import type { Reply } from "./reply.ts";
 
-/** How long a browser may cache a redirect, and so keep following one that has been removed. */
+/** How long a browser may cache a redirect, and therefore follow it after it has been removed. */
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
 /**
- * Replies for hosts that do not serve the API: a redirect to the primary, or 421. Neither needs a key or is counted.
- * Returns `undefined` if the host serves the API. See lib/README.md#serving-and-redirects.
+ * Creates a function that returns the reply for a host that does not serve the API: a redirect to the primary, or 421.
+ * Neither needs a key, and neither is counted. It returns `undefined` if the host serves the API. See
+ * lib/README.md#serving-and-redirects.
  */
 export function createHostRouter(
   hosts: () => HostTable = () => EVERY_HOST,
@@ -31,7 +32,7 @@ export function createHostRouter(
   };
 }
 
-/** The host of a request: its `Host` header, or that of its URL if a program created the request. */
+/** The host of a request: its `Host` header, otherwise the host of its URL. */
 export function hostOf(request: Request): string | null {
   return request.headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? null;
 }

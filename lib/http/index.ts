@@ -9,6 +9,6 @@ export { createHandler, type Handler, type HandlerOptions, type RequestContext }
 export { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
 export type { PetSource } from "./operation-handlers.ts";
 export { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
-export { type PageSource, quotaFields, type Reply } from "./reply.ts";
+export { type PageSource, type Reply, rateLimitHeaders } from "./reply.ts";
 export type { RequestEvent } from "./request-event.ts";
 export type { ResponseClass } from "./response.ts";

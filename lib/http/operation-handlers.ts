@@ -19,7 +19,7 @@ export interface OperationRequest {
 /** The implementation of every operation. */
 export type OperationHandlers = Readonly<Record<OperationId, (request: OperationRequest) => Promise<Reply>>>;
 
-/** A shorter body is not worth compressing. */
+/** Shorter bodies are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
 /** Creates the operations over a store, a clock and a source of pets. */

@@ -18,7 +18,7 @@ export interface Operation {
   };
   /** Errors in addition to those that all operations share. */
   readonly errors: readonly ErrorCode[];
-  /** Absent for a stable operation. */
+  /** Missing for a stable operation. */
   readonly stability?: "experimental" | "beta";
   readonly deprecation?: Deprecation;
   /** `false` disables the interactive try-it panel. */
@@ -40,7 +40,7 @@ export const OPERATIONS = [
     tag: "orders",
     summary: "List all orders",
     description:
-      "Streams every order, in any state, ascending by `id`, as one JSON array. " +
+      "Streams every order, whatever its status, ascending by `id`, as one JSON array. " +
       "Filtering and pagination are planned for v2.",
     success: { status: 200, description: "All orders.", schema: "OrderList" },
     errors: [],

@@ -1,11 +1,11 @@
 import type { OrderPage } from "../orders/order-store.ts";
 
-/** How a streamed body ended: sent completely, cancelled by its consumer, or cut off by a store error. */
+/** How a streamed body ended: completely, cancelled by its consumer, or failed because of a store error. */
 export type StreamEnd =
   | { readonly status: "complete" | "cancelled" }
   | { readonly status: "failed"; readonly error: unknown };
 
-/** The list of all orders as a response body: a string if one page holds them all, otherwise a stream. */
+/** The list of all orders as a response body: a string if there is only one page, otherwise a stream. */
 export interface OrderList {
   readonly body: string | ReadableStream<Uint8Array>;
   /** Resolves when nothing more will be sent. */
@@ -13,9 +13,9 @@ export interface OrderList {
 }
 
 /**
- * Writes pages of records as one JSON array. Resolves once the first page has been read, so that an unavailable store
- * rejects here and not within the response. A store that fails later leaves the array unclosed. Pages are read on
- * demand, and a consumer that cancels ends the reading. See lib/README.md#the-list.
+ * Writes pages of records as one JSON array. Resolves when the first page has been read, and rejects if that fails, so
+ * that the response can still be an error. If the store fails later, the array is not closed. Pages are read on demand,
+ * and no longer once the consumer cancels. See lib/README.md#the-list.
  */
 export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderList> {
   const pages = list[Symbol.asyncIterator]();

@@ -5,19 +5,19 @@ import type { StreamEnd } from "./order-stream.ts";
 /** Header names and values to add to a response. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** An error, before the headers that all responses share are added. */
+/** An error response without the headers that all responses share. */
 export interface ErrorReply {
   readonly error: ErrorCode;
   readonly headers?: HeaderFields;
 }
 
-/** What an operation replies, before the headers that all responses share are added. */
+/** A response without the headers that all responses share. */
 export type Reply =
   | ErrorReply
   | {
       readonly error?: undefined;
       readonly status: 200 | 204 | 301;
-      /** JSON unless the headers name another type. Absent for a response without a body. */
+      /** JSON, unless the headers have another content type. Missing for a response without a body. */
       readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
       readonly headers?: HeaderFields;
       /** Resolves when a streamed body has ended. */
@@ -28,7 +28,7 @@ export type Reply =
 export type PageSource = (path: string, request: Request) => Promise<Reply | undefined>;
 
 /** The three rate-limit headers. See lib/README.md#rate-limit-headers. */
-export function quotaFields({ limit, remaining, resetsAt }: Quota): HeaderFields {
+export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderFields {
   return {
     "x-ratelimit-limit": `${limit}`,
     "x-ratelimit-remaining": `${remaining}`,

@@ -7,11 +7,12 @@ import { type Outcome, statusOf } from "./response.ts";
 export interface RequestEvent {
   readonly requestId: string;
   readonly method: string;
-  /** Absent if the path belongs to no operation. */
+  /** Missing if no operation has this method and path. */
   readonly operation?: string;
   readonly status: number;
   /** From the arrival of the request to the end of the response body. */
   readonly durationMs: number;
+  /** The identifier of the account. Missing if the request has no valid key. */
   readonly account?: string;
   readonly keyId?: string;
   readonly plan?: Plan;

@@ -1,13 +1,13 @@
 import { ERRORS, isStoreUnavailable } from "../errors.ts";
 import type { Access } from "./access.ts";
-import { deprecationFields } from "./deprecation.ts";
+import { deprecationHeaders } from "./deprecation.ts";
 import { BASE_PATH, type Operation } from "./operations.ts";
-import { type ErrorReply, errorJson, quotaFields, type Reply } from "./reply.ts";
+import { type ErrorReply, errorJson, type Reply, rateLimitHeaders } from "./reply.ts";
 
 /** Everything known about a request once its reply is decided. */
 export interface Outcome {
   readonly reply: Reply;
-  /** Absent if this is not a response of the API: such responses carry no rate-limit headers. */
+  /** Missing for responses without rate-limit headers: redirects, 421 and documents. */
   readonly access?: Access;
   /** The operation at the requested path, if any. */
   readonly operation?: Operation;
@@ -17,7 +17,7 @@ export interface Outcome {
 /** `Retry-After` when the store is unavailable. */
 const STORE_RETRY_AFTER_SECONDS = "5";
 
-/** The reply to a request that failed: whether to retry, and nothing else about the error. */
+/** The reply to a request that threw an error. It reveals nothing but whether to retry. */
 export function failureReply(thrown: unknown): ErrorReply {
   if (!isStoreUnavailable(thrown)) return { error: "internal_error" };
   return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER_SECONDS } };
@@ -34,7 +34,7 @@ export type ResponseClass = new (
   init: { readonly status: number; readonly headers: Record<string, string> },
 ) => Response;
 
-/** Creates every response in one place, so that none can lack a header. */
+/** Creates a response. Every response is created here, so that none lacks a header. */
 export function toResponse(
   { reply, access, operation }: Outcome,
   requestId: string,
@@ -44,13 +44,13 @@ export function toResponse(
   const status = statusOf(reply);
   const body = reply.error === undefined ? reply.body : errorJson(reply.error);
   const headers = {
-    ...(body === undefined ? {} : JSON_FIELDS),
+    ...(body === undefined ? {} : JSON_HEADERS),
     "cache-control": "no-store",
     "x-request-id": requestId,
-    ...(access === undefined ? {} : quotaFields(access.quota)),
+    ...(access === undefined ? {} : rateLimitHeaders(access.quota)),
     ...(operation?.deprecation === undefined
       ? {}
-      : deprecationFields(operation.deprecation, `${BASE_PATH}${operation.path}`)),
+      : deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`)),
     ...reply.headers,
   };
   if (!isHead) return new ResponseImpl(body ?? null, { status, headers });
@@ -58,4 +58,4 @@ export function toResponse(
   return new ResponseImpl(null, { status, headers });
 }
 
-const JSON_FIELDS = { "content-type": "application/json" };
+const JSON_HEADERS = { "content-type": "application/json" };

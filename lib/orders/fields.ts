@@ -11,7 +11,7 @@ export interface OrderField {
   validate(value: unknown): string | undefined;
 }
 
-/** The largest quantity: client generators map the field to int32. */
+/** The largest quantity. Client generators map the field to int32, and this is the largest int32. */
 export const MAX_QUANTITY = 2_147_483_647;
 
 /**

@@ -2,8 +2,8 @@ import type { Instant } from "../clock.ts";
 import type { OrderRecord } from "./order.ts";
 
 /**
- * The order state machine: what each event does in each state. `to` is the next state, `set` the field of the record
- * that the event changes, `error` the code of the conflict if the event is not allowed. See lib/README.md#orders.
+ * The order state machine: what each event does to an order with each status. `to` is the next status, `set` the field
+ * of the record that the event changes, `error` the error code if the event is not allowed. See lib/README.md#orders.
  */
 export const LIFECYCLE = {
   pending: {
@@ -29,13 +29,13 @@ interface Rule {
   readonly error?: string;
 }
 
-/** The state of an order. Stored beside the record, never sent. */
+/** The status of an order. It is stored beside the record, but the API never returns it. */
 export type OrderStatus = keyof typeof LIFECYCLE;
 
 /** An event that can happen to an order. */
 export type OrderEvent = keyof (typeof LIFECYCLE)[OrderStatus];
 
-/** The codes with which an event can be rejected. */
+/** The error codes of an event. */
 export type TransitionErrorCode<E extends OrderEvent = OrderEvent> = Extract<
   { [S in OrderStatus]: (typeof LIFECYCLE)[S][E] }[OrderStatus],
   { readonly error: string }
@@ -47,21 +47,21 @@ export interface StoredOrder {
   readonly status: OrderStatus;
 }
 
-/** An event that the order's state does not allow. */
+/** The error of an event that the order's status does not allow. */
 export interface TransitionError<E extends OrderEvent = OrderEvent> {
   readonly ok: false;
   readonly code: TransitionErrorCode<E>;
-  /** The state that rejected the event. */
+  /** The status of the order, which has not changed. */
   readonly status: OrderStatus;
   readonly event: E;
 }
 
-/** The result of an event: the order in its new state, or why nothing changed. */
+/** The result of an event: the changed order, or why nothing changed. */
 export type Transition<E extends OrderEvent = OrderEvent> =
   | { readonly ok: true; readonly order: StoredOrder }
   | TransitionError<E>;
 
-/** Every state, in lifecycle order. */
+/** Every status, in lifecycle order. */
 export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
 
 /** Applies an event to an order at an instant. Pure: nothing is stored. */
@@ -83,8 +83,8 @@ function withField(record: OrderRecord, field: Rule["set"], at: Instant): OrderR
   }
 }
 
-/** Explains in one sentence why an event was rejected. */
+/** Explains in one sentence why an event is not allowed. */
 export function explainTransitionError({ status, event }: TransitionError): string {
-  const allowed = ORDER_STATUSES.filter((state) => "to" in LIFECYCLE[state][event]);
+  const allowed = ORDER_STATUSES.filter((candidate) => "to" in LIFECYCLE[candidate][event]);
   return `The order is ${status}; only ${allowed.join(" or ")} orders accept '${event}'.`;
 }

@@ -2,7 +2,7 @@ import type { Instant } from "../clock.ts";
 import type { Failure } from "../errors.ts";
 import type { OrderEvent, StoredOrder, Transition } from "./lifecycle.ts";
 
-/** The outcome of placing one order. An order is never overwritten. */
+/** The outcome of placing one order. See `OrderStore.place`. */
 export type PlaceOutcome = "placed" | "unchanged" | "conflict";
 
 /** The result of applying an event to a stored order. */
@@ -22,23 +22,27 @@ export interface OrderPage {
  */
 export interface OrderStore {
   /**
-   * Adds orders and returns one outcome for each, in the same order. `unchanged`: the order exists with this content
-   * and status. `conflict`: it exists with other content. A conflict does not affect the other orders.
+   * Adds orders, never overwrites one, and returns one outcome for each in the given sequence. `unchanged`: the order
+   * already exists with the same record and status. `conflict`: it exists with others. A conflict does not affect the
+   * other orders.
    */
   place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
 
   /** Returns the order, or `undefined` if there is none. */
   find(id: bigint): Promise<StoredOrder | undefined>;
 
-  /** Applies `transition` to the stored order. Concurrent events on one order are serialised. */
+  /** Applies `transition` to the stored order. Concurrent events on one order are applied one after another. */
   apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<AppliedEvent<E>>;
 
   /**
-   * Lists every record, ascending, in pages that are read on demand. There is at least one page. An order present for
-   * the whole iteration is listed exactly once.
+   * Lists every record, ascending by identifier, in pages that are read on demand. There is at least one page. An order
+   * that exists during the whole iteration is listed exactly once.
    */
   list(): AsyncIterable<OrderPage>;
 
-  /** Lists every order with its status, ascending, starting after identifier `after`. Pages are read on demand. */
+  /**
+   * Lists every order with its status, ascending by identifier, from the first one above `after`. Pages are read on
+   * demand.
+   */
   scan(after?: bigint): AsyncIterable<readonly StoredOrder[]>;
 }

@@ -1,6 +1,6 @@
 /**
- * An order as the API sends it: exactly these five fields. A field that an order does not have is omitted, never `null`.
- * `ORDER_FIELDS` describes each of them. See lib/README.md#orders.
+ * An order as the API sends it: exactly these five fields. A missing field is omitted, never `null`. `ORDER_FIELDS`
+ * describes each field. See lib/README.md#orders.
  */
 export interface OrderRecord {
   /** Unique order identifier, int64. */

@@ -7,18 +7,21 @@ import { parseOrder } from "./parse-order.ts";
 /** An order to place. Without `id`, an identifier is generated. */
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
 
-/** The result of placing an order. `created` is false if the same order already existed. */
+/**
+ * The result of placing an order. `record` is the order that was passed, with its identifier. `created` is false if the
+ * same order already existed; `order_conflict` means that a different order has this identifier.
+ */
 export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly record: OrderRecord });
 
-/** Order operations other than listing. */
+/** Operations on single orders. Each rejects with `StoreUnavailableError` if the store cannot be reached. */
 export interface Orders {
-  /** Places a pending order. Throws `InvalidInputError` with every issue. */
+  /** Places a pending order. Rejects with `InvalidInputError`, which carries every issue, if a field is invalid. */
   place(order: NewOrder): Promise<PlacedOrder>;
-  /** Marks a pending order as shipped now. */
+  /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
   ship(id: bigint): Promise<AppliedEvent<"ship">>;
-  /** Marks a shipped order as complete. */
+  /** Marks a shipped order as complete. Its status stays `shipped`. */
   fulfil(id: bigint): Promise<AppliedEvent<"fulfil">>;
   /** Cancels a pending order. */
   cancel(id: bigint): Promise<AppliedEvent<"cancel">>;
@@ -33,7 +36,7 @@ export function createOrders({ store, clock = systemClock }: { store: OrderStore
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
         const { record } = parsed.order;
         const [outcome] = await store.place([parsed.order]);
-        // A generated identifier that already exists is replaced by another one.
+        // Another order already has the generated identifier, so generate a new one.
         if (order.id === undefined && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", record };
         return { ok: true, created: outcome === "placed", record };

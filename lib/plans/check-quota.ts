@@ -15,7 +15,7 @@ import {
 export type LimitCheck =
   | (Quota & {
       readonly ok: true;
-      /** The usage after this request: store it. */
+      /** The usage including this request. */
       readonly usage: Usage;
     })
   | (Failure<"rate_limit_exceeded"> &
@@ -28,8 +28,8 @@ export type LimitCheck =
 export type QuotaCheck = LimitCheck | Failure<"plan_without_limits">;
 
 /**
- * Checks one more request against both windows of a plan. Pure: an admitted request counts in both windows, a rejected
- * one in neither.
+ * Checks one more request against both windows of a plan. Pure: store the returned `usage`. An admitted request counts
+ * in both windows, a rejected one in neither.
  *
  * ```ts
  * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now()); // { ok: true, limit: 60, remaining: 59, … }
@@ -40,7 +40,7 @@ export function checkQuota(assignment: PlanAssignment, usage: Usage, at: Instant
   return limits === undefined ? { ok: false, code: "plan_without_limits" } : checkLimits(limits, usage, at);
 }
 
-/** Checks one more request against the given limits, as `checkQuota` does for those of a plan. */
+/** Like `checkQuota`, but with the limits themselves instead of a plan. */
 export function checkLimits(limits: PlanLimits, usage: Usage, at: Instant): LimitCheck {
   const current = usageAt(usage, at);
   if (hasCapacity(current, limits)) {

@@ -29,12 +29,18 @@ export interface PlanAssignment {
   readonly customLimits?: PlanLimits;
 }
 
-/** The limits of a plan assignment. `undefined` for an unknown plan or missing custom limits: nothing is admitted. */
+/**
+ * Returns the limits of a plan, or `undefined` if the plan is unknown or its custom limits are missing. No request is
+ * admitted without limits.
+ */
 export function limitsOf({ plan, customLimits }: PlanAssignment): PlanLimits | undefined {
   if (!isPlan(plan)) return undefined;
   const limits = PLAN_LIMITS[plan];
   return limits === "custom" ? customLimits : limits;
 }
 
-/** The largest custom limit: an account is one database item, and DynamoDB takes about 1,000 writes a second to one. */
+/**
+ * The largest custom limit. An account is one database item, and DynamoDB accepts about 1,000 writes a second to one
+ * item.
+ */
 export const MAX_REQUESTS_PER_MINUTE = 60_000;

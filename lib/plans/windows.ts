@@ -1,15 +1,15 @@
 import type { Instant } from "../clock.ts";
 import type { PlanLimits } from "./plan-limits.ts";
 
-/** The length of the minute window, which is aligned to the UTC minute. See lib/README.md#plans-and-windows. */
+/** The length of the minute window, which starts with a UTC minute. See lib/README.md#plans-and-windows. */
 export const MINUTE_MS = 60_000;
 
-/** The length of the day window, which is aligned to the UTC day. */
+/** The length of the day window, which starts with a UTC day. */
 export const DAY_MS = 86_400_000;
 
 /**
- * A stored window that starts further ahead of the clock than this was written by a wrong clock. It is replaced, so
- * that one host with a wrong clock cannot lock an account.
+ * How far in the future a stored window may start. A window that starts later was written by a wrong clock. It is
+ * replaced, so that one host with a wrong clock cannot lock an account.
  */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 
@@ -35,15 +35,15 @@ export const NO_USAGE: Usage = {
 export interface Quota {
   /** Requests that the window admits. */
   readonly limit: number;
-  /** Requests left in it. */
+  /** Requests left in the window. */
   readonly remaining: number;
-  /** When it ends and the next one begins. */
+  /** When the window ends and the next one starts. */
   readonly resetsAt: Instant;
 }
 
 /**
- * The usage at an instant: a window that has ended counts as empty. A window never goes back, so a process whose clock
- * is behind counts in the window that others have already opened.
+ * The usage at an instant: a window that has ended counts as empty. A process whose clock is behind counts in the
+ * window that other processes have already opened.
  */
 export function usageAt(usage: Usage, at: Instant): Usage {
   return {
@@ -85,7 +85,7 @@ export function quotasAt(usage: Usage, limits: PlanLimits, at: Instant): { minut
   };
 }
 
-/** The window with the fewest requests left. On a tie, the one that resets later, since callers must wait for it. */
+/** The window with the fewest requests left. If both have equally many, the one that resets later. */
 export function tightestQuota({ minute, day }: Usage, limits: PlanLimits): Quota {
   const ofMinute = quota(minute, limits.perMinute, MINUTE_MS);
   const ofDay = quota(day, limits.perDay, DAY_MS);
@@ -97,7 +97,7 @@ function quota({ start, count }: WindowUsage, limit: number, lengthMs: number): 
   return { limit, remaining: Math.max(0, limit - count), resetsAt: start + lengthMs };
 }
 
-/** Whole seconds until an instant, at least 1, never shorter than the wait: the value of `Retry-After`. */
-export function secondsUntil(instant: Instant, at: Instant): number {
-  return Math.max(1, Math.ceil((instant - at) / 1000));
+/** Seconds until an instant, rounded up, at least 1: the value of `Retry-After`. */
+export function secondsUntil(instant: Instant, now: Instant): number {
+  return Math.max(1, Math.ceil((instant - now) / 1000));
 }

@@ -1,6 +1,6 @@
 /**
- * The in-memory store, for tests and for trying things out. It is also the shortest complete implementation of the
- * ports: read it before you write your own.
+ * The in-memory store, for tests and for trying things out. It is also the shortest complete implementation of a store:
+ * read it before you write your own.
  *
  * ```ts
  * const { orders, accounts } = createMemoryStore();
@@ -20,7 +20,7 @@ import type { Store } from "./store.ts";
 
 export type { Store } from "./store.ts";
 
-/** Creates an empty store. JavaScript runs one turn at a time, so no method needs a lock. */
+/** Creates an empty store. No method awaits between a read and a write, so every method is atomic. */
 export function createMemoryStore(): Store {
   return { orders: memoryOrders(), accounts: memoryAccounts(), close: async () => {} };
 }

@@ -2,7 +2,7 @@ import { ERRORS, type ErrorCode } from "../../errors.ts";
 import { PLAN_LIMITS } from "../../plans/plan-limits.ts";
 import { BASE_PATH, type Operation } from "../operations.ts";
 
-/** Errors that are returned before an operation is found, and therefore by none of them. */
+/** Errors that are returned before an operation is found, so that no operation lists them. */
 const BEFORE_ANY_OPERATION = [
   "bad_request",
   "forbidden",

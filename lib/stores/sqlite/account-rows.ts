@@ -29,7 +29,10 @@ interface RejectionRow {
   readonly banned_until: Instant | null;
 }
 
-/** An account joined with one of its keys. An account without keys is one row without a key. */
+/**
+ * An account joined with one of its keys. An account without keys has one row, in which every column of the key is
+ * null.
+ */
 export type JoinedRow = AccountRow & (KeyRow | { readonly hash: null });
 
 /** The columns that admission reads, in the order of its SELECT. */
@@ -40,7 +43,7 @@ export type KeyStateColumns = [
   ...[refused_start: Instant | null, refused_count: number | null, banned_until: Instant | null],
 ];
 
-/** Reads an account from its joined rows. `undefined` if there are none. */
+/** Reads an account from its joined rows, or returns `undefined` if there are none. */
 export function toAccount(id: string, rows: readonly JoinedRow[]): Account | undefined {
   const [row] = rows;
   if (row === undefined) return undefined;

@@ -25,8 +25,8 @@ export interface Connection {
   read<T>(work: () => T): Promise<T>;
   /**
    * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
-   * share a transaction, so that they wait for the disk once. A callback must not write before it can throw, because
-   * its own errors do not roll back the transaction of the others.
+   * share a transaction, so that they wait for the disk once. `work` must not throw after it has written: its error
+   * does not roll back the transaction, because that would undo the other writes.
    */
   write<T>(durability: Durability, work: () => T): Promise<T>;
   close(): Promise<void>;
@@ -69,7 +69,7 @@ const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA syn
 const FILE_CHECK_INTERVAL_MS = 100;
 
 interface Job {
-  /** When the call arrived. Each call has its own timeout. */
+  /** When the call was made: each call has its own timeout. From `performance.now()`. */
   readonly since: number;
   readonly durability: Durability;
   readonly work: () => unknown;
@@ -97,9 +97,10 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
       try {
         commitTogether(jobs);
       } catch (error) {
-        const timedOut = isBusy(error) ? performance.now() - BUSY_TIMEOUT_MS : Infinity;
-        for (const { since, reject } of jobs) if (since <= timedOut) reject(toStoreError(error));
-        const retried = jobs.filter(({ since }) => since > timedOut);
+        const now = performance.now();
+        const canRetry = ({ since }: Job) => isBusy(error) && now < since + BUSY_TIMEOUT_MS;
+        for (const job of jobs) if (!canRetry(job)) job.reject(toStoreError(error));
+        const retried = jobs.filter(canRetry);
         if (retried.length > 0) await jitteredDelay();
         queue = [...retried, ...queue];
       }
@@ -131,10 +132,12 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
       rollBack();
       throw error;
     }
-    for (const call of settle) call();
+    for (const report of settle) report();
   }
 
-  /** Before every durable write. Before counters less often, where the check would cost a tenth of the write. */
+  /**
+   * Checks the file before every durable write; before others less often, because a check takes a tenth of their time.
+   */
   function checkFile(durability: Durability): void {
     const now = performance.now();
     if (durability === "relaxed" && now < checkedAt + FILE_CHECK_INTERVAL_MS) return;
@@ -142,7 +145,7 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
     checkedAt = now;
   }
 
-  /** A failed rollback must not hide the first error. The next transaction rolls back again. */
+  /** Ignores errors: they would hide the first one, and the next transaction rolls back again. */
   function rollBack(): void {
     try {
       if (db.isTransaction) rollback.run();

@@ -27,8 +27,9 @@ const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * SQLite result codes that no caller can cause. Every statement was prepared against our schema, so `SQLITE_ERROR` and
- * `SQLITE_SCHEMA` mean that the schema has changed. See https://www.sqlite.org/rescode.html.
+ * SQLite result codes of an unusable database, which no caller can cause. Every statement was prepared against our
+ * schema, so `SQLITE_ERROR` and `SQLITE_SCHEMA` mean that the schema has changed. See
+ * https://www.sqlite.org/rescode.html.
  */
 const UNAVAILABLE_CODES = [
   1, // SQLITE_ERROR
@@ -51,7 +52,7 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** True if the connection must be replaced, because what it has read or holds open is not the database. */
+/** True if the connection must be replaced: the database is damaged, or the open file is not the one at the path. */
 export function needsReopening(error: unknown): boolean {
   if (!isStoreUnavailable(error)) return false;
   return (
@@ -73,7 +74,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
 }
 
-/** Converts errors of an unusable database to `StoreUnavailableError`. Returns any other error unchanged. */
+/** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   const unavailable = isClosed(error) || [...BUSY, ...UNAVAILABLE_CODES].includes(primaryCode(error));
   return unavailable ? new StoreUnavailableError("The database cannot be used.", { cause: error }) : error;

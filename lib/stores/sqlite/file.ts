@@ -10,18 +10,18 @@ export interface DatabaseFile {
   /** Throws if the path no longer leads to the open files. */
   check(): void;
   /**
-   * Throws if the path must not be opened again: it is empty, or it has another database beside the log of this one,
-   * which SQLite would write into the new database.
+   * Throws if the path must not be opened again: the file is missing, or it is another database beside the log of this
+   * one, which SQLite would write into the new database.
    */
   assertReopenable(): void;
   /**
-   * Call it once the connection is closed. Throws if another process still has a deleted log open. The last process to
-   * close it saves its content. A new log beside it would be confused with it.
+   * Call it after closing the connection. Throws if another process still has a deleted log open: the last process that
+   * closes the log saves its content, so a new log must not be created before.
    */
   assertNoOtherHolder(): void;
 }
 
-/** Remembers the files that are at the path now. `:memory:` has none. */
+/** Records the files that are at the path now. `:memory:` has none. */
 export function databaseFile(path: string): DatabaseFile {
   if (path === ":memory:") return { check() {}, assertReopenable() {}, assertNoOtherHolder() {} };
   const current = {

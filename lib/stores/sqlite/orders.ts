@@ -4,7 +4,7 @@ import type { AppliedEvent, OrderStore, PlaceOutcome } from "../../orders/order-
 import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
 
-/** Rows of one page: about 50 KB, so that reading a page does not block the event loop. */
+/** Rows of one page: about 50 KB, so that reading a page blocks the event loop only briefly. */
 const PAGE_SIZE = 500;
 const MIN_ID = -(2n ** 63n);
 const MAX_ID = 2n ** 63n - 1n;

@@ -8,9 +8,9 @@ export interface OpenedStore extends Store {
 }
 
 /**
- * Replaces the connection after it has met a damaged, moved or replaced file: it caches what it has read of such a
- * file, and keeps writing to an unlinked one. Until the path leads to a valid database, every call rejects. A missing
- * database is never created here.
+ * Replaces the connection after an error shows that the file was damaged, moved or replaced: a connection caches what
+ * it has read from a damaged file, and keeps writing to a deleted one. Every call rejects until there is a valid
+ * database at the path. A missing database is never created here.
  */
 export function withReconnect(first: OpenedStore, open: () => OpenedStore): Store {
   let current = first;

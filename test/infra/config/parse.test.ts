@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { explainIssues, parseSettings } from "../../../infra/config/parse.ts";
+import { explainSettingsIssues, parseSettings } from "../../../infra/config/parse.ts";
 import { withDefaults } from "../../../infra/config/settings.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
 import { InvalidInputError } from "../../../lib/errors.ts";
@@ -121,12 +121,12 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a secret that must not be one", { plan: "pro" }, ["plan"]],
   ])("%s", (_case, values, secretKeys = []) => {
     const parsed = parse(values, secretKeys);
-    expect(parsed.ok ? "" : explainIssues("staging", parsed.issues)).toMatchSnapshot();
+    expect(parsed.ok ? "" : explainSettingsIssues("staging", parsed.issues)).toMatchSnapshot();
   });
 
   test("all issues are reported together, without the values of secrets", () => {
     const parsed = parse({ plan: "gold", memoryMiB: 1, alarmEmail: "s3cret" }, ["alarmEmail"]);
-    const text = parsed.ok ? "" : explainIssues("production", parsed.issues);
+    const text = parsed.ok ? "" : explainSettingsIssues("production", parsed.issues);
     expect(text.split("\n")).toHaveLength(4);
     expect(text).not.toContain("s3cret");
   });

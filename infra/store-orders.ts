@@ -63,7 +63,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     this.customDomains = this.#customDomains(hosts);
     const observability = this.#observability(functions);
 
-    this.baseUrl = this.#baseUrl(hosts);
+    this.baseUrl = this.#baseUrl();
     this.domains = Object.fromEntries(
       hosts.flatMap((plan) => {
         const domain = this.customDomains.get(plan.host);
@@ -84,7 +84,7 @@ export class StoreOrders extends pulumi.ComponentResource {
         description: DESCRIPTIONS[role],
         code,
         handler: `entry.${role}`,
-        environment: functionEnvironment(settings, this.#name),
+        environment: functionEnvironment({ ...settings, servers: this.#servers() }, this.#name),
         statements: tableStatements(PERMISSIONS[role], { orders: orders.arn, accounts: accounts.arn }),
         memoryMiB,
         timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MAX_BUFFERED_SECONDS),
@@ -154,11 +154,20 @@ export class StoreOrders extends pulumi.ComponentResource {
   }
 
   /** The primary host if this update routes traffic to it, otherwise the API Gateway hostname. */
-  #baseUrl(hosts: readonly HostPlan[]): pulumi.Output<string> {
-    const primary = hosts.find((plan) => plan.role === "primary" && goesLive(plan));
-    return primary === undefined
-      ? pulumi.interpolate`${this.api.stage.invokeUrl}${BASE_PATH}`
-      : pulumi.output(`https://${primary.host}${BASE_PATH}`);
+  #baseUrl(): pulumi.Output<string> {
+    return pulumi.output(this.#primaryUrl() ?? pulumi.interpolate`${this.api.stage.invokeUrl}${BASE_PATH}`);
+  }
+
+  /** The servers in the OpenAPI document. The address that serves the document is always the first. */
+  #servers() {
+    const url = this.#primaryUrl();
+    const own = url === undefined ? [] : [{ url, description: pulumi.getStack() }];
+    return this.#args.settings.servers ?? own;
+  }
+
+  #primaryUrl(): string | undefined {
+    const primary = this.#args.hosts?.find((plan) => plan.role === "primary" && goesLive(plan));
+    return primary === undefined ? undefined : `https://${primary.host}${BASE_PATH}`;
   }
 }
 

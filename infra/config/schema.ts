@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { BASE_PATH } from "../../lib/http/operations.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
@@ -37,6 +38,22 @@ const banPolicy = z
   )
   .transform(({ maxRejections, minutes }) => ({ maxRejections, durationMs: minutes * MINUTE_MS }));
 
+const url = z
+  .url({ protocol: /^https$/, error: "Write an address that begins with https://." })
+  .transform((text) => new URL(text).href);
+
+const SERVER_URL = `Write a base URL that ends with ${BASE_PATH}, such as https://orders.example.com${BASE_PATH}.`;
+
+const servers = z
+  .record(
+    z.string(),
+    url.refine((text) => text.endsWith(BASE_PATH), { error: SERVER_URL }),
+    {
+      error: `Write a mapping of names to base URLs, such as { production: https://orders.example.com${BASE_PATH} }.`,
+    },
+  )
+  .transform((byName) => Object.entries(byName).map(([description, url]) => ({ url, description })));
+
 const throttle = z.strictObject(
   { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
   { error: "Write a mapping with 'perSecond' and 'burst'." },
@@ -53,6 +70,8 @@ export const settingsSchema = z.strictObject({
     z.string({ error: RECORD_ID }).regex(/^[0-9a-f]{32}$/, { error: RECORD_ID }),
     "0123456789abcdef0123456789abcdef",
   ).default({}),
+  servers: servers.optional(),
+  docsUrl: url.optional(),
   memoryMiB: wholeNumber(128, 10_240).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),

@@ -1,5 +1,4 @@
 /** The two Lambda functions: `list` streams the list of orders, `api` handles every other request. */
-import type { BanPolicy } from "../../lib/accounts/admission.ts";
 import { deserializeDomains } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -11,21 +10,23 @@ const {
   STORE_ORDERS_DYNAMODB: prefix,
   STORE_ORDERS_BAN_POLICY: banPolicy,
   STORE_ORDERS_DOMAINS: domains,
+  STORE_ORDERS_SERVERS: servers,
+  STORE_ORDERS_DOCS_URL: docsUrl,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
 
-// Both were validated when the stack was deployed. Validating again would double the size of the bundle.
-const policy = banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) as BanPolicy };
+// All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
-
 const store = createDynamodbStore({ prefix });
 const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
 const handler = createHandler({
   store: telemetry.instrument(store),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
-  ...policy,
+  ...(banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) }),
+  ...(servers === undefined ? {} : { servers: JSON.parse(servers) }),
+  ...(docsUrl === undefined ? {} : { docsUrl }),
 });
 
 export const api = createBufferedFunction({ handler });

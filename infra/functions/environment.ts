@@ -1,18 +1,48 @@
-import { serializeDomains } from "../../lib/domains/mapping.ts";
+import * as pulumi from "@pulumi/pulumi";
+import { type DomainMapping, serializeDomains } from "../../lib/domains/mapping.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
 import type { Settings } from "../config/settings.ts";
 
-/** The environment variables of both functions. */
+/** Lambda's limit for all environment variables of a function together, measured as JSON. */
+export const MAX_ENVIRONMENT_BYTES = 4_096;
+
+/**
+ * The environment variables of both functions.
+ *
+ * @throws {pulumi.RunError} if they exceed Lambda's limit, which only the hosts and servers can make happen
+ */
 export function functionEnvironment(
-  { domains, banPolicy }: Pick<Settings, "domains" | "banPolicy">,
+  {
+    domains,
+    banPolicy,
+    servers = [],
+    docsUrl,
+  }: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl">,
   prefix: string,
 ): Readonly<Record<string, string>> {
-  return {
+  // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
+  const mapping = domains ?? defineDomains({});
+  const environment = {
     // Stack traces in the log then refer to the sources instead of the bundle.
     NODE_OPTIONS: "--enable-source-maps",
     STORE_ORDERS_DYNAMODB: prefix,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
-    // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
-    STORE_ORDERS_DOMAINS: serializeDomains(domains ?? defineDomains({})),
+    STORE_ORDERS_DOMAINS: serializeDomains(mapping),
+    STORE_ORDERS_SERVERS: JSON.stringify(servers),
+    ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
   };
+  const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
+  if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));
+  return environment;
+}
+
+function explainExcess({ redirects }: DomainMapping, excess: number): string {
+  let fitting = redirects.length;
+  let left = excess;
+  // A host takes its characters and a separator.
+  while (left > 0 && fitting > 0) left -= (redirects[--fitting]?.from.length ?? 0) + 1;
+  const reason = `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes`;
+  return left > 0
+    ? `${reason}, but the domains and servers need ${excess} more. Use fewer aliases or servers.`
+    : `${reason}, so ${fitting} of the ${redirects.length} redirects fit. Remove ${redirects.length - fitting} redirects from 'domains'.`;
 }

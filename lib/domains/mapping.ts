@@ -49,9 +49,13 @@ export function hostsOf({ primary, aliases, redirects }: DomainMapping): readonl
   ];
 }
 
-/** Writes a mapping as JSON, in the form of a domains file. */
-export function serializeDomains(domains: DomainMapping): string {
-  return JSON.stringify({ domains });
+/**
+ * Writes a mapping as short JSON, for an environment variable: hosts are separated by spaces, and redirects need only
+ * their host, because all lead to the primary.
+ */
+export function serializeDomains({ primary, aliases, redirects }: DomainMapping): string {
+  const hosts = { aliases: aliases.join(" "), redirects: redirects.map(({ from }) => from).join(" ") };
+  return JSON.stringify({ primary, ...hosts });
 }
 
 /**
@@ -59,6 +63,19 @@ export function serializeDomains(domains: DomainMapping): string {
  * validated deployment and must stay small. Everything else uses `parseDomainsFile`.
  */
 export function deserializeDomains(json: string): DomainMapping {
-  const { domains } = JSON.parse(json) as { readonly domains: DomainMapping };
-  return domains;
+  const { primary, ...hosts }: SerializedDomains = JSON.parse(json);
+  const [aliases, redirects] = [hosts.aliases, hosts.redirects].map((text) =>
+    text === "" ? [] : text.split(" "),
+  );
+  return {
+    ...(primary === undefined ? {} : { primary }),
+    aliases,
+    redirects: redirects?.map((from) => ({ from, to: primary, status: 301 })),
+  } as unknown as DomainMapping;
+}
+
+interface SerializedDomains {
+  readonly primary?: string;
+  readonly aliases: string;
+  readonly redirects: string;
 }

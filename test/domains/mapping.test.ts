@@ -244,11 +244,22 @@ describe("defineDomains", () => {
     hostTable(domains);
   });
 
-  test("a serialized mapping is read back unchanged, and it is a domains file", () => {
-    const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-    const json = serializeDomains(domains);
-    expect(deserializeDomains(json)).toEqual(domains);
-    expect(parseDomainsFile(JSON.parse(json), { plan: "pro" })).toEqual({ ok: true, domains });
+  test.each([
+    [{}],
+    [{ primary: "orders.example.com" }],
+    [
+      {
+        primary: "orders.example.com",
+        aliases: ["buy.example.com", "shop.example.com"],
+        redirects: [
+          { from: "www.example.com", to: "orders.example.com" },
+          { from: "example.com", to: "orders.example.com" },
+        ],
+      },
+    ],
+  ])("the serialized mapping %j is read back unchanged", (mapping) => {
+    const domains = defineDomains(mapping, { plan: "pro" });
+    expect(deserializeDomains(serializeDomains(domains))).toStrictEqual(domains);
   });
 });
 

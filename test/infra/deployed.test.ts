@@ -11,6 +11,7 @@ import type { Value } from "./harness/wire.ts";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const WWW = "https://www.orders.example.com";
+const PLATFORM = "api123.execute-api.eu-central-1.amazonaws.com";
 const UNISSUED_KEY = generateKey("live", "nobody");
 
 let deployed: Deployed;
@@ -88,6 +89,24 @@ describe("the deployed production stack", () => {
     }
   });
 
+  test("the OpenAPI document describes this deployment on every host", async () => {
+    for (const root of ["https://orders.example.com/", `https://${PLATFORM}/live/`]) {
+      const documentUrl = `${root}openapi.json`;
+      const { servers } = JSON.parse((await deployed.fetch("GET", documentUrl)).body.toString());
+      const urls = servers.map(({ url }: { url: string }) => new URL(url, documentUrl).href);
+      expect(urls).toEqual([`${root}v1`, "https://orders.example.com/v1"]);
+    }
+  });
+
+  test("the Link of a deprecated operation exists on every host", async () => {
+    for (const root of ["https://orders.example.com/", `https://${PLATFORM}/live/`]) {
+      const url = `${root}v1/pets/1`;
+      const { headers } = await deployed.fetch("GET", url, { authorization: `Bearer ${key}` });
+      const [, target = ""] = /^<([^>]+)>/.exec(headers.get("link") ?? "") ?? [];
+      expect(await deployed.fetch("GET", new URL(target, url).href)).toMatchObject({ status: 200 });
+    }
+  });
+
   test("both functions redirect every path of a redirect host to the primary host", async () => {
     for (const path of ["/", "/v1/store/orders?a=1&a=2", "/v1/store/orders/7", "/anything/else"]) {
       const { status, headers } = await deployed.fetch("GET", `${WWW}${path}`);
@@ -97,7 +116,7 @@ describe("the deployed production stack", () => {
   });
 
   test("the API Gateway hostname serves below its stage", async () => {
-    const url = "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1/store/orders";
+    const url = `https://${PLATFORM}/live/v1/store/orders`;
     const headers = { authorization: `Bearer ${key}` };
     expect(await deployed.fetch("GET", url, headers)).toMatchObject({ status: 200 });
   });

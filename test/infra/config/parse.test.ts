@@ -87,6 +87,19 @@ describe("a valid configuration", () => {
   });
 });
 
+test("servers are described by their names, and addresses are normalised", () => {
+  const servers = { production: "https://Orders.example.com/v1", staging: "https://staging.example.com/v1" };
+  expect(parse({ servers, docsUrl: "https://docs.example.com/<a>" })).toMatchObject({
+    settings: {
+      servers: [
+        { url: "https://orders.example.com/v1", description: "production" },
+        { url: "https://staging.example.com/v1", description: "staging" },
+      ],
+      docsUrl: "https://docs.example.com/%3Ca%3E",
+    },
+  });
+});
+
 describe("an invalid configuration is reported with the key and the fix", () => {
   test.each<[string, Readonly<Record<string, unknown>>, string[]?]>([
     ["an unknown plan", { plan: "gold" }],
@@ -100,6 +113,10 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a memory size that Lambda does not support", { memoryMiB: 64 }],
     ["text instead of a number", { timeoutSeconds: "soon" }],
     ["a retention period that CloudWatch does not support", { logRetentionDays: 10 }],
+    ["a server without a scheme", { servers: { production: "orders.example.com/v1" } }],
+    ["a server without the base path", { servers: { production: "https://orders.example.com/" } }],
+    ["a list of servers", { servers: ["https://orders.example.com/v1"] }],
+    ["a documentation address without TLS", { docsUrl: "http://docs.example.com/" }],
     ["an invalid e-mail address", { alarmEmail: "oncall" }],
     ["an invalid ban policy", { banPolicy: { maxRejections: 0, hours: 1 } }],
     ["a misspelt key", { protected: true }],

@@ -210,6 +210,12 @@ describe("several hosts", () => {
   });
 });
 
+test("a stack can have sixty redirects", async () => {
+  const redirects = Array.from({ length: 60 }, (_, index) => redirectFrom(`shop-${index}.example.com`));
+  const outcome = await success(update(withDomains({ primary: "orders.example.com", redirects })));
+  expect(ofType(outcome, DOMAIN)).toHaveLength(61);
+});
+
 describe("a change of one host", () => {
   /** The resources that depend on the list of hosts. */
   const dependents = (recording: Recording) => ofType(recording, FUNCTION).map(({ urn }) => urn);

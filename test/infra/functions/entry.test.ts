@@ -6,6 +6,8 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { serializeDomains } from "../../../lib/domains/mapping.ts";
+import { defineDomains } from "../../../lib/domains/parse.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -20,11 +22,10 @@ const PREFIX = "functions";
 const BUCKETS = 2;
 const MANY = 3_000;
 const PLATFORM = "a1b2c3.execute-api.eu-central-1.amazonaws.com";
-const DOMAINS = {
-  primary: "orders.example.com",
-  aliases: [],
-  redirects: [{ from: "www.example.com", to: "orders.example.com", status: 301 }],
-};
+const DOMAINS = defineDomains(
+  { primary: "orders.example.com", redirects: [{ from: "www.example.com", to: "orders.example.com" }] },
+  { plan: "pro" },
+);
 
 let folder: string;
 let emulator: Emulator;
@@ -53,7 +54,7 @@ beforeAll(async () => {
     AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
     STORE_ORDERS_DYNAMODB: PREFIX,
     STORE_ORDERS_BAN_POLICY: JSON.stringify({ maxRejections: 2, durationMs: 60_000 }),
-    STORE_ORDERS_DOMAINS: JSON.stringify({ domains: DOMAINS }),
+    STORE_ORDERS_DOMAINS: serializeDomains(DOMAINS),
   };
   [list, api] = await Promise.all([
     runFunction(folder, "entry.list", environment),

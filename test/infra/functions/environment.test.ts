@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { withDefaults } from "../../../infra/config/settings.ts";
-import { functionEnvironment } from "../../../infra/functions/environment.ts";
+import { functionEnvironment, MAX_ENVIRONMENT_BYTES } from "../../../infra/functions/environment.ts";
 import { deserializeDomains } from "../../../lib/domains/mapping.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
 import { hostTable, routeHost } from "../../../lib/domains/routing.ts";
@@ -28,3 +28,38 @@ test.each([
   expect(route(environment, PLATFORM_HOST)).toBe("serve");
   expect(route(environment, "orders.example.com")).toBe("misdirected");
 });
+
+describe("the size of the environment", () => {
+  const withRedirects = (count: number) => {
+    const redirects = Array.from({ length: count }, (_, index) => ({
+      from: `shop-number-${index}.example.com`,
+      to: "orders.example.com",
+    }));
+    const domains = defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" });
+    return functionEnvironment(withDefaults({ plan: "pro", domains }), "store-orders-production");
+  };
+
+  test("120 redirects fit, which is the quota of API Gateway for custom domains", () => {
+    expect(JSON.stringify(withRedirects(120)).length).toBeLessThanOrEqual(MAX_ENVIRONMENT_BYTES);
+  });
+
+  test("too many redirects are an error with the number that fits", () => {
+    const [, fitting = ""] =
+      /so (\d+) of the 200 redirects fit/.exec(messageOf(() => withRedirects(200))) ?? [];
+    expect(messageOf(() => withRedirects(200))).toBe(
+      `The environment of a Lambda function has at most 4096 bytes, so ${fitting} of the 200 redirects fit. Remove ${200 - Number(fitting)} redirects from 'domains'.`,
+    );
+    expect(Number(fitting)).toBeGreaterThan(120);
+    withRedirects(Number(fitting));
+    expect(() => withRedirects(Number(fitting) + 1)).toThrow();
+  });
+});
+
+function messageOf(action: () => unknown): string {
+  try {
+    action();
+    return "";
+  } catch (error) {
+    return error instanceof Error ? error.message : "";
+  }
+}

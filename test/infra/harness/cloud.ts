@@ -71,6 +71,7 @@ export function cloud({
       if (failure !== undefined) throw new Error(failure);
       const id = `${name}-id`;
       if (type === DNS_RECORD) records.create(id, registration);
+      if (type === "aws:lambda/function:Function") checkEnvironment(registration);
       return { id, outputs: outputsOf(registration) };
     },
     import(registration) {
@@ -92,6 +93,13 @@ export function cloud({
       return call(args);
     },
   };
+}
+
+/** Lambda measures all environment variables together, as JSON. */
+function checkEnvironment({ inputs }: Registration): void {
+  const { variables } = inputs["environment"] as { readonly variables: Value };
+  if (JSON.stringify(variables).length > 4096)
+    throw new Error("the environment variables you have provided exceeded the 4KB limit");
 }
 
 const DNS_RECORD = "cloudflare:index/dnsRecord:DnsRecord";

@@ -1,11 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import ms from "ms";
+import { MAX_OVERLAP_MS } from "../accounts/account.ts";
 import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
 import { isAccountId } from "../accounts/api-key.ts";
 import type { Instant } from "../clock.ts";
-import { InvalidInputError } from "../errors.ts";
+import { InvalidInputError, isInvalidInput } from "../errors.ts";
 import { isDateTime } from "../orders/fields.ts";
 import { parseInt64 } from "../orders/int64.ts";
+import { DAY_MS } from "../plans/windows.ts";
 import { PORT_HINT, parsePort } from "./settings.ts";
 
 /** Parsers for command-line arguments. Each throws if the text is invalid, with the accepted format in the message. */
@@ -45,6 +47,12 @@ export function readDuration(text: string): number {
     : Math.round(value);
 }
 
+/** Returns whole milliseconds, at most `MAX_OVERLAP_MS`. */
+export function readOverlap(text: string): number {
+  const value = readDuration(text);
+  return value <= MAX_OVERLAP_MS ? value : invalid(`Use at most ${MAX_OVERLAP_MS / DAY_MS}d.`);
+}
+
 export function readUrl(text: string, previous: readonly string[] = []): readonly string[] {
   const url = URL.parse(text);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
@@ -56,6 +64,25 @@ export function readUrl(text: string, previous: readonly string[] = []): readonl
 /** Collects the values of a repeatable option. */
 export function collect(text: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, text];
+}
+
+/**
+ * Runs a validation of the values of flags. An error then names the flag and its value, such as `--ship-date: 'soon' is
+ * invalid.`, instead of the field.
+ */
+export function validateFlags<T>(flags: object, validate: () => T): T {
+  try {
+    return validate();
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    const values = new Map<string, unknown>(Object.entries(flags));
+    throw new InvalidInputError(
+      error.issues.map(({ path, message }) => ({
+        path: `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+        message: values.has(path) ? `'${values.get(path)}' is invalid. ${message}` : message,
+      })),
+    );
+  }
 }
 
 /** The error does not repeat the text: a caller may have pasted the API key, which is a secret. */

@@ -11,9 +11,13 @@ if (import.meta.url.endsWith(".ts")) {
   );
 }
 
-const { redactKeys } = await import("../accounts/api-key.ts");
+const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }] = await Promise.all([
+  import("../accounts/api-key.ts"),
+  import("./error-report.ts"),
+]);
 process.on("uncaughtException", (error) => {
-  process.stderr.write(`error: ${error instanceof Error ? redactKeys(error.message) : "unknown"}\n`);
+  const report = formatErrorReport(toErrorReport(error), wantsJson(process.argv.slice(2)));
+  process.stderr.write(`${redactKeys(report)}\n`);
   process.exit(1);
 });
 

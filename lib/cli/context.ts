@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { AccountFailure } from "../accounts/account.ts";
 import type { Clock } from "../clock.ts";
 import { ACCOUNT_ERRORS } from "../errors.ts";
+import type { ErrorReport } from "./error-report.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
 import { chooseStore, type EnvironmentVariables, type StoreFlags } from "./settings.ts";
@@ -14,6 +15,8 @@ export interface CommandContext {
   readonly clock: Clock;
   /** Resolves when the process receives a signal to stop. */
   waitForStop(): Promise<void>;
+  /** Prints an error: with `--json` as one line of JSON. */
+  reportError(report: ErrorReport): void;
   /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
 }
@@ -57,11 +60,11 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
 
 /** Prints why an account or key was not changed, and returns the exit status for it. */
 export function reportAccountError(
-  { terminal }: CommandContext,
+  { reportError }: CommandContext,
   subject: string,
   failure: AccountFailure,
 ): ExitStatus {
   const successor = "successorId" in failure ? ` Use its successor, ${failure.successorId}.` : "";
-  terminal.log(`error: ${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}`);
+  reportError({ code: failure.code, message: `${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}` });
   return EXIT.failed;
 }

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { errorMessage, explainIssues, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../errors.ts";
+import { isInvalidInput, isNewerSchema, isStoreUnavailable } from "../errors.ts";
 
 /** The exit statuses of a command. */
 export const EXIT = {
@@ -20,13 +20,4 @@ export function toExitStatus(error: unknown): ExitStatus {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
   if (isInvalidInput(error) || isNewerSchema(error)) return EXIT.usage;
   return isStoreUnavailable(error) ? EXIT.unreachable : EXIT.failed;
-}
-
-/** The text that is shown for an error: one line per issue if there are several, otherwise message and cause. */
-export function formatError(error: unknown): string {
-  if (isInvalidInput(error) && error.issues.length > 1) {
-    const lines = error.issues.map((issue) => `\n  ${explainIssues([issue])}`);
-    return `The input has ${lines.length} errors:${lines.join("")}`;
-  }
-  return errorMessage(error);
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { addAccountCommands } from "./commands/accounts.ts";
 import { addDomainCommands } from "./commands/domains.ts";
@@ -14,7 +14,8 @@ import { addOrderCommands } from "./commands/orders.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addTableCommands } from "./commands/tables.ts";
 import type { CommandContext, CommandGroup } from "./context.ts";
-import { EXIT, type ExitStatus, formatError, toExitStatus } from "./exit-status.ts";
+import { type ErrorReport, formatErrorReport, toErrorReport, wantsJson } from "./error-report.ts";
+import { EXIT, type ExitStatus, toExitStatus } from "./exit-status.ts";
 import { DEFAULT_DATABASE, type EnvironmentVariables } from "./settings.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
@@ -45,20 +46,24 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   const exit = (newStatus: ExitStatus) => {
     status = newStatus;
   };
+  const json = wantsJson(argv);
+  const reportError = (report: ErrorReport) => terminal.log(formatErrorReport(report, json));
   try {
-    const program = createProgram(terminal);
-    const context: CommandContext = { terminal, env, waitForStop, exit, clock: systemClock };
+    const program = createProgram(terminal, json);
+    const context: CommandContext = { terminal, env, waitForStop, reportError, exit, clock: systemClock };
     for (const addGroup of GROUPS) addGroup(program, context);
     await program.parseAsync(argv, { from: "user" });
     return status;
   } catch (error) {
-    // Commander has already printed its own errors.
-    if (!(error instanceof CommanderError)) terminal.log(`error: ${formatError(error)}`);
-    return toExitStatus(error);
+    const status = toExitStatus(error);
+    // Commander has already printed its own errors as text, and what --help and --version print.
+    const isPrinted = error instanceof CommanderError && (!json || status === EXIT.success);
+    if (!isPrinted) reportError(toErrorReport(error));
+    return status;
   }
 }
 
-function createProgram({ print, log }: Terminal): Command {
+function createProgram({ print, log }: Terminal, json: boolean): Command {
   return new Command("store-orders")
     .description("Serves a store's orders API, and manages its accounts, keys, orders and domains.")
     .version(readVersion(), "--version", "print the version")
@@ -67,15 +72,37 @@ function createProgram({ print, log }: Terminal): Command {
       `use this SQLite database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`,
     )
     .option("--dynamodb <prefix>", "use the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
-    .option("--json", "print the result as JSON")
+    .option("--json", "print the result as JSON, and errors as JSON on standard error")
     .addHelpText("after", HELP)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription, visibleGlobalOptions })
     .configureOutput({
       writeOut: (text) => void print(text),
-      writeErr: (text) => log(text.replace(/\n$/, "")),
+      writeErr: (text) => {
+        if (!json) log(text.replace(/\n$/, ""));
+      },
     })
     .showHelpAfterError("(add --help for usage)")
     .exitOverride();
+}
+
+/** Groups of commands that use no store: their help does not show the options that select one. */
+const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi"]);
+const STORE_OPTIONS: ReadonlySet<string | undefined> = new Set(["--database", "--dynamodb"]);
+
+const defaultHelp = new Help();
+
+function optionDescription(option: Option): string {
+  const description = defaultHelp.optionDescription(option);
+  return option.mandatory ? `${description} (required)` : description;
+}
+
+function visibleGlobalOptions(command: Command): Option[] {
+  const path: string[] = [];
+  for (let level: Command | null = command; level !== null; level = level.parent) path.push(level.name());
+  const usesStore = !WITHOUT_STORE.has(path.at(-2) ?? "");
+  const options = new Help();
+  options.showGlobalOptions = true;
+  return options.visibleGlobalOptions(command).filter(({ long }) => usesStore || !STORE_OPTIONS.has(long));
 }
 
 const HELP = `

@@ -46,14 +46,15 @@ function toStoreChoice(
 /** Reads the environment segment of new keys from `STORE_ORDERS_ENVIRONMENT`; the default is `test`. */
 export function readEnvironment(env: EnvironmentVariables): Environment {
   const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT") ?? "test";
-  if (name !== "test" && name !== "live") throw invalid("STORE_ORDERS_ENVIRONMENT", "Use test or live.");
+  if (name !== "test" && name !== "live")
+    throw invalidValue("STORE_ORDERS_ENVIRONMENT", name, "Use test or live.");
   return name;
 }
 
 /** Reads the plan of the project from the flags, otherwise from `STORE_ORDERS_PLAN`; the default is `free`. */
 export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariables): Plan {
   const plan = flags.plan ?? readVariable(env, "STORE_ORDERS_PLAN") ?? "free";
-  if (!isPlan(plan)) throw invalid("STORE_ORDERS_PLAN", `Use one of: ${PLANS.join(", ")}.`);
+  if (!isPlan(plan)) throw invalidValue("STORE_ORDERS_PLAN", plan, `Use one of: ${PLANS.join(", ")}.`);
   return plan;
 }
 
@@ -63,8 +64,9 @@ export function readListenAddress(
   env: EnvironmentVariables,
 ): { readonly host: string; readonly port: number } {
   const host = flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1";
-  const port = flags.port ?? parsePort(readVariable(env, "PORT") ?? "8787");
-  if (port === undefined) throw invalid("PORT", PORT_HINT);
+  const text = readVariable(env, "PORT") ?? "8787";
+  const port = flags.port ?? parsePort(text);
+  if (port === undefined) throw invalidValue("PORT", text, PORT_HINT);
   return { host, port };
 }
 
@@ -79,6 +81,10 @@ export function parsePort(text: string): number | undefined {
 /** An empty variable counts as unset. */
 function readVariable(env: EnvironmentVariables, name: string): string | undefined {
   return env[name] || undefined;
+}
+
+function invalidValue(name: string, value: string, hint: string): InvalidInputError {
+  return invalid(name, `'${value}' is invalid. ${hint}`);
 }
 
 function invalid(path: string, message: string): InvalidInputError {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EXIT, formatError, toExitStatus } from "../../lib/cli/exit-status.ts";
+import { EXIT, toExitStatus } from "../../lib/cli/exit-status.ts";
 
 /** An error of another copy of the package: the same code, but not the same class. */
 function foreignError(code: string, properties: object = {}): Error {
@@ -13,14 +13,4 @@ test.each([
   ["EPIPE", EXIT.failed],
 ])("an error with the code %s exits with %i, whatever its class", (code, status) => {
   expect(toExitStatus(foreignError(code))).toBe(status);
-});
-
-test("every issue of an invalid input is printed on a line of its own, whatever the error's class", () => {
-  const issues = [
-    { path: "a", message: "First." },
-    { path: "b", message: "Second." },
-  ];
-  expect(formatError(foreignError("invalid_input", { issues }))).toBe(
-    "The input has 2 errors:\n  a: First.\n  b: Second.",
-  );
 });

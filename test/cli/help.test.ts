@@ -37,7 +37,7 @@ const LEVELS = [
   "openapi",
 ];
 
-test("help at every level shows usage, examples and the store options", async () => {
+test("help at every level shows usage and examples, and the store options where a store is used", async () => {
   await Promise.all(
     LEVELS.map(async (level) => {
       const args = level.split(" ").filter(Boolean);
@@ -45,8 +45,15 @@ test("help at every level shows usage, examples and the store options", async ()
       expect({ level, status, stderr }).toEqual({ level, status: 0, stderr: "" });
       expect(stdout).toContain(`Usage: ${["store-orders", ...args].join(" ")}`);
       expect(stdout).toMatch(/Examples:\n {2}\$ .*\bstore-orders /);
-      for (const option of ["--database <path>", "--dynamodb <prefix>", "--json"])
-        expect(stdout).toContain(option);
+      expect(stdout).toContain("--json");
+      const usesStore = !/^(?:domains|openapi)\b/.test(level);
+      for (const option of ["--database <path>", "--dynamodb <prefix>"]) {
+        expect({ level, option, shown: stdout.includes(option) }).toEqual({
+          level,
+          option,
+          shown: usesStore,
+        });
+      }
     }),
   );
 });
@@ -65,4 +72,10 @@ test("the top-level help lists every group, the exit statuses and the environmen
 test("--version prints the version of the package", async () => {
   const { version } = (await import("../../package.json", { with: { type: "json" } })).default;
   expect(await cli.run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test("help marks the options that a command requires", async () => {
+  const { stdout } = await cli.run(["accounts", "create", "--help"]);
+  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/--plan <plan> the plan \(choices: [^)]+\) \(required\)/);
+  expect(stdout.match(/\(required\)/g)).toHaveLength(1);
 });

@@ -19,23 +19,39 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["accounts create demo", /required option '--plan <plan>' not specified/],
   ["accounts create demo --plan gold", /Allowed choices are free, pro, business, enterprise/],
   ["accounts create Demo --plan free", /lower-case letters, digits and hyphens/],
-  ["accounts create demo --plan enterprise", /needs its limits per minute and per day/],
+  [
+    "accounts create demo --plan enterprise",
+    /--plan: An enterprise account needs its limits per minute and per day/,
+  ],
   [
     "accounts create demo --plan enterprise --per-minute 5",
     /--per-minute, --per-day: Set both options or neither/,
   ],
-  ["accounts create demo --plan enterprise --per-minute 60001 --per-day 1", /perMinute: Give at most 60000/],
-  ["accounts create demo --plan pro --per-minute 5 --per-day 5", /Only enterprise has custom limits/],
+  [
+    "accounts create demo --plan enterprise --per-minute 60001 --per-day 1",
+    /--per-minute: '60001' is invalid. Give at most 60000/,
+  ],
+  [
+    "accounts create demo --plan pro --per-minute 5 --per-day 5",
+    /--plan: The pro plan has fixed limits. Only enterprise has custom limits/,
+  ],
   ["keys issue", /required option '--account <id>' not specified/],
   ["keys issue --account demo --expires tomorrow", /RFC 3339/],
   ["keys issue --account demo --expires 2026-02-30T00:00:00Z", /RFC 3339/],
-  ["keys issue --account demo --expires 2001-01-01T00:00:00Z", /expires: Give a time in the future/],
-  ["keys rotate demo.abc --overlap 24", /with a unit, such as 90m, 24h or 7d, or 0/],
+  [
+    "keys issue --account demo --expires 2001-01-01T00:00:00Z",
+    /--expires: '2001-01-01T00:00:00.000Z' is in the past. Give a time in the future/,
+  ],
+  [
+    "keys rotate demo.abc --overlap 24",
+    /'--overlap <duration>' argument '24' is invalid. Use a duration with a unit, such as 90m, 24h or 7d, or 0/,
+  ],
   ["keys rotate demo.abc --overlap soon", /with a unit/],
   [`keys revoke ${SECRET}`, /KEY_ID: Use a key ID such as/],
   ["orders ship 9223372036854775808", /from -9223372036854775808 to 9223372036854775807/],
   ["orders place --quantity 1.5", /whole number/],
-  ["orders place --ship-date 2026-11-20", /shipDate: Write an RFC 3339/],
+  ["orders place --quantity 2147483648", /--quantity: '2147483648' is invalid/],
+  ["orders place --ship-date 2026-11-20", /--ship-date: '2026-11-20' is invalid. Write an RFC 3339/],
   ["orders list --limit 0", /Use a number from 1 to 10000; 'orders export' writes all orders/],
   ["orders list --limit 10001", /Use a number from 1 to 10000/],
   ["orders list --status gone", /Allowed choices are pending, shipped, cancelled/],
@@ -61,10 +77,49 @@ test("a usage error exits with 2 and prints how to fix it, without a stack or a 
   );
 });
 
+test("with --json an error is one line of JSON on standard error, and nothing is on standard output", async () => {
+  await cli.run(["accounts", "create", "acme", "--plan", "free"]);
+  await cli.run(["orders", "place", "--id", "1"]);
+  const cases: readonly (readonly [args: string, status: number, report: object])[] = [
+    ["orders", 2, { code: "usage_error", message: "A command is missing. Add --help for usage." }],
+    ["accounts list --jason", 2, { code: "usage_error", message: expect.stringContaining("'--jason'") }],
+    ["orders ship x", 2, { code: "usage_error", message: expect.stringMatching(/'x'.*'id'/) }],
+    [
+      "orders import missing.ndjson",
+      2,
+      {
+        code: "invalid_input",
+        message: "missing.ndjson: The file cannot be read (ENOENT).",
+        issues: [{ path: "missing.ndjson", message: "The file cannot be read (ENOENT)." }],
+      },
+    ],
+    ["accounts show nobody", 1, { code: "account_not_found", message: expect.stringMatching(/^nobody: /) }],
+    ["accounts create acme --plan pro", 1, { code: "account_exists", message: expect.any(String) }],
+    ["orders get 7", 1, { code: "order_not_found", message: "7: There is no order with this ID." }],
+    ["orders fulfil 1", 1, { code: "order_not_shipped", message: expect.stringMatching(/^1: The order is/) }],
+    ["orders place --id 1 --pet-id 2", 1, { code: "order_conflict", message: expect.any(String) }],
+    ["orders list --database .", 3, { code: "store_unavailable", message: expect.any(String) }],
+  ];
+  await Promise.all(
+    cases.map(async ([args, expected, report]) => {
+      const { status, stdout, stderr } = await cli.run([...args.split(" "), "--json"]);
+      expect({ args, status, stdout }).toEqual({ args, status: expected, stdout: "" });
+      expect(stderr.trimEnd()).not.toContain("\n");
+      expect(JSON.parse(stderr)).toEqual(report);
+    }),
+  );
+  const help = await cli.run(["orders", "--help", "--json"]);
+  expect(help).toMatchObject({ status: 0, stderr: "" });
+});
+
 test("an invalid environment variable exits with 2 and is named in the error", async () => {
   const cases = [
-    [{ STORE_ORDERS_ENVIRONMENT: "prod" }, "keys issue --account demo", /STORE_ORDERS_ENVIRONMENT: Use test/],
-    [{ PORT: "http" }, "serve", /PORT: Use a port number from 0 to 65535/],
+    [
+      { STORE_ORDERS_ENVIRONMENT: "prod" },
+      "keys issue --account demo",
+      /STORE_ORDERS_ENVIRONMENT: 'prod' is invalid. Use test/,
+    ],
+    [{ PORT: "http" }, "serve", /PORT: 'http' is invalid. Use a port number from 0 to 65535/],
     [
       { STORE_ORDERS_DATABASE: "a.db", STORE_ORDERS_DYNAMODB: "b" },
       "accounts list",

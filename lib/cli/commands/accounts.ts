@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
 import { type AccountResult, type AccountSettings, isActive } from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
+import { validatePlan } from "../../accounts/validate-plan.ts";
 import { InvalidInputError } from "../../errors.ts";
 import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Store } from "../../stores/store.ts";
 import { printAccount } from "../account-details.ts";
-import { readAccountId, readWholeNumber } from "../arguments.ts";
+import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import {
   type CommandContext,
   reportAccountError,
@@ -39,16 +40,17 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
       .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
       .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
       .addHelpText("after", HELP)
-      .action((id: string, flags: PlanFlags, command: Command) =>
-        useStore(context, command, async ({ store }) => {
-          const environment = readEnvironment(context.env);
+      .action((id: string, flags: PlanFlags, command: Command) => {
+        const plan = toPlanAssignment(flags);
+        const environment = readEnvironment(context.env);
+        return useStore(context, command, async ({ store }) => {
           const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
-          const result = await run(accounts, id, toPlanAssignment(flags));
+          const result = await run(accounts, id, plan);
           if (!result.ok) return reportAccountError(context, id, result);
           await printResult(context, command, summarize(result.account));
           return EXIT.success;
-        }),
-      );
+        });
+      });
   }
   addPlanCommand("create", "Creates an account.", withStoreOrCreate, (accounts, id, plan) =>
     accounts.create(id, plan),
@@ -129,13 +131,15 @@ interface PlanFlags {
 }
 
 function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags): PlanAssignment {
-  if (perMinute === undefined && perDay === undefined) return { plan };
-  if (perMinute === undefined || perDay === undefined) {
+  const isPartial = (perMinute === undefined) !== (perDay === undefined);
+  if (isPartial) {
     throw new InvalidInputError([
       { path: "--per-minute, --per-day", message: "Set both options or neither." },
     ]);
   }
-  return { plan, customLimits: { perMinute, perDay } };
+  const limits =
+    perMinute === undefined || perDay === undefined ? {} : { customLimits: { perMinute, perDay } };
+  return validateFlags({ perMinute, perDay }, () => validatePlan({ plan, ...limits }));
 }
 
 function summarize(account: AccountSettings): Result {

@@ -2,8 +2,9 @@ import { type Command, Option } from "commander";
 import type { Account, AccountResult } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
+import { InvalidInputError } from "../../errors.ts";
 import type { Store } from "../../stores/store.ts";
-import { readAccountId, readDuration, readInstant, readKeyId } from "../arguments.ts";
+import { readAccountId, readInstant, readKeyId, readOverlap } from "../arguments.ts";
 import { type CommandContext, reportAccountError, withStore } from "../context.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "../key-summary.ts";
@@ -26,14 +27,13 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     .description("Issues a key and shows it once.")
     .requiredOption("--account <id>", "the account that gets the key", readAccountId)
     .option("--expires <rfc3339>", "when the key expires (default: never)", readInstant)
-    .action((flags: { account: string; expires?: Instant }, command: Command) =>
-      withStore(context, command, async ({ store }) => {
-        const { account, expires } = flags;
-        const options = expires === undefined ? {} : { expiresAt: expires };
+    .action(({ account, expires }: { account: string; expires?: Instant }, command: Command) => {
+      const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, context.clock()) };
+      return withStore(context, command, async ({ store }) => {
         const issued = await accountsOf(context, store).issueKey(account, options);
         return issued.ok ? printKey(issued, command) : reportAccountError(context, account, issued);
-      }),
-    );
+      });
+    });
 
   addCommand("list")
     .description("Lists the keys of all accounts, or of one, with their states and without their secrets.")
@@ -60,8 +60,8 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     .argument("<key-id>", "the key's ID", readKeyId)
     .addOption(
       new Option("--overlap <duration>", "how long both keys work, such as 90m, 24h, 7d or 0; at most 90d")
-        .argParser(readDuration)
-        .default(readDuration("24h"), "24h"),
+        .argParser(readOverlap)
+        .default(readOverlap("24h"), "24h"),
     )
     .action((id: string, { overlap }: { overlap: number }, command: Command) =>
       withStore(context, command, async ({ store }) => {
@@ -101,6 +101,12 @@ Examples:
   $ store-orders keys rotate acme.3hTbV9xKq0 --overlap 24h
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
+
+function requireFuture(expires: Instant, now: Instant): Instant {
+  if (expires > now) return expires;
+  const message = `'${toRfc3339(expires)}' is in the past. Give a time in the future.`;
+  throw new InvalidInputError([{ path: "--expires", message }]);
+}
 
 /** Returns one account, or all. `undefined` if there is no account with this ID. */
 async function findAccounts(

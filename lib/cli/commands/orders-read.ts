@@ -17,7 +17,7 @@ export function addGetCommand(parent: Command, context: CommandContext): void {
       withStore(context, command, async ({ store }) => {
         const order = await store.orders.find(id);
         if (order === undefined) {
-          context.terminal.log(`error: ${id}: ${NO_ORDER}`);
+          context.reportError({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
           return EXIT.failed;
         }
         await printResult(context, command, summarizeOrder(order));

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
+import { InvalidInputError } from "../../errors.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
 import type { AppliedEvent } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
-import { readInt64, readWholeNumber } from "../arguments.ts";
+import { parseOrder } from "../../orders/parse-order.ts";
+import { readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
@@ -30,22 +32,27 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
     .option("--ship-date <rfc3339>", "the expected ship date")
     .option("--complete", "mark the order as complete")
     .addHelpText("after", HELP)
-    .action((order: NewOrder, command: Command) =>
-      withStoreOrCreate(context, command, async ({ store }) => {
+    .action((order: NewOrder, command: Command) => {
+      validateFlags(order, () => {
+        const parsed = parseOrder({ id: 0n, ...order });
+        if (!parsed.ok) throw new InvalidInputError(parsed.issues);
+      });
+      return withStoreOrCreate(context, command, async ({ store }) => {
         const orders = createOrders({ store: store.orders, clock: context.clock });
         const result = await orders.place(order);
         const { record } = result;
         if (!result.ok) {
-          context.terminal.log(
-            `error: Order ${record.id} already exists with different content; it was not changed.`,
-          );
+          context.reportError({
+            code: result.code,
+            message: `Order ${record.id} already exists with different content; it was not changed.`,
+          });
           return EXIT.failed;
         }
         if (!result.created) context.terminal.log("The order already exists with the same content.");
         await printResult(context, command, summarizeOrder({ record, status: "pending" }));
         return EXIT.success;
-      }),
-    );
+      });
+    });
 
   /** Adds a command that applies an event to an order and prints the changed order. */
   function addEventCommand(
@@ -67,7 +74,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
             return EXIT.success;
           }
           const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
-          context.terminal.log(`error: ${id}: ${reason}`);
+          context.reportError({ code: result.code, message: `${id}: ${reason}` });
           return EXIT.failed;
         }),
       );

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly input: AsyncIterable<Uint8Array>;
   /** Standard error if it is an interactive terminal, for a progress bar. */
   readonly screen: WriteStream | undefined;
+  /** Standard output if it is an interactive terminal, for a result that is repainted. */
+  readonly display: WriteStream | undefined;
   /**
    * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader
    * has closed the pipe (as `head` does): this is not an error, and the command can stop.
@@ -41,6 +43,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
   return {
     input: stdin,
     screen: isInteractive(stderr) ? stderr : undefined,
+    display: isInteractive(stdout) ? stdout : undefined,
     print: (text) =>
       new Promise((resolve, reject) => {
         stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {

@@ -81,3 +81,5 @@ export {
   type HostToVerify,
   verifyHosts,
 } from "./verification/verify-hosts.ts";
+export { advanceDomain, type DomainObservation } from "./watch/advance.ts";
+export type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "./watch/certificate-check.ts";

@@ -6,6 +6,7 @@
  */
 export type { DnsResolver } from "../domains/verification/resolver.ts";
 export { accessLine } from "../http/access-log.ts";
+export { type CertificateProbeOptions, createCertificateProbe } from "./certificate-probe.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";

@@ -31,6 +31,8 @@ const LEVELS = [
   "domains",
   "domains records",
   "domains check",
+  "domains watch",
+  "domains schema",
   "tables",
   "tables create",
   "tables delete",

@@ -10,6 +10,8 @@ export interface DnsServer extends AsyncDisposable {
   readonly address: string;
   /** Every query in order, as `TYPE name`. */
   readonly queries: readonly string[];
+  /** Replaces the records and the failures. */
+  update(zone: string, failures?: Readonly<Record<string, Failure>>): void;
 }
 
 /**
@@ -19,12 +21,10 @@ export interface DnsServer extends AsyncDisposable {
  */
 export async function startDnsServer(
   zone: string,
-  failures: Readonly<Record<string, Failure>> = {},
+  initialFailures: Readonly<Record<string, Failure>> = {},
 ): Promise<DnsServer> {
-  const records = zone
-    .split("\n")
-    .map((line) => /^\s*(\S+)\s+(\S+)\s+(.+?)\s*$/.exec(line))
-    .flatMap((match) => (match === null ? [] : [toRecord(match)]));
+  let failures = initialFailures;
+  let records = parseZone(zone);
   const exists = (name: string) =>
     records.some((record) => record.name === name || record.name.endsWith(`.${name}`));
 
@@ -79,10 +79,21 @@ export async function startDnsServer(
   return {
     address: `127.0.0.1:${udp.port}`,
     queries,
+    update(newZone, newFailures = {}) {
+      records = parseZone(newZone);
+      failures = newFailures;
+    },
     [Symbol.asyncDispose]: async () => {
       await server.close();
     },
   };
+}
+
+function parseZone(zone: string) {
+  return zone
+    .split("\n")
+    .map((line) => /^\s*(\S+)\s+(\S+)\s+(.+?)\s*$/.exec(line))
+    .flatMap((match) => (match === null ? [] : [toRecord(match)]));
 }
 
 function toRecord([, name = "", type = "", data = ""]: RegExpExecArray) {

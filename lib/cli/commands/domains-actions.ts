@@ -46,7 +46,8 @@ export async function checkHosts(
   if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
 }
 
-async function readHostsToCheck(
+/** Reads the hosts that `domains check` and `domains watch` verify, with their targets. */
+export async function readHostsToCheck(
   { terminal }: CommandContext,
   file: string | undefined,
   { stack, target }: CheckFlags,
@@ -68,7 +69,8 @@ function readHosts(file: string, targets: readonly string[]): readonly TargetedH
   return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
 }
 
-function findAuthority({ authority }: CheckFlags): CertificateAuthority {
+/** Finds the certificate authority that `--authority` names. */
+export function findAuthority({ authority }: CheckFlags): CertificateAuthority {
   const known = new Map<string, CertificateAuthority>(Object.entries(AUTHORITIES)).get(authority);
   if (known !== undefined) return known;
   const names = Object.keys(AUTHORITIES).join(", ");

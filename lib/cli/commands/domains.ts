@@ -1,5 +1,5 @@
-import { Argument, type Command } from "commander";
-import { collect } from "../arguments.ts";
+import { Argument, type Command, Option } from "commander";
+import { collect, readPort } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 
 /** Adds the `domains` commands. What they need to run is loaded only when one of them does. */
@@ -20,36 +20,53 @@ export function addDomainCommands(parent: Command, context: CommandContext): voi
       await printRecords(context, command, file, flags);
     });
 
-  group
-    .command("check")
+  withCheckOptions(group.command("check"))
     .description(
       "Queries live DNS and prints, per host, its state and every reason. Exits with 1 unless all are verified.",
     )
-    .argument("[file]", "a domains file, YAML or JSON")
-    .option(...TARGET)
-    .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input")
-    .option("--resolver <address>", "the DNS server to query, such as 1.1.1.1:53 (default: the system's)")
-    .option("--authority <name>", "the certificate authority", "amazon")
     .addHelpText("after", HELP)
     .action(async (file: string | undefined, flags: CheckFlags, command: Command) => {
       const { checkHosts } = await import("./domains-actions.ts");
       await checkHosts(context, command, file, flags);
     });
 
+  withCheckOptions(group.command("watch"))
+    .description(
+      "Repeats the check, and reads each host's certificate, until every host is live or needs attention. Exits with 1 unless all are live.",
+    )
+    .option("--reverify", "verify hosts that need attention anew, after a new certificate was requested")
+    .option("--state <file>", "where the state is kept between runs", DEFAULT_WATCH_STATE)
+    .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
+    .addHelpText("after", HELP)
+    .action(async (file: string | undefined, flags: WatchFlags, command: Command) => {
+      const { watchHosts } = await import("./domains-watch.ts");
+      await watchHosts(context, command, file, flags);
+    });
+
   group
     .command("schema")
     .description(
-      "Prints the JSON Schema of a domains file, for editors, or of what 'domains check --json' prints.",
+      "Prints the JSON Schema of a domains file, for editors, or of what 'domains check' or 'domains watch' prints with --json.",
     )
-    .addArgument(new Argument("[of]", "what to describe").choices(["file", "check"]).default("file"))
+    .addArgument(new Argument("[of]", "what to describe").choices(["file", "check", "watch"]).default("file"))
     .addHelpText("after", SCHEMA_HELP)
-    .action(async (of: "file" | "check") => {
-      const { domainsFileJsonSchema } = await import("../../domains/schema.ts");
-      const { hostReportsJsonSchema } = await import("../../domains/verification/report-schema.ts");
-      const schema = of === "file" ? domainsFileJsonSchema() : hostReportsJsonSchema();
-      await context.terminal.print(`${JSON.stringify(schema, null, 2)}\n`);
+    .action(async (of: SchemaName) => {
+      const { printSchema } = await import("./domains-schema.ts");
+      await printSchema(context, of);
     });
 }
+
+function withCheckOptions(command: Command): Command {
+  return command
+    .argument("[file]", "a domains file, YAML or JSON")
+    .option(...TARGET)
+    .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input")
+    .option("--resolver <address>", "the DNS server to query, such as 1.1.1.1:53 (default: the system's)")
+    .option("--authority <name>", "the certificate authority", "amazon");
+}
+
+/** What `domains schema` describes. */
+export type SchemaName = "file" | "check" | "watch";
 
 /** The options of `domains records`. */
 export interface RecordsFlags {
@@ -63,6 +80,17 @@ export interface CheckFlags {
   readonly resolver?: string;
   readonly authority: string;
 }
+
+/** The options of `domains watch`. */
+export interface WatchFlags extends CheckFlags {
+  readonly reverify?: boolean;
+  readonly state: string;
+  /** The port of the TLS connections, for tests. */
+  readonly tlsPort?: number;
+}
+
+/** Where a watch keeps its state unless `--state` names another file. */
+const DEFAULT_WATCH_STATE = ".data/domains-watch.json";
 
 const TARGET = [
   "--target <target>",
@@ -80,6 +108,7 @@ A domains file:
 Examples:
   $ store-orders domains records domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
   $ store-orders domains check domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com --json
+  $ store-orders domains watch domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
   $ pulumi stack output domains --json | store-orders domains check --stack -`;
 
 const SCHEMA_HELP = `

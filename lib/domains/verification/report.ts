@@ -44,6 +44,6 @@ function formatReason({ code, found, expected, fix }: Reason): string {
 }
 
 /** Anyone can put control characters into DNS records; they must not reach the reader's terminal. */
-function escapeControls(text: string): string {
+export function escapeControls(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, "?");
 }

@@ -1,0 +1,99 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import type { Instant } from "../clock.ts";
+import { DOMAIN_STATES, type DomainState, VALIDATION_TIMEOUT_MS } from "../domains/lifecycle.ts";
+import type { WatchState } from "../domains/watch/watch.ts";
+import { InvalidInputError } from "../errors.ts";
+
+const instant = z.int().nonnegative();
+
+const entrySchema = z.strictObject({
+  host: z.string(),
+  state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
+  since: instant,
+  verifiedAt: instant.exactOptional(),
+  attention: z
+    .enum([
+      "validation_timed_out",
+      "certificate_forbidden",
+      "certificate_overdue",
+      "certificate_failed",
+      "dns_broken",
+    ])
+    .exactOptional(),
+  observedAt: instant,
+});
+
+const fileSchema = z.strictObject({ watchedDomains: z.array(entrySchema) });
+
+type Entry = z.output<typeof entrySchema>;
+
+/** The state of earlier watches. A watch of other hosts keeps what the file has about the rest. */
+export interface WatchStateFile {
+  /** What an earlier watch has observed within the last 72 hours: later it says nothing about a host any more. */
+  readonly earlier: WatchState;
+  save(state: WatchState, at: Instant): void;
+}
+
+/** Opens a state file. A missing file is empty. Throws an `InvalidInputError` if the file cannot be used. */
+export function openWatchState(path: string, at: Instant): WatchStateFile {
+  const entries = readEntries(path).filter(({ observedAt }) => at - observedAt < VALIDATION_TIMEOUT_MS);
+  const file: WatchStateFile = {
+    earlier: new Map(entries.map(({ observedAt, ...domain }) => [domain.host, domain])),
+    save(state, observedAt) {
+      const others = entries.filter(({ host }) => !state.has(host));
+      const own = [...state.values()].map((domain): Entry => ({ ...domain, observedAt }));
+      writeEntries(path, [...others, ...own]);
+    },
+  };
+  // A path that cannot be written is reported at once, and not after hours of waiting.
+  writeEntries(path, entries);
+  return file;
+}
+
+function readEntries(path: string): readonly Entry[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw invalid(path, `The state file cannot be read (${codeOf(error)}). Give another path with --state.`);
+  }
+  const parsed = fileSchema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data.watchedDomains;
+  throw invalid(
+    path,
+    "This is not the state of a watch. Give another path with --state, or delete the file.",
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the file, so that an interruption leaves the old or the new content. */
+function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(`${path}.next`, `${JSON.stringify({ watchedDomains }, null, 2)}\n`);
+    renameSync(`${path}.next`, path);
+  } catch (error) {
+    throw invalid(
+      path,
+      `The state file cannot be written (${codeOf(error)}). Give another path with --state.`,
+    );
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
+}
+
+function invalid(path: string, message: string): InvalidInputError {
+  return new InvalidInputError([{ path, message }]);
+}

@@ -15,7 +15,7 @@ export interface AccessLogArgs {
  */
 export class AccessLog extends pulumi.ComponentResource {
   readonly group: aws.cloudwatch.LogGroup;
-  /** What a stage that writes this log has to depend on. */
+  /** The resources on which a stage that writes this log has to depend. */
   readonly ready: readonly pulumi.Resource[];
 
   constructor(name: string, args: AccessLogArgs, options?: pulumi.ComponentResourceOptions) {

@@ -21,7 +21,7 @@ export type HostDns =
       readonly routing: "managed" | "held" | { readonly adopt: string };
     }
   | {
-      /** Someone sets the records by hand. */
+      /** The operator sets the records by hand. */
       readonly provider: "manual";
       /** API Gateway accepts a domain name only once its certificate has been issued. */
       readonly certificateIssued: boolean;
@@ -177,7 +177,9 @@ export class CustomDomain extends pulumi.ComponentResource {
 
 type CloudflareDns = Extract<HostDns, { provider: "cloudflare" }>;
 
-/** A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update. */
+/**
+ * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
+ */
 function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
   const option = domainValidationOptions.apply(([first]) => {
     if (first === undefined)

@@ -2,9 +2,9 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 
 /**
- * Returns the hosts for which this stack, identified by its tags, has a certificate that was issued at some time. With
- * DNS managed elsewhere this decides whether a domain name can be created now, or has to wait until someone has set
- * the validation record.
+ * Returns the hosts for which a certificate of this stack, identified by its tags, has ever been issued. With DNS
+ * managed elsewhere this decides whether a domain name can be created now, or has to wait until someone has set the
+ * validation record.
  */
 export async function findHostsWithCertificate(
   hosts: readonly string[],

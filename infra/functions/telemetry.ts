@@ -13,10 +13,11 @@ export interface Telemetry {
   /** Measures the time to the first byte of the list. */
   readonly onFirstByte: (status: number, milliseconds: number) => void;
   /** Returns the same store, which also counts bans and the records of complete lists. */
-  instrument(store: Ports): Ports;
+  instrument(store: ServiceStore): ServiceStore;
 }
 
-interface Ports {
+/** What a handler needs of a store. */
+interface ServiceStore {
   readonly orders: OrderStore;
   readonly accounts: AccountStore;
 }

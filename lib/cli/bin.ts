@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-/** The entry file of the command line: the only module here that uses `process`. The guard also runs on older Nodes. */
+/** The entry file of the command line, which passes it the arguments, environment and streams of the process. */
+// Also runs on older versions of Node, and explains which version is needed.
 import "./node-guard.mjs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";

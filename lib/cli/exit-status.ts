@@ -4,7 +4,7 @@ import { isInvalidInput, isNewerSchema, isStoreUnavailable } from "../errors.ts"
 /** The exit statuses of a command. */
 export const EXIT = {
   success: 0,
-  /** The item that the command processed or checked failed, such as a rejected line. */
+  /** An item failed, such as a line of an import or a host of a check. */
   failed: 1,
   /** Usage or configuration error: the same command fails until someone changes it. */
   usage: 2,

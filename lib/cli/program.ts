@@ -1,6 +1,6 @@
 /**
- * The table of contents of the command line. Each group of commands is a function that takes its parent command and the
- * shared context; to add a group, add it to `GROUPS`.
+ * The command line program. Each group of commands is a function that takes its parent command and the shared context;
+ * to add a group, add it to `GROUPS`.
  */
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";

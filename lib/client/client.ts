@@ -13,15 +13,15 @@ export interface ClientOptions {
   /** The base URL, including the version: `https://orders.example.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** How often a request is sent at most if it gets 429, 502, 503, 504 or no response. @default 5 */
+  /** The largest number of times that a request is sent if the response is 429, 502, 503, 504 or missing. @default 5 */
   readonly maxAttempts?: number;
-  /** From sending a request to its response, for a list to its first bytes. @default 30 s */
+  /** The longest time from sending a request to its response, or to the first bytes of a list. @default 30 s */
   readonly attemptTimeoutMs?: number;
   /** The longest gap between two parts of a list. @default 30 s */
   readonly idleTimeoutMs?: number;
-  /** For the whole call: waiting in the queue, every attempt, and reading a list. @default none */
+  /** The longest time for a whole call: waiting in the queue, every attempt, and reading a list. @default none */
   readonly totalTimeoutMs?: number;
-  /** A call that would wait longer for the rate limit rejects with `RateLimitedError` instead. @default 2 minutes */
+  /** A call that would have to wait longer for the rate limit rejects with `RateLimitedError`. @default 2 minutes */
   readonly maxWaitMs?: number;
   /** @default the platform's `fetch` */
   readonly fetch?: Fetch;
@@ -120,7 +120,10 @@ function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult
   }
 }
 
-/** The parser decides whether a 200 is a list, except for a web page, such as the login page of a hotel network. */
+/**
+ * A web page with status 200 comes from a proxy, such as the login page of a hotel network. The parser checks any other
+ * body.
+ */
 const LIST = {
   method: "GET",
   isSuccess: ({ status, headers }: Response) =>

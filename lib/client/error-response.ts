@@ -8,8 +8,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_TEXT_CHARS = 500;
 
 /**
- * Reads a response that is not the expected one. Anything can be in it, since it may have been sent by a proxy, such
- * as the login page of a hotel network: a code counts only with the status that the service sends it with.
+ * Reads an unsuccessful response. A proxy may have sent it, such as the login page of a hotel network. So a code is
+ * accepted only with the status that belongs to it.
  */
 export async function readError(response: Response, signal: AbortSignal): Promise<ApiError> {
   const { status, headers } = response;

@@ -1,4 +1,5 @@
 import { InvalidInputError } from "../errors.ts";
+import { ORDER_FIELDS } from "../orders/fields.ts";
 import { parseInt64Json } from "../orders/int64.ts";
 import type { OrderRecord } from "../orders/order.ts";
 import { parseOrder } from "../orders/parse-order.ts";
@@ -15,7 +16,7 @@ export interface OrderParser {
 /** Far above the size of any order. It bounds the memory if an element never ends. */
 const MAX_ELEMENT_CHARS = 1024 * 1024;
 
-/** For each state, the characters that may follow besides white space, and the state that each leads to. */
+/** For each state, the characters that may follow (besides white space) and the next state. */
 const GRAMMAR = {
   before: { "[": "first" },
   first: { "{": "element", "]": "done" },
@@ -97,8 +98,6 @@ function unexpectedCharacter(state: State, count: number): string {
 const WHITE_SPACE = " \t\r\n";
 const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET] = [34, 92, 123, 91, 125, 93];
 
-const FIELDS = ["id", "petId", "quantity", "shipDate", "complete"] as const;
-
 function toOrder(text: string, count: number): OrderRecord {
   let value: unknown;
   try {
@@ -108,12 +107,12 @@ function toOrder(text: string, count: number): OrderRecord {
   }
   let parsed = parseOrder(value);
   if (!parsed.ok) parsed = parseOrder(pickKnownFields(value as object));
-  if ("order" in parsed) return parsed.order.record;
+  if (parsed.ok) return parsed.order.record;
   const cause = new InvalidInputError(parsed.issues);
   throw new MalformedListError(`Order ${count} is invalid: ${cause.message}`, { cause });
 }
 
 /** A later version of the service may add fields; this client ignores them. */
 function pickKnownFields(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => FIELDS.some((field) => field === name)));
+  return Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(ORDER_FIELDS, name)));
 }

@@ -15,7 +15,7 @@ export async function* readOrders(
   const parser = createOrderParser();
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
-  /** Runs from order to order and not from chunk to chunk, so that chunks without an order cannot extend it. */
+  /** Restarted at each order, not at each chunk, so that chunks without an order cannot extend it. */
   let idle: TimeLimit | undefined;
 
   async function readChunk(): Promise<Uint8Array | undefined> {

@@ -1,6 +1,6 @@
 import type { Instant } from "../clock.ts";
 
-/** The rate-limit headers of a response. Missing and invalid headers are absent. */
+/** The rate-limit headers of a response. The property of a missing or invalid header is missing. */
 export interface RateLimitHeaders {
   readonly window?: RateLimitWindow;
   /** The wait before the next request. It can be any length, even `Infinity`. */
@@ -33,7 +33,7 @@ export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitH
   };
 }
 
-/** `undefined` if the reset cannot be that of a current window. */
+/** Returns `undefined` if a header is missing, or if no current window can end at this reset time. */
 function readWindow(headers: Headers, now: Instant): RateLimitWindow | undefined {
   const remainingRequests = parseWholeNumber(headers.get("x-ratelimit-remaining"));
   const resetSeconds = parseWholeNumber(headers.get("x-ratelimit-reset"));

@@ -5,9 +5,9 @@ import { abortable, type Sleep } from "./time-limit.ts";
 /** How long a request may wait in the queue. */
 export interface WaitOptions {
   readonly signal: AbortSignal;
-  /** A wait that would end after this instant is not started. */
+  /** If a wait would end after this instant, the request is not sent. */
   readonly deadline: Instant;
-  /** Nor is a longer wait than this. */
+  /** If a wait would be longer, the request is not sent. */
   readonly maxWaitMs: number;
 }
 
@@ -23,7 +23,7 @@ export type QueueTurn =
 
 /** What a response says about the rate limit. Empty if there was no response. */
 export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
-  /** The time in which no request may be sent. At most a day of it is observed. */
+  /** How long to send no request. At most one day. */
   readonly pauseMs?: number;
 }
 
@@ -32,9 +32,11 @@ export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
  * during the wait after a 429, so the key is never banned. See lib/README.md#bans.
  */
 export interface RequestQueue {
-  /** Resolves when the request may be sent, or at once if the wait would exceed the options. */
+  /**
+   * Resolves when the request may be sent, or at once with `ok: false` if it would wait longer than the options allow.
+   */
   acquire(options: WaitOptions): Promise<QueueTurn>;
-  /** Must be called exactly once for each acquired turn, when the response's headers are known or it failed. */
+  /** Must be called exactly once for each turn with `ok: true`: when the headers arrive, or when the request fails. */
   release(feedback: QueueFeedback): void;
 }
 
@@ -106,7 +108,7 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
       const until = now + Math.min(pauseMs, MAX_PAUSE_MS);
       if (until > pause.until) pause = { until, limited: pauseMs > MAX_PAUSE_MS };
       if (window === undefined) {
-        // The service may have counted the request all the same.
+        // The service may have counted the request although it did not respond.
         for (const [resetSeconds, { remainingRequests, endsAt }] of windows)
           windows.set(resetSeconds, { remainingRequests: Math.max(0, remainingRequests - 1), endsAt });
       } else {

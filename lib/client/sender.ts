@@ -92,19 +92,19 @@ export function createSender(options: SenderOptions): Sender {
   return async function send(request) {
     const { signal, deadline } = request;
     let ambiguous = false;
-    for (let number = 1, cause: unknown; ; number++) {
+    for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
       const turn = await queue.acquire({ signal, deadline, maxWaitMs });
       if (!turn.ok) throw new RateLimitedError(turn.retryAt, turn.limitedToOneDay, { cause });
-      const jitterMs = backoff(number, random);
+      const jitterMs = backoff(attemptNumber, random);
       try {
         const result = await attempt(request, jitterMs);
         if (!(result instanceof ApiError)) return { ok: true, value: result };
-        if (!result.retryable || number >= maxAttempts) return { ok: false, error: result, ambiguous };
+        if (!result.retryable || attemptNumber >= maxAttempts) return { ok: false, error: result, ambiguous };
         ambiguous ||= result.status !== 429;
         cause = result;
       } catch (error) {
         const transient = error instanceof NetworkError || error instanceof TimeoutError;
-        if (!transient || number >= maxAttempts) throw error;
+        if (!transient || attemptNumber >= maxAttempts) throw error;
         ambiguous = true;
         cause = error;
       }

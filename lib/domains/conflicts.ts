@@ -17,8 +17,9 @@ export interface Conflict {
 }
 
 /**
- * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects
- * from the primary or to any other host, and anything without a primary. Works on a mapping with other errors, too. See lib/README.md#domain-mapping.
+ * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects from
+ * the primary or to a host other than the primary, and aliases or redirects without a primary. Also works on a mapping
+ * with other errors. See lib/README.md#domain-mapping.
  */
 export function findConflicts(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = readHosts(mapping);
@@ -29,7 +30,7 @@ export function findConflicts(mapping: unknown): readonly Conflict[] {
   ];
 }
 
-/** Finds every valid hostname in a mapping, also in one with errors. */
+/** Finds every valid hostname in a mapping. Also works on a mapping with errors. */
 export function findNamedHosts(mapping: unknown): readonly NamedHost[] {
   const { claims, redirects } = readHosts(mapping);
   const targets = redirects.map(({ index, to }) => ({ path: ["redirects", index, "to"], host: to }));
@@ -48,7 +49,7 @@ interface Claim {
   readonly host: string | undefined;
 }
 
-/** A mapping without any host is valid; aliases and redirects need a primary. */
+/** Aliases and redirects need a primary. A mapping without any host is valid: its only claim is that of the primary. */
 function findMissingPrimary(mapping: unknown, claims: readonly Claim[]): readonly Conflict[] {
   if ("primary" in asRecord(mapping) || claims.length === 1) return [];
   const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";

@@ -2,8 +2,8 @@ import { type HostnameErrorCode, type ParsedHostname, parseHostname } from "./ho
 import { isWithin } from "./zone.ts";
 
 /**
- * Parses a host that a project can be published under: a public hostname in any spelling that somebody can register.
- * Rejects what `parseHostname` rejects, special-use names such as `orders.local`, and the cloud platform's own names.
+ * Parses a host that can serve a project: a public hostname in any spelling. Returns an error for everything that
+ * `parseHostname` rejects, for special-use names such as `orders.local`, and for the cloud platform's own names.
  */
 export function parseCustomHost(text: string): ParsedHostname {
   const parsed = parseHostname(text);

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
 import { getPublicSuffix } from "tldts";
 
-/** Why a text cannot be used as a hostname. The last two only concern custom hosts. */
+/** Why a text is not a valid hostname. Only `parseCustomHost` returns the last two codes. */
 export type HostnameErrorCode =
   | "empty"
   | "url"
@@ -31,8 +31,8 @@ export type ParsedHostname = { readonly ok: true; readonly hostname: string } | 
 
 /**
  * Parses a public hostname in any spelling: upper or lower case, internationalised or punycode, with or without the
- * trailing dot. Rejects a URL, a port, a path, a wildcard, an IP address, a name with a single label, and a public
- * suffix.
+ * trailing dot. Returns an error for a URL, a port, a path, a wildcard, an IP address, a name with a single label, and
+ * a public suffix.
  */
 export function parseHostname(text: string): ParsedHostname {
   const error = findForeignSyntax(text.normalize("NFKC"));

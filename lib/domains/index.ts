@@ -1,6 +1,6 @@
 /**
- * The custom domains of a project: define or parse the mapping, list the records to publish, verify them against live DNS,
- * follow the life cycle of each host, and route requests by host.
+ * The custom domains of a project: define or parse the mapping, list the records to publish, verify them against live
+ * DNS, follow the life cycle of each host, and route requests by host.
  *
  * ```ts
  * import { defineDomains, recordsOf } from "store-orders/domains";

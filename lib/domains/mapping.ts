@@ -1,4 +1,4 @@
-/** Only the parse functions return this type, and a copy by spread does not have it. It exists only for the compiler. */
+/** A brand for the compiler: only the functions that validate a mapping return it, and a spread copy loses it. */
 declare abstract class Validated {
   private readonly validated: true;
 }

@@ -8,9 +8,9 @@ export type HostRoute =
 
 /** The routing of every host, built once from a mapping and read on each request. */
 export interface HostTable {
-  /** By host in lower case: `serve`, or the origin that it redirects to. */
+  /** By host in lower case: `serve`, or the origin that the host redirects to. */
   readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
-  /** True if there is no mapping at all: every host serves. */
+  /** True if there is no mapping. */
   readonly servesEveryHost: boolean;
 }
 

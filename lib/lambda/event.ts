@@ -1,13 +1,13 @@
 import type { RequestContext } from "../http/handler.ts";
 import { MAX_URL_CHARS } from "../http/router.ts";
 
-/** The fields that are read from the event of a REST API with proxy integration (payload format 1.0). */
+/** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
   readonly httpMethod: string;
-  /** Without the stage. */
+  /** The path without the stage. */
   readonly path: string;
   readonly multiValueHeaders?: Fields | null;
-  /** Decoded. */
+  /** The decoded query parameters. */
   readonly multiValueQueryStringParameters?: Fields | null;
   readonly body?: string | null;
   readonly isBase64Encoded?: boolean;
@@ -28,7 +28,7 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
  */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
-/** Converts an event to a request. Never throws: an event that is not a valid request is marked as malformed. */
+/** Converts an event to a request. Never throws: for an invalid request, `context.malformed` is set. */
 export function fromEvent(event: ProxyEvent): {
   readonly request: Request;
   readonly context: RequestContext;

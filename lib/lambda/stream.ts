@@ -29,8 +29,8 @@ const NO_PLATFORM: StreamingPlatform = {
 };
 
 /**
- * Sends a body as fast as the client receives it. If the body fails, rejects without ending the stream: the runtime
- * then reports the error and truncates the response. If the client disconnects, stops reading the body.
+ * Sends a body as fast as the client receives it. If the body fails, this rejects without ending the stream, so that
+ * the runtime reports the error and truncates the response. Once the client disconnects, the body is no longer read.
  */
 export async function sendBody(
   body: ReadableStream<Uint8Array> | null,

@@ -1,8 +1,10 @@
 /**
- * DNS over the network, for the verification of custom domains. Queries the system's resolvers, or given ones:
+ * DNS over the network, for the verification of custom domains. Queries the system's resolvers, or given ones.
  *
- *     const resolver = createDnsResolver({ servers: ["1.1.1.1:53"] });
- *     await resolver("orders.example.com", "CNAME");
+ * ```ts
+ * const resolver = createDnsResolver({ servers: ["1.1.1.1:53"] });
+ * const answer = await resolver("orders.example.com", "CNAME");
+ * ```
  */
 import { promises as dns } from "node:dns";
 import { normalizeName } from "../domains/hostname.ts";

@@ -12,7 +12,7 @@ export interface CnameChain {
   readonly failure?: DnsFailure;
 }
 
-/** Longer chains are given up, as resolvers do. */
+/** Longer chains are not followed, as in resolvers. */
 const MAX_NAMES = 16;
 
 /** Follows the CNAME records of a name with one query per step, so that it can report a loop. */

@@ -5,8 +5,9 @@ import { type CaaErrorCode, type CaaLookup, type CertificateAuthority, formatCaa
 import type { DnsFailure } from "./resolver.ts";
 
 /**
- * Every reason why a host is not verified. A reason sets the state of one axis; if an axis has several, the first one
- * in this table decides. See lib/README.md#domain-verification.
+ * Every reason why a host is not verified. Verification has two axes: `dns` (the records of the host) and `certificate`
+ * (CAA records). A reason sets the state of its axis. If an axis has several reasons, the first one in this table
+ * decides. See lib/README.md#domain-verification.
  */
 export const REASONS = {
   zone_not_delegated: { axis: "dns", state: "not_delegated", title: "The zone is not delegated." },

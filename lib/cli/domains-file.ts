@@ -1,4 +1,4 @@
-import { readFileSync, type Stats, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
@@ -18,8 +18,7 @@ function readContent(path: string): unknown {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
-    throw invalid(path, `The file cannot be read (${code}). Give the path of a domains file.`);
+    throw invalid(path, `The file cannot be read (${codeOf(error)}). Give the path of a domains file.`);
   }
   try {
     return parse(text);
@@ -35,7 +34,7 @@ function invalid(path: string, message: string): InvalidInputError {
 
 /**
  * Returns a function that returns the host table of a domains file as it is now: a change takes effect at the next
- * request. If the changed file is invalid, that is reported once and the previous configuration stays in effect.
+ * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in effect.
  */
 export function watchHosts(
   path: string,
@@ -54,7 +53,7 @@ export function watchHosts(
       report(`${path} has changed and is now in effect.`);
     } catch (error) {
       report(
-        `${path} has changed and is invalid; keeping the previous configuration: ${(error as Error).message}`,
+        `${path} has changed and is ${stamp === "ENOENT" ? "missing" : "invalid"}; keeping the previous configuration: ${(error as Error).message}`,
       );
     }
     return table;
@@ -63,6 +62,14 @@ export function watchHosts(
 
 /** Changes when the file does. Costs only a few microseconds. */
 function stampOf(path: string): string {
-  const { mtimeMs, size, ino }: Partial<Stats> = statSync(path, { throwIfNoEntry: false }) ?? {};
-  return `${mtimeMs} ${size} ${ino}`;
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
 }

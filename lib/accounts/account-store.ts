@@ -36,8 +36,14 @@ export interface AccountStore {
   admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
 
   /**
-   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
-   * there are too many. Each call counts once, even if it is retried.
+   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if there
+   * are too many. A failed call may have been counted. To repeat it, pass the same `token`, so that it counts once.
    */
-  recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
+  recordRejections(
+    key: ParsedKey,
+    count: number,
+    at: Instant,
+    policy?: BanPolicy,
+    token?: string,
+  ): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Instant } from "../clock.ts";
 import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Admission, type BanPolicy, DEFAULT_BAN_POLICY, type Rejection } from "./admission.ts";
-import type { ParsedKey } from "./api-key.ts";
+import { type ParsedKey, randomBase62 } from "./api-key.ts";
 
 /** How long a rejection is served from memory. */
 const TTL_MS = 1_000;
@@ -12,11 +12,20 @@ const MAX_ENTRIES = 10_000;
 
 /** A rejection by the store, and the requests that were rejected from memory since. */
 interface Entry {
-  readonly rejection: Rejection;
+  rejection: Rejection;
   /** When the store rejected the key. `-Infinity` once something changed since. */
   at: Instant;
-  /** Requests rejected from memory that the store has not counted yet. */
+  /** The highest count of the minute that the store has returned. Its responses can arrive out of order. */
+  counted: number;
+  /** Requests rejected from memory that have not been reported to the store. */
   unreported: number;
+  /** Reports that failed. The store may have counted them, so they are repeated with the same token. */
+  readonly failed: Report[];
+}
+
+interface Report {
+  readonly count: number;
+  readonly token: string;
 }
 
 /**
@@ -32,13 +41,18 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
 
   /** Inserts as most recent and evicts expired entries. */
   function remember(hash: string, rejection: Rejection, at: Instant): void {
-    const unreported = entries.get(hash)?.unreported ?? 0;
+    const { windowStart, count } = rejection.rejections;
+    const entry = entries.get(hash) ?? { rejection, at, counted: 0, unreported: 0, failed: [] };
+    const isSameWindow = entry.rejection.rejections.windowStart === windowStart;
+    entry.counted = isSameWindow ? Math.max(entry.counted, count) : count;
+    entry.rejection = rejection;
+    entry.at = at;
     entries.delete(hash);
-    for (const [oldest, entry] of entries) {
-      if (entries.size < MAX_ENTRIES || isFresh(entry, at)) break;
+    for (const [oldest, candidate] of entries) {
+      if (entries.size < MAX_ENTRIES || isFresh(candidate, at)) break;
       entries.delete(oldest);
     }
-    if (entries.size < MAX_ENTRIES) entries.set(hash, { rejection, at, unreported });
+    if (entries.size < MAX_ENTRIES) entries.set(hash, entry);
   }
 
   function rejectFromMemory(hash: string, at: Instant, policy: BanPolicy): Rejection | undefined {
@@ -53,17 +67,20 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
   /** Reports the rejections that were served from memory. If that fails, they stay to be reported. */
   async function report(key: ParsedKey, at: Instant, policy: BanPolicy): Promise<void> {
     const entry = entries.get(key.hash);
-    if (entry === undefined || entry.unreported === 0) return;
-    const { unreported } = entry;
+    if (entry === undefined) return;
+    const reports = entry.failed.splice(0);
+    if (entry.unreported > 0) reports.push({ count: entry.unreported, token: randomBase62(8) });
     entry.unreported = 0;
     // Rejections of an earlier minute no longer count.
     if (!isSameMinute(entry, at)) return;
-    try {
-      await accounts.recordRejections(key, unreported, at, policy);
-    } catch (error) {
-      entry.unreported += unreported;
-      entry.at = Number.NEGATIVE_INFINITY;
-      throw error;
+    for (const [index, { count, token }] of reports.entries()) {
+      try {
+        await accounts.recordRejections(key, count, at, policy, token);
+      } catch (error) {
+        entry.failed.push(...reports.slice(index));
+        entry.at = Number.NEGATIVE_INFINITY;
+        throw error;
+      }
     }
   }
 
@@ -139,7 +156,8 @@ function isSameMinute({ rejection }: Entry, at: Instant): boolean {
   return rejection.code === "api_key_banned" || at < rejection.rejections.windowStart + MINUTE_MS;
 }
 
-function reachesBan({ rejection, unreported }: Entry, policy: BanPolicy): boolean {
+function reachesBan({ rejection, counted, unreported, failed }: Entry, policy: BanPolicy): boolean {
   if (rejection.code === "api_key_banned") return false;
-  return rejection.rejections.count + unreported + 1 > policy.maxRejections;
+  const reported = failed.reduce((sum, { count }) => sum + count, counted);
+  return reported + unreported + 1 > policy.maxRejections;
 }

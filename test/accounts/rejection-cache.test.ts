@@ -1,5 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import type { Admission, Rejection } from "../../lib/accounts/admission.ts";
@@ -105,6 +106,54 @@ describe("a rejected key", () => {
     });
     expect(await rejections()).toBe(21);
     expect(calls()).toBe(4);
+  });
+
+  test("is banned by the 21st rejection when the responses of the store arrive out of order", async () => {
+    const { accounts } = await createCacheFixture();
+    const pending: (() => void)[] = [];
+    let isHeld = true;
+    const reordered = withRejectionCache({
+      ...accounts,
+      async admit(...args) {
+        const admission = await accounts.admit(...args);
+        if (isHeld) await new Promise<void>((resolve) => pending.push(resolve));
+        return admission;
+      },
+    });
+    await accounts.admit(presented, AT);
+    const first = Array.from({ length: 20 }, () => reordered.admit(presented, AT));
+    await vi.waitUntil(() => pending.length === 20);
+    for (const respond of pending.toReversed()) {
+      respond();
+      await setImmediate();
+    }
+    isHeld = false;
+    for (const admission of await Promise.all(first))
+      expect(outcomeOf(admission)).toBe("rate_limit_exceeded");
+    expect(await reordered.admit(presented, AT + 1)).toMatchObject({ code: "api_key_banned" });
+  });
+
+  test("has a failed report repeated with the same token, because the store may have counted it", async () => {
+    const { accounts, rejections } = await createCacheFixture();
+    const reports: unknown[] = [];
+    let fails = true;
+    const cached = withRejectionCache({
+      ...accounts,
+      async recordRejections(key, count, at, policy, token) {
+        reports.push({ count, token });
+        if (fails) throw new StoreUnavailableError("The response was lost.");
+        await accounts.recordRejections(key, count, at, policy, token);
+      },
+    });
+    for (let request = 0; request < 7; request++) await cached.admit(presented, AT + request);
+    await expect(cached.admit(presented, AT + 2_000)).rejects.toThrow(StoreUnavailableError);
+    fails = false;
+    await cached.admit(presented, AT + 2_000);
+    expect(reports).toEqual([
+      { count: 5, token: expect.stringMatching(/^\w{8}$/) },
+      { count: 5, token: (reports[0] as { token: string }).token },
+    ]);
+    expect(await rejections()).toBe(7);
   });
 
   test("starts a new count in the next minute", async () => {

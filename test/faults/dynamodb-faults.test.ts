@@ -98,7 +98,7 @@ describe.concurrent("an answer that does not arrive, of a write that was done", 
   });
 });
 
-test("an answer to a refusal that is lost may bring the ban earlier by as many, and never later", async () => {
+test("a lost response to a rejection neither delays a ban nor triggers it early", async () => {
   await using shop = await proxiedShop(emulator, 1);
   const { store, behind, key, proxy } = shop;
   const at = Date.UTC(2026, 10, 20, 12);
@@ -115,8 +115,7 @@ test("an answer to a refusal that is lost may bring the ban earlier by as many, 
   }
   const { unanswered } = proxy.writes.get(`${shop.prefix}-accounts`) ?? { unanswered: 0 };
   expect(unanswered).toBeGreaterThan(0);
-  expect(refusals).toBeLessThanOrEqual(20);
-  expect(refusals).toBeGreaterThanOrEqual(20 - unanswered);
+  expect(refusals).toBe(20);
 });
 
 describe.concurrent("a list", () => {

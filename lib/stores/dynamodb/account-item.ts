@@ -20,9 +20,22 @@ export function settingsItem({ id, plan, customLimits, keys }: AccountSettings):
   };
 }
 
-/** A rejection count, as stored under the hash of its key. */
-export function rejectionsValue({ windowStart, count, bannedUntil }: RejectionCount): AttributeValue {
-  return { M: numbers({ start: windowStart, refused: count, bannedUntil }) };
+/** A rejection count with the tokens of the writes in it, as stored under the hash of its key. */
+export function rejectionsValue(
+  { windowStart, count, bannedUntil }: RejectionCount,
+  tokens: readonly string[],
+): AttributeValue {
+  return {
+    M: {
+      ...numbers({ start: windowStart, refused: count, bannedUntil }),
+      tokens: { L: tokens.map((token) => ({ S: token })) },
+    },
+  };
+}
+
+/** The tokens of the writes in the rejection count of a key. */
+export function rejectionTokensOf(item: Item, hash: string): readonly string[] {
+  return item["penalties"]?.M?.[hash]?.M?.["tokens"]?.L?.map(textOf) ?? [];
 }
 
 /** Reads the whole account. */

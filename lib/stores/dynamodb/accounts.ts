@@ -6,7 +6,7 @@ import { createAdmission } from "./admission.ts";
 import { callTimeout, jitter } from "./client.ts";
 import type { Item } from "./item.ts";
 import type { Change, Table } from "./table.ts";
-import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
+import { hasToken, newWriteToken } from "./write-token.ts";
 
 /** The account store over its table. Operators and admission write different attributes. */
 export function createAccountStore(table: Table): AccountStore {
@@ -15,7 +15,7 @@ export function createAccountStore(table: Table): AccountStore {
   return {
     async create(settings) {
       const revision = newWriteToken();
-      const item = { ...settingsItem(settings), ...INITIAL_COUNTERS, revision };
+      const item = { ...settingsItem(settings), ...INITIAL_COUNTERS, revision: { S: revision } };
       const { done, before } = await table.add(item, keyOf(settings.id), callTimeout());
       const added = done || hasToken(before, "revision", revision);
       return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
@@ -93,8 +93,8 @@ const INITIAL_COUNTERS: Item = {
 };
 
 /** Replaces the settings, conditional on those that were read. The rejections of a deleted key are deleted with it. */
-function replace(seen: Item, settings: AccountSettings, revision: WriteToken): Change {
-  const { id: _same, ...item }: Item = { ...settingsItem(settings), revision };
+function replace(seen: Item, settings: AccountSettings, revision: string): Change {
+  const { id: _same, ...item }: Item = { ...settingsItem(settings), revision: { S: revision } };
   const absent = ["perMinute", "perDay"].filter((name) => !Object.hasOwn(item, name));
   const deleted = Object.keys(seen["keys"]?.M ?? {}).filter(
     (hash) => !settings.keys.some((key) => key.hash === hash),

@@ -1,7 +1,6 @@
-import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
-  type BanPolicy,
+  type Admission,
   DEFAULT_BAN_POLICY,
   decideAdmission,
   decideRejections,
@@ -11,11 +10,13 @@ import type { Instant } from "../../clock.ts";
 import { StoreUnavailableError } from "../../errors.ts";
 import { limitsOf } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, type Usage } from "../../plans/windows.ts";
-import { keyStateOf, numberValue, rejectionsValue } from "./account-item.ts";
+import { keyStateOf, numberValue, rejectionTokensOf } from "./account-item.ts";
 import { NOT_BANNED, optimisticAdmit } from "./admit-update.ts";
 import { callTimeout, jitter } from "./client.ts";
 import type { Item } from "./item.ts";
+import { addRejections } from "./rejections-update.ts";
 import type { Change, Table } from "./table.ts";
+import { newWriteToken } from "./write-token.ts";
 
 const MAX_ROUNDS = 8;
 
@@ -29,32 +30,50 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
   return {
     async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
       const signal = callTimeout();
+      const { maxRejections } = policy;
+      const token = newWriteToken();
       let change = optimisticAdmit(hash, at);
+      let written: Admission | undefined;
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (round > 2) await jitter(round);
         const { done, before = {} } = await table.update({ id: { S: accountId } }, change, signal);
         const state = keyStateOf(before, hash);
+        // Retried by the AWS client although it was applied: only its response was lost.
+        if (written !== undefined && rejectionTokensOf(before, hash).includes(token)) return written;
         const { admission, write } = decideAdmission(state, at, policy);
         if (done || state === undefined) return admission;
+        written = undefined;
         if (write.usage !== undefined)
           change = withOptimisticLock(before, state, count(state, write.usage, at));
         else if (write.rejections !== undefined) {
-          change = withOptimisticLock(before, state, addRejections(state, write.rejections, 1, policy));
+          written = admission;
+          const { rejections } = write;
+          const add = addRejections(before, state, { rejections, added: 1, maxRejections, token });
+          change = withOptimisticLock(before, state, whileExhausted(state, add));
         } else return admission;
       }
       throw new StoreUnavailableError("Other processes kept changing the account.");
     },
 
-    async recordRejections({ accountId, hash }, more, at, policy = DEFAULT_BAN_POLICY) {
+    async recordRejections(
+      { accountId, hash },
+      count,
+      at,
+      policy = DEFAULT_BAN_POLICY,
+      token = newWriteToken(),
+    ) {
+      const { maxRejections } = policy;
       const signal = callTimeout();
       const key: Item = { id: { S: accountId } };
       let before = await table.get(key, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (round > 2) await jitter(round);
         const state = before && keyStateOf(before, hash);
-        const rejections = decideRejections(state, more, at, policy);
+        const rejections = decideRejections(state, count, at, policy);
         if (before === undefined || state === undefined || rejections === undefined) return;
-        const change = withOptimisticLock(before, state, addRejections(state, rejections, more, policy));
+        if (rejectionTokensOf(before, hash).includes(token)) return;
+        const add = addRejections(before, state, { rejections, added: count, maxRejections, token });
+        const change = withOptimisticLock(before, state, add);
         const written = await table.update(key, change, signal);
         if (written.done) return;
         before = written.before;
@@ -78,6 +97,22 @@ function withOptimisticLock(seen: Item, { key, usage }: KeyState, change: Change
       ":revision": { S: seen["revision"]?.S ?? "" },
       ":minuteSeen": numberValue(usage.minute.start),
       ":daySeen": numberValue(usage.day.start),
+    },
+  };
+}
+
+/**
+ * Makes a rejection conditional on the counts that were read. A window that a wrong clock wrote is replaced, and can
+ * then start again at the same minute with fewer requests.
+ */
+function whileExhausted({ usage }: KeyState, change: Change): Change {
+  return {
+    ...change,
+    condition: `${change.condition} AND #minuteCount = :minuteCount AND #dayCount = :dayCount`,
+    values: {
+      ...change.values,
+      ":minuteCount": numberValue(usage.minute.count),
+      ":dayCount": numberValue(usage.day.count),
     },
   };
 }
@@ -107,35 +142,4 @@ function count(state: KeyState, write: Usage, at: Instant): Change {
     }
   }
   return { update: `SET ${sets.join(", ")}`, condition: conditions.join(" AND "), values };
-}
-
-/**
- * Writes rejections. Further ones in the same minute are added to the stored count, so that a burst of rejections does
- * not contend. The first of a minute, and the one that triggers a ban, replace what was read.
- */
-function addRejections(
-  { rejections: seen }: KeyState,
-  write: RejectionCount,
-  more: number,
-  policy: BanPolicy,
-): Change {
-  if (seen?.windowStart === write.windowStart && write.bannedUntil === undefined) {
-    return {
-      update: "SET #penalties.#hash.#refused = #penalties.#hash.#refused + :more",
-      condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused <= :most",
-      values: {
-        ":more": numberValue(more),
-        ":start": numberValue(write.windowStart),
-        ":most": numberValue(policy.maxRejections - more),
-      },
-    };
-  }
-  const update = "SET #penalties.#hash = :rejections";
-  const values = { ":rejections": rejectionsValue(write) };
-  if (seen === undefined) return { update, condition: "attribute_not_exists(#penalties.#hash)", values };
-  return {
-    update,
-    condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused = :refused",
-    values: { ...values, ":start": numberValue(seen.windowStart), ":refused": numberValue(seen.count) },
-  };
 }

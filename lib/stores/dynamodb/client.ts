@@ -8,7 +8,7 @@ export const CALL_TIMEOUT_MS = 4_000;
 /**
  * Creates a client from the environment, like any AWS tool. An attempt times out after 1.5 seconds. There are at most
  * three, with full jitter in between. So a write can be applied although its response was lost: an admitted request may
- * then count more than once, but none is admitted without being counted. If every response is lost, the call fails with
+ * then count more than once, but none is admitted without being counted. A rejected request counts once. If every response is lost, the call fails with
  * `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {

@@ -8,7 +8,8 @@
  * `PREFIX-accounts` has one item per account: `id` (partition key), `plan`, `perMinute` and `perDay` if they are custom,
  * `keys` by hash, and `revision` (the token of the last write of all these). Only admission writes the others: `minute`,
  * `minuteCount`, `day` and `dayCount` (the windows), and `penalties` by key hash: `refused` rejections in the minute that
- * starts at `start`, and the ban that followed, `bannedUntil`.
+ * starts at `start`, and the ban that followed, `bannedUntil`. `tokens` identifies
+ * the writes that counted them.
  */
 
 /** A table's name and keys. */

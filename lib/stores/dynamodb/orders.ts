@@ -14,7 +14,7 @@ import type { Item } from "./item.ts";
 import { bucketOf, DEFAULT_BUCKETS, SETTINGS_KEY } from "./layout.ts";
 import { listOrders, scanOrders } from "./list.ts";
 import type { Change, Table } from "./table.ts";
-import { hasToken, newWriteToken, type WriteToken } from "./write-token.ts";
+import { hasToken, newWriteToken } from "./write-token.ts";
 
 /** The number of concurrent writes when many orders are placed. */
 const CONCURRENCY = 32;
@@ -135,7 +135,7 @@ function tokenAttribute(event: OrderEvent): string {
  * The single write for an event that changes only the status, without a prior read. `undefined` for an event that
  * changes the record, because its wire form must be read first.
  */
-function statusChange(event: OrderEvent, token: WriteToken): Change | undefined {
+function statusChange(event: OrderEvent, token: string): Change | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
     return "to" in rule ? [{ from, to: rule.to, statusOnly: !("set" in rule) }] : [];
@@ -148,14 +148,14 @@ function statusChange(event: OrderEvent, token: WriteToken): Change | undefined 
     names: { "#token": tokenAttribute(event) },
     values: {
       ":to": { S: to },
-      ":token": token,
+      ":token": { S: token },
       ...Object.fromEntries(moves.map(({ from }, index) => [`:from${index}`, { S: from }])),
     },
   };
 }
 
 /** Replaces an order, conditional on the one that was read. */
-function replace(seen: Item, order: StoredOrder, event: OrderEvent, token: WriteToken): Change {
+function replace(seen: Item, order: StoredOrder, event: OrderEvent, token: string): Change {
   return {
     update: "SET #wire = :wire, #status = :status, #token = :token",
     condition: "#wire = :wireSeen AND #status = :statusSeen",
@@ -163,7 +163,7 @@ function replace(seen: Item, order: StoredOrder, event: OrderEvent, token: Write
     values: {
       ":wire": { S: toWire(order.record) },
       ":status": { S: order.status },
-      ":token": token,
+      ":token": { S: token },
       ":wireSeen": { S: seen["wire"]?.S ?? "" },
       ":statusSeen": { S: seen["status"]?.S ?? "" },
     },

@@ -2,19 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { Item } from "./item.ts";
 
 /**
- * Identifies one write. A write whose response was lost is retried and then fails its own condition. The token in the
- * stored item shows that it was applied.
+ * Creates a token that identifies one write. A write whose response was lost is retried and then fails its own
+ * condition. The token in the stored item shows that it was applied.
  */
-export interface WriteToken {
-  readonly S: string;
-}
-
-/** Creates a random token. */
-export function newWriteToken(): WriteToken {
-  return { S: randomBytes(6).toString("base64url") };
+export function newWriteToken(): string {
+  return randomBytes(6).toString("base64url");
 }
 
 /** True if an attribute of the item holds this token. */
-export function hasToken(item: Item | undefined, attribute: string, token: WriteToken): boolean {
-  return item?.[attribute]?.S === token.S;
+export function hasToken(item: Item | undefined, attribute: string, token: string): boolean {
+  return item?.[attribute]?.S === token;
 }

@@ -73,8 +73,7 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       resetUsage: (id) => call((store) => store.accounts.resetUsage(id)),
       unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
       admit: (key, at, policy) => call((store) => store.accounts.admit(key, at, policy)),
-      recordRejections: (key, count, at, policy) =>
-        call((store) => store.accounts.recordRejections(key, count, at, policy)),
+      recordRejections: (...args) => call((store) => store.accounts.recordRejections(...args)),
     },
     async close() {
       await replacing?.catch(() => {});

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
@@ -200,5 +201,49 @@ describe("when the response to a write is lost", () => {
     expect((await admit()).ok).toBe(true);
     // Three responses to writes that counted were lost: the one that opened the minute, and one for each request.
     expect((await accounts.find("busy"))?.usage.minute.count).toBe(2 + 3);
+  });
+
+  test("each rejected request counts once, so the ban starts at exactly the rejection that exceeds the limit", async () => {
+    for (const accounts of [store.accounts, withRejectionCache(store.accounts)]) {
+      const accountId = accounts === store.accounts ? "direct" : "cached";
+      const keys = [{ id: `${accountId}.first`, hash: KEY.hash, createdAt: AT }];
+      await accounts.create({
+        id: accountId,
+        plan: "enterprise",
+        customLimits: { perMinute: 1, perDay: 9 },
+        keys,
+      });
+      const admit = () => accounts.admit({ ...KEY, accountId }, AT, { maxRejections: 6, durationMs: 60_000 });
+      const { choose } = lossy;
+      lossy.choose = () => "pass";
+      await admit();
+      lossy.choose = choose;
+      for (let rejection = 1; rejection <= 6; rejection++) {
+        expect(await admit(), `rejection ${rejection}`).toMatchObject({ code: "rate_limit_exceeded" });
+      }
+      expect(await admit()).toMatchObject({ code: "api_key_banned", startsBan: true });
+    }
+  });
+
+  test("rejections that are recorded again with the same token count once", async () => {
+    // A client of its own, because repeated failures use up the retries of a client.
+    pointTo(lossy.port);
+    const failing = createDynamodbStore({ prefix: "lossy" });
+    const { accounts } = failing;
+    const keys = [{ id: "again.first", hash: KEY.hash, createdAt: AT }];
+    await accounts.create({ id: "again", plan: "free", keys });
+    const record = (count: number, token: string) =>
+      accounts.recordRejections({ ...KEY, accountId: "again" }, count, AT, undefined, token);
+    const countOf = async () => (await accounts.find("again"))?.rejections["again.first"]?.count;
+    await record(3, "first");
+    const { choose } = lossy;
+    lossy.choose = ({ operation }) => (operation === "UpdateItem" ? "lose" : "pass");
+    await expect(record(5, "second")).rejects.toThrow(StoreUnavailableError);
+    lossy.choose = () => "pass";
+    await record(1, "third");
+    await record(5, "second");
+    lossy.choose = choose;
+    expect(await countOf()).toBe(9);
+    await failing.close();
   });
 });

@@ -21,12 +21,7 @@ export async function openStore(
 ): Promise<OpenedStore> {
   switch (choice.kind) {
     case "sqlite": {
-      if (!create && !existsSync(choice.path)) {
-        const message =
-          `There is no database at ${choice.path}. Check the path, or create a database with ` +
-          "'accounts create', 'orders place', 'orders import' or 'serve'.";
-        throw new InvalidInputError([{ path: "--database", message }]);
-      }
+      if (!create) requireDatabase(choice.path);
       const { createSqliteStore } = await import("../stores/sqlite/index.ts");
       const store = createSqliteStore({ path: choice.path });
       if (isAccessibleToOthers(choice.path)) {
@@ -46,6 +41,15 @@ export async function openStore(
       };
     }
   }
+}
+
+/** Throws if there is no database file at a path. */
+export function requireDatabase(path: string): void {
+  if (existsSync(path)) return;
+  const message =
+    `There is no database at ${path}. Check the path, or create a database with ` +
+    "'accounts create', 'orders place', 'orders import' or 'serve'.";
+  throw new InvalidInputError([{ path: "--database", message }]);
 }
 
 /** True if the store could not make the database private. Windows has no file modes. */

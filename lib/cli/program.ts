@@ -7,6 +7,7 @@ import { findPackageJSON } from "node:module";
 import { Command, CommanderError, Help, type Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { addAccountCommands } from "./commands/accounts.ts";
+import { addDatabaseCommands } from "./commands/database.ts";
 import { addDomainCommands } from "./commands/domains.ts";
 import { addKeyCommands } from "./commands/keys.ts";
 import { addOpenApiCommand } from "./commands/openapi.ts";
@@ -24,6 +25,7 @@ const GROUPS: readonly CommandGroup[] = [
   addAccountCommands,
   addKeyCommands,
   addOrderCommands,
+  addDatabaseCommands,
   addDomainCommands,
   addTableCommands,
   addOpenApiCommand,

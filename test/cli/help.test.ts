@@ -28,6 +28,8 @@ const LEVELS = [
   "orders ship",
   "orders fulfil",
   "orders cancel",
+  "database",
+  "database backup",
   "domains",
   "domains records",
   "domains check",
@@ -62,7 +64,7 @@ test("help at every level shows usage and examples, and the store options where 
 
 test("the top-level help lists every group, the exit statuses and the environment variables", async () => {
   const { stdout } = await cli.run(["--help"]);
-  for (const group of ["serve", "accounts", "keys", "orders", "domains", "tables", "openapi"]) {
+  for (const group of ["serve", "accounts", "keys", "orders", "database", "domains", "tables", "openapi"]) {
     expect(stdout).toMatch(new RegExp(`^ {2}${group}\\b`, "m"));
   }
   expect(stdout).toMatch(/Exit status: 0 .* 1 .* 2 .* 3 /);

@@ -19,6 +19,7 @@ import { sqliteOrders } from "./orders.ts";
 import { type OpenedStore, withReconnect } from "./reconnect.ts";
 
 export type { Store } from "../store.ts";
+export { type BackupResult, backUpSqlite } from "./backup.ts";
 
 /**
  * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,

@@ -89,7 +89,8 @@ export function versionCheck(db: DatabaseSync): () => void {
   };
 }
 
-function versionOf(db: DatabaseSync): number {
+/** Reads the schema version, 0 for an empty database. Throws for a database of another program or a newer version. */
+export function versionOf(db: DatabaseSync): number {
   // One statement, so that a migration by another process is seen entirely or not at all.
   const inspect = db.prepare(
     `SELECT (SELECT count(*) FROM sqlite_schema) AS tables, (SELECT user_version FROM pragma_user_version) AS version,

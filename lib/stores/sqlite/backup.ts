@@ -1,0 +1,67 @@
+import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { backup, DatabaseSync } from "node:sqlite";
+import type { Failure } from "../../errors.ts";
+import { BUSY_TIMEOUT_MS, isSqliteError, toStoreError } from "./errors.ts";
+import { versionOf } from "./schema.ts";
+
+/** Whether a backup was written. `file_exists`: there is a file at the destination, which was not changed. */
+export type BackupResult = { readonly ok: true } | Failure<"file_exists">;
+
+/** All pages in one step: SQLite starts again whenever another process writes between two steps. */
+const PAGES_PER_STEP = 2 ** 31 - 1;
+
+/**
+ * Copies a database while other processes use it, to a new file that only its owner can read. The copy is consistent:
+ * it has everything that was committed before the call, and does not delay writers. Throws `StoreUnavailableError` if
+ * the database cannot be read, and a system error if the file cannot be written.
+ */
+export async function backUpSqlite({
+  path,
+  to,
+}: {
+  readonly path: string;
+  readonly to: string;
+}): Promise<BackupResult> {
+  const source = openSource(path);
+  try {
+    // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
+    if (!reserve(to)) return { ok: false, code: "file_exists" };
+    const partial = `${to}.partial`;
+    try {
+      rmSync(partial, { force: true });
+      closeSync(openSync(partial, "wx", 0o600));
+      await backup(source, partial, { rate: PAGES_PER_STEP });
+      renameSync(partial, to);
+      return { ok: true };
+    } catch (error) {
+      for (const file of [partial, `${partial}-journal`, to]) rmSync(file, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    throw isSqliteError(error) ? toStoreError(error) : error;
+  } finally {
+    source.close();
+  }
+}
+
+function openSource(path: string): DatabaseSync {
+  let source: DatabaseSync | undefined;
+  try {
+    source = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    versionOf(source);
+    return source;
+  } catch (error) {
+    source?.close();
+    throw toStoreError(error);
+  }
+}
+
+function reserve(path: string): boolean {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}

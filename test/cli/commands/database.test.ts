@@ -1,0 +1,113 @@
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { createCommandLine } from "../../support/command-line.ts";
+
+const cli = createCommandLine();
+afterAll(() => cli[Symbol.dispose]());
+const pathOf = (name: string) => join(cli.directory, name);
+
+/** The identifiers of all orders in a database file. SQLite may return any int64, as bigint. */
+function orderIdsIn(path: string): ReadonlySet<bigint> {
+  const db = new DatabaseSync(path, { readBigInts: true });
+  try {
+    expect(db.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    const rows = db.prepare("SELECT id FROM orders").all() as unknown as { id: bigint }[];
+    return new Set(rows.map(({ id }) => id));
+  } finally {
+    db.close();
+  }
+}
+
+test("a backup under write load is intact and has every order that was acknowledged before it began", async () => {
+  const store = createSqliteStore({ path: pathOf("live.db") });
+  let next = 0n;
+  const placeBatch = async () => {
+    const orders = Array.from({ length: 50 }, () => ({
+      record: { id: next++, petId: 7n, quantity: 1 },
+      status: "pending" as const,
+    }));
+    await store.orders.place(orders);
+  };
+  for (let batch = 0; batch < 400; batch++) await placeBatch();
+
+  let stopped = false;
+  let acknowledged = next;
+  const load = (async () => {
+    while (!stopped) {
+      await placeBatch();
+      acknowledged = next;
+    }
+  })();
+  const before = acknowledged;
+  const result = await cli.run(["database", "backup", "copy.db", "--database", "live.db", "--json"]);
+  stopped = true;
+  await load;
+  await store.close();
+
+  expect(result).toMatchObject({ status: 0, stderr: "" });
+  const bytes = statSync(pathOf("copy.db")).size;
+  expect(JSON.parse(result.stdout)).toEqual({ database: "live.db", backup: "copy.db", bytes });
+  expect(acknowledged, "orders were placed meanwhile").toBeGreaterThan(before);
+  expect(globSync("copy.db*", { cwd: cli.directory })).toEqual(["copy.db"]);
+  if (process.platform !== "win32") expect(statSync(pathOf("copy.db")).mode & 0o777).toBe(0o600);
+
+  const copied = orderIdsIn(pathOf("copy.db"));
+  for (let id = 0n; id < before; id++) if (!copied.has(id)) expect.fail(`order ${id} is missing`);
+  // Batches are atomic, so a consistent copy has only whole ones, without gaps.
+  expect(copied.size % 50).toBe(0);
+  expect(copied.has(BigInt(copied.size) - 1n)).toBe(true);
+  const list = await cli.json<{ id: number }[]>("orders", "list", "--limit", "1", "--database", "copy.db");
+  expect(list).toMatchObject([{ id: 0 }]);
+});
+
+test("a backup does not overwrite a file, and a failed one leaves no file", async () => {
+  await createSqliteStore({ path: pathOf("plain.db") }).close();
+  writeFileSync(pathOf("taken.db"), "important");
+  const backup = (file: string, ...args: string[]) =>
+    cli.run(["database", "backup", file, "--database", "plain.db", ...args]);
+  for (const file of ["taken.db", "plain.db"]) {
+    expect(await backup(file)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: `error: ${file}: The file already exists, and was not changed. Delete it, or name another file.\n`,
+    });
+  }
+  expect(readFileSync(pathOf("taken.db"), "utf8")).toBe("important");
+  expect((await cli.run(["accounts", "list", "--database", "plain.db"])).status).toBe(0);
+
+  const missing = await backup("no/such/folder.db");
+  expect(missing).toMatchObject({ status: 2, stdout: "" });
+  expect(missing.stderr).toBe("error: no/such/folder.db: The file cannot be written (ENOENT).\n");
+
+  writeFileSync(pathOf("foreign.db"), "This text is not a database. ".repeat(50));
+  const foreign = await cli.run(["database", "backup", "none.db", "--database", "foreign.db"]);
+  expect(foreign).toMatchObject({ status: 3, stdout: "" });
+  const mistyped = await cli.run(["database", "backup", "none.db", "--database", "mistyped.db"]);
+  expect(mistyped.status).toBe(2);
+  expect(mistyped.stderr).toContain("--database: There is no database at mistyped.db.");
+  for (const file of ["none.db", "mistyped.db"]) expect(existsSync(pathOf(file))).toBe(false);
+});
+
+test("a backup of DynamoDB tables exits with 2 and names the alternative", async () => {
+  const { status, stderr } = await cli.run(["database", "backup", "none.db", "--dynamodb", "dev"]);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/^error: --dynamodb: Only a SQLite database .* use point-in-time recovery\.$/m);
+});
+
+test("a database whose service was killed is backed up with what its write-ahead log contains", async () => {
+  const store = createSqliteStore({ path: pathOf("source.db") });
+  await store.orders.place([{ record: { id: 5n }, status: "pending" }]);
+  // What a killed process leaves: the database and its log, without the index of the log.
+  for (const suffix of ["", "-wal"]) {
+    writeFileSync(pathOf(`killed.db${suffix}`), readFileSync(pathOf(`source.db${suffix}`)));
+  }
+  await store.close();
+  expect(await cli.run(["database", "backup", "rescued.db", "--database", "killed.db"])).toMatchObject({
+    status: 0,
+    stderr: "",
+  });
+  expect(orderIdsIn(pathOf("rescued.db"))).toEqual(new Set([5n]));
+});

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { NodeRequest } from "srvx/node";
+import type { Handler } from "../http/handler.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
+import { sendResponse } from "./send-response.ts";
+import { validateRequest } from "./validate-request.ts";
+
+/**
+ * Mounts a handler in a server of your own on `node:http`, such as Express:
+ *
+ * ```ts
+ * createServer(toNodeHandler(handler)).listen(8787);
+ * ```
+ *
+ * The caller's address is that of the connection. The connection limits and the graceful shutdown are your server's:
+ * `startNodeServer` has its own.
+ */
+export function toNodeHandler(handler: Handler): (req: IncomingMessage, res: ServerResponse) => void {
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const request = new NodeRequest({ req, res });
+    const address = req.socket.remoteAddress;
+    const malformed = validateRequest(req, request);
+    const response = await handler(malformed === undefined ? request : new Request("http://localhost/"), {
+      ...(address === undefined ? {} : { address }),
+      ...(malformed === undefined ? {} : { malformed }),
+    });
+    await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
+  }
+
+  // The handler never rejects. Whatever fails here is a defect and closes the connection.
+  return (req, res) => void respond(req, res).catch(() => req.socket.destroy());
+}

@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { toNodeHandler } from "../../lib/node/node-handler.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
+
+let close = () => {};
+afterEach(() => close());
+
+/** The service in a plain `node:http` server. */
+async function mount() {
+  const service = await createHandlerFixture();
+  const addresses: (string | undefined)[] = [];
+  const server = createServer(
+    toNodeHandler((request, context) => {
+      addresses.push(context?.address);
+      return service.handler(request, context);
+    }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  close = () => server.close().closeAllConnections();
+  const { port } = server.address() as AddressInfo;
+  return { ...service, addresses, url: `http://127.0.0.1:${port}` };
+}
+
+test("a plain node:http server lists and cancels orders through the handler", async () => {
+  const { addresses, key, url } = await mount();
+  const headers = { authorization: `Bearer ${key}` };
+  const list = await fetch(`${url}/v1/store/orders`, { headers });
+  expect([list.status, (await list.text()).slice(0, 8)]).toEqual([200, '[{"id":1']);
+  const cancel = await fetch(`${url}/v1/store/orders/1`, { method: "DELETE", headers });
+  expect([cancel.status, cancel.headers.get("x-ratelimit-remaining")]).toEqual([204, "58"]);
+  expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
+  expect(new Set(addresses)).toEqual(new Set(["127.0.0.1"]));
+});
+
+test("an ambiguous request gets 400 from the handler in a plain node:http server", async () => {
+  const { url, key, store } = await mount();
+  const headers = { authorization: `Bearer ${key}` };
+  const { hostname, port } = new URL(url);
+  const { request } = await import("node:http");
+  const sent = request({ hostname, port, method: "DELETE", path: "/v1/store/orders/1#x", headers });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [{ statusCode: number; resume(): void }];
+  response.resume();
+  expect(response.statusCode).toBe(400);
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});

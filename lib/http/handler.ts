@@ -24,7 +24,8 @@ import type { StreamEnd } from "./order-stream.ts";
 import type { PageSource, Reply } from "./reply.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
 import { failureReply, type Outcome, type ResponseClass, toResponse } from "./response.ts";
-import { createRouter, pathOf, type Route, targetOf } from "./router.ts";
+import { createRouter, type Route } from "./router.ts";
+import { parsePath, targetOf } from "./target.ts";
 
 /** Options of a handler. Everything but the store has a default. */
 export interface HandlerOptions {
@@ -60,6 +61,11 @@ export interface HandlerOptions {
 export interface RequestContext {
   /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
   readonly address?: string;
+  /**
+   * The raw request target: path and query as received. Without it the target is read from the URL of the request, in
+   * which the platform has already resolved dot segments and backslashes.
+   */
+  readonly target?: string;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string;
   /** @default a random UUID */
@@ -87,11 +93,14 @@ export function createHandler(options: HandlerOptions): Handler {
 
   async function decide(request: Request, context: RequestContext): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
-    if (malformed !== undefined) return { access: access.peek(address), reply: { error: malformed } };
-    const hostReply = routeHost(host, targetOf(request.url));
+    const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
+    if (malformed !== undefined) return reject(malformed);
+    const { target = targetOf(request.url) } = context;
+    const path = parsePath(target);
+    if (path === undefined) return reject("bad_request");
+    const hostReply = routeHost(host, target);
     if (hostReply !== undefined) return { reply: hostReply };
     const { method } = request;
-    const path = pathOf(request.url);
     if (method === "GET" || method === "HEAD") {
       if (path === "/openapi.json") return { reply: await openApi(request) };
       const page = options.pages && (await pageAt(options.pages, path, request));

@@ -28,22 +28,6 @@ export function createRouter(operations: readonly Operation[]): (method: string,
   };
 }
 
-/** The longest request target, in characters. */
-export const MAX_URL_CHARS = 8 * 1024;
-
-/** The path and query of an absolute URL, still encoded. */
-export function targetOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  return start === -1 ? "/" : url.slice(start);
-}
-
-/** The path of an absolute URL, still encoded. */
-export function pathOf(url: string): string {
-  const target = targetOf(url);
-  const end = target.search(/[?#]/);
-  return end === -1 ? target : target.slice(0, end);
-}
-
 function toPattern(path: string): RegExp {
   return new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/, "([^/]+)")}$`);
 }

@@ -1,5 +1,5 @@
 import type { RequestContext } from "../http/handler.ts";
-import { MAX_URL_CHARS } from "../http/router.ts";
+import { MAX_URL_CHARS } from "../http/target.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
@@ -41,11 +41,16 @@ export function fromEvent(event: ProxyEvent): {
     ...(host === undefined ? {} : { host }),
     ...(requestId === undefined ? {} : { requestId }),
   };
-  const url = `https://${domainName ?? "localhost"}${event.path}${toQuery(event)}`;
-  if (url.length > MAX_URL_CHARS)
+  const target = `${event.path}${toQuery(event)}`;
+  if (target.length > MAX_URL_CHARS)
     return { request: EMPTY_REQUEST, context: { ...context, malformed: "uri_too_long" } };
   try {
-    return { request: toRequest(event, url), context };
+    // The gateway has removed the query from the path.
+    if (!/^\/[^?]*$/.test(event.path)) throw new TypeError("This is not a path.");
+    return {
+      request: toRequest(event, `https://${domainName ?? "localhost"}${target}`),
+      context: { ...context, target },
+    };
   } catch {
     return { request: EMPTY_REQUEST, context: { ...context, malformed: "bad_request" } };
   }

@@ -12,7 +12,8 @@
  *
  * @module store-orders/lambda
  */
-import type { Handler } from "../http/handler.ts";
+import type { Handler, RequestContext } from "../http/handler.ts";
+import { parsePath } from "../http/target.ts";
 import { fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 
@@ -34,6 +35,9 @@ export function createBufferedFunction({
 }): (event: ProxyEvent) => Promise<ProxyResult> {
   return async (event) => {
     const { request, context } = fromEvent(event);
+    const location = canonicalUrl(event, context);
+    if (location !== undefined)
+      return { statusCode: 308, headers: { location }, body: "", isBase64Encoded: false };
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.headers.delete("accept-encoding");
     const response = await handler(request, context);
@@ -62,6 +66,17 @@ export function createStreamingFunction({
     const response = streamingPlatform().HttpResponseStream.from(stream, metadata);
     await sendBody(body, response, () => onFirstByte(status, performance.now() - startedAt));
   });
+}
+
+/**
+ * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway routes such a
+ * path to this function, and the list must not be collected here.
+ */
+function canonicalUrl(event: ProxyEvent, { target = "", malformed }: RequestContext): string | undefined {
+  const path = parsePath(target);
+  if (malformed !== undefined || event.httpMethod !== "GET" || path === undefined) return undefined;
+  if (path === event.path) return undefined;
+  return `https://${event.requestContext.domainName}${path}${target.slice(event.path.length)}`;
 }
 
 function textOrBase64(bytes: Uint8Array): Pick<ProxyResult, "body" | "isBase64Encoded"> {

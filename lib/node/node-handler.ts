@@ -3,7 +3,7 @@ import { NodeRequest } from "srvx/node";
 import type { Handler } from "../http/handler.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { sendResponse } from "./send-response.ts";
-import { validateRequest } from "./validate-request.ts";
+import { targetOfRequest, validateRequest } from "./validate-request.ts";
 
 /**
  * Mounts a handler in a server of your own on `node:http`, such as Express:
@@ -19,8 +19,9 @@ export function toNodeHandler(handler: Handler): (req: IncomingMessage, res: Ser
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const request = new NodeRequest({ req, res });
     const address = req.socket.remoteAddress;
-    const malformed = validateRequest(req, request);
+    const malformed = validateRequest(req);
     const response = await handler(malformed === undefined ? request : new Request("http://localhost/"), {
+      target: targetOfRequest(req),
       ...(address === undefined ? {} : { address }),
       ...(malformed === undefined ? {} : { malformed }),
     });

@@ -24,7 +24,7 @@ import { hasBody } from "./request-body.ts";
 import { sendAndClose } from "./send-and-close.ts";
 import { sendResponse } from "./send-response.ts";
 import { shutDown } from "./shut-down.ts";
-import { validateRequest } from "./validate-request.ts";
+import { targetOfRequest, validateRequest } from "./validate-request.ts";
 
 /** A cheaper `Response` for `createHandler`: the server writes it to the socket without building a full one. */
 export const NodeResponse: ResponseClass = FastResponse;
@@ -91,7 +91,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     if (connection === undefined) return;
     connection.begin(req, res);
     const request = new NodeRequest({ req, res });
-    const context = toContext(req);
+    const context = { ...toContext(req), target: targetOfRequest(req) };
     const reject = async (malformed: ErrorCode) => {
       connection.stop();
       await sendAndClose(
@@ -101,7 +101,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       );
     };
 
-    const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req, request);
+    const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
     if (expectation === "continue" && hasBody(req)) res.writeContinue();
     const body = await connection.receiveBody(req);

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../errors.ts";
-import { MAX_URL_CHARS } from "../http/router.ts";
+import { MAX_URL_CHARS, targetOf } from "../http/target.ts";
 import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./connection-limits.ts";
 
 /**
  * Finds what Node's parser accepts although a proxy could parse it differently (request smuggling; RFC 9112, sections
  * 2.3, 3.2 and 6.1). Returns the error, or `undefined` for a valid request.
  */
-export function validateRequest(req: IncomingMessage, request: Request): ErrorCode | undefined {
+export function validateRequest(req: IncomingMessage): ErrorCode | undefined {
   const { url = "", method, httpVersion, headers } = req;
   if (url.length > MAX_URL_CHARS) return "uri_too_long";
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
@@ -23,16 +23,22 @@ export function validateRequest(req: IncomingMessage, request: Request): ErrorCo
   if (coding !== undefined && (httpVersion === "1.0" || coding.toLowerCase() !== "chunked"))
     return "bad_request";
   if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return "request_too_large";
-  return hasUrl(request) ? undefined : "bad_request";
+  return isUrlHost(headers.host) ? undefined : "bad_request";
 }
 
-/** A valid host and a valid path can still not form a URL, such as with the port 99999. */
-function hasUrl(request: Request): boolean {
-  try {
-    return request.url !== "";
-  } catch {
-    return false;
-  }
+/** The target as received, without the scheme and the authority that an absolute one has. */
+export function targetOfRequest({ url = "/" }: IncomingMessage): string {
+  return url.startsWith("/") || url === "*" ? url : targetOf(url);
+}
+
+let lastHost: string | undefined;
+
+/** A host that fits the grammar can still not form a URL, such as `x:99999`. Remembers the last valid one. */
+function isUrlHost(host = "localhost"): boolean {
+  if (host === lastHost || host === "") return true;
+  if (!URL.canParse(`http://${host}/`)) return false;
+  lastHost = host;
+  return true;
 }
 
 /** A name or an address, with an optional port. */

@@ -11,13 +11,63 @@ describe("routes", () => {
     ["/v1/store/Orders"],
     ["/v2/store/orders"],
     ["/store/orders"],
-    ["/v1/store/%6frders"],
     ["/"],
   ])("%s is not a route and gets 404 route_not_found", async (path) => {
     const { send } = await createHandlerFixture();
     const answer = await send("GET", path);
     expect([answer.status, codeOf(answer)]).toEqual([404, "route_not_found"]);
   });
+
+  test.each(["/v1/store/%6frders", "/v1/%73%74ore/orders", "/%761/store/orders?a=%2e%2e/b&c=\\"])(
+    "%s with encoded unreserved characters is the list",
+    async (target) => {
+      const { send } = await createHandlerFixture();
+      expect((await send("GET", "/", {}, { target })).status).toBe(200);
+    },
+  );
+
+  test.each(
+    [
+      ["/v1/pets/../store/orders/1", "/v1/pets/%2e%2e/store/orders/1", "/v1/pets/%2E./store/orders/1"],
+      [
+        "/v1/pets/.%2e/store/orders/1",
+        "/../v1/store/orders/1",
+        "/v1/./store/orders/1",
+        "/v1/%2e/store/orders/1",
+      ],
+      ["/v1/store/orders/1/.", "/v1/store/orders/1/..", "/v1/store/orders/1/x/%2e%2e", "/.", "/..", "/%2e?x"],
+      [
+        "/v1\\store\\orders\\1",
+        "/docs/..\\v1\\store\\orders\\1",
+        "\\v1/store/orders/1",
+        "/v1/pets/..%2fstore/orders/1",
+      ],
+      ["/v1/pets/..%5cstore/orders/1", "/v1/pets/%2e%2e%2Fstore/orders/1"],
+      [
+        "/v1/store/orders/1#x",
+        "/v1/store/orders/1\n",
+        "/v1/store/orders/\t1",
+        "/v1/store/orders/1\0",
+        "/v1/store/orders/1\x7f",
+      ],
+    ].flat(),
+  )("%j can be read as another path and gets 400 bad_request without effect", async (target) => {
+    const { send, store } = await createHandlerFixture();
+    for (const method of ["GET", "DELETE"]) {
+      const answer = await send(method, "/v1/store/orders/1", {}, { target });
+      expect([answer.status, codeOf(answer)]).toEqual([400, "bad_request"]);
+      expect(answer.headers.get("x-ratelimit-limit")).toBe("60");
+    }
+    expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
+  });
+
+  test.each(["/v1/store/orders/...", "/v1/store/.orders", "/v1/store/orders/a..b", "/v1/store/orders/1%2"])(
+    "%s has no dot segment and gets 404",
+    async (target) => {
+      const { send } = await createHandlerFixture();
+      expect((await send("DELETE", "/", {}, { target })).status).toBe(404);
+    },
+  );
 
   test.each([
     ["POST", "/v1/store/orders", "GET, HEAD"],

@@ -20,7 +20,12 @@ const requestOf = (changes: Partial<ProxyEvent>) => fromEvent({ ...event, ...cha
 test("method, host, path, address and request identifier are read from the event", () => {
   const { request, context } = fromEvent(event);
   expect([request.method, request.url]).toEqual(["GET", "https://orders.example.com/v1/store/orders"]);
-  expect(context).toEqual({ address: "192.0.2.1", host: "orders.example.com", requestId: "request-1" });
+  expect(context).toEqual({
+    address: "192.0.2.1",
+    host: "orders.example.com",
+    requestId: "request-1",
+    target: "/v1/store/orders",
+  });
 });
 
 test("the host is the gateway's, whatever the Host header says", () => {
@@ -68,6 +73,8 @@ test.each([
   ["a method that a Request cannot have", { httpMethod: "TRACE" }, "bad_request"],
   ["an invalid header name", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
   ["an invalid header value", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
+  ["a path with a query", { path: "/v1/store/orders?x" }, "bad_request"],
+  ["a path without a slash", { path: "v1/store/orders" }, "bad_request"],
   ["a target above 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],
 ] as const)("%s is marked as malformed, and the caller's address is kept", (_what, changes, malformed) => {
   expect(fromEvent({ ...event, ...changes }).context).toMatchObject({ malformed, address: "192.0.2.1" });
@@ -76,5 +83,5 @@ test.each([
 test("an event with only the required fields is a request", () => {
   const { request, context } = fromEvent({ httpMethod: "GET", path: "/", requestContext: {} });
   expect(request.url).toBe("https://localhost/");
-  expect(context).toEqual({});
+  expect(context).toEqual({ target: "/" });
 });

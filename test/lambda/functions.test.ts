@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ProxyEvent } from "../../lib/lambda/event.ts";
 import { createBufferedFunction, createStreamingFunction } from "../../lib/lambda/index.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
 
 const event: ProxyEvent = { httpMethod: "GET", path: "/v1/store/orders", requestContext: {} };
 const PIECE = new TextEncoder().encode("0123456789");
@@ -94,4 +95,36 @@ test("the buffered function returns text unchanged and other bytes in base64", a
     isBase64Encoded: true,
   });
   expect(await invoke("\ufeffä")).toMatchObject({ body: "\ufeffä", isBase64Encoded: false });
+});
+
+test.each([
+  "/v1/pets/../store/orders",
+  "/v1\\store\\orders",
+  "/v1/store/orders\n",
+  "/v1/store/orders\t",
+  "/v1/store/orders#x",
+  "/v1/store/orders?x",
+  "/v1/%2e%2e/v1/store/orders",
+])("the path %j gets 400 from the buffered function, which never reads the list", async (path) => {
+  const { handler, key, store } = await createHandlerFixture();
+  store.orders.list = () => {
+    throw new Error("The list was read.");
+  };
+  const multiValueHeaders = { authorization: [`Bearer ${key}`] };
+  const result = await createBufferedFunction({ handler })({ ...event, path, multiValueHeaders });
+  expect([result.statusCode, JSON.parse(result.body).code]).toEqual([400, "bad_request"]);
+});
+
+test("a GET with an encoded path is redirected to the plain path, which the gateway routes", async () => {
+  const { handler } = await createHandlerFixture();
+  const result = await createBufferedFunction({ handler })({
+    ...event,
+    path: "/v1/%73tore/orders",
+    multiValueQueryStringParameters: { a: ["%2e"] },
+    requestContext: { domainName: "orders.example.com" },
+  });
+  expect([result.statusCode, result.headers["location"]]).toEqual([
+    308,
+    "https://orders.example.com/v1/store/orders?a=%252e",
+  ]);
 });

@@ -103,3 +103,19 @@ test("TRACE and OPTIONS get 405 and never echo the key", async () => {
   expect(responses.map(({ status }) => status)).toEqual([405, 405, 404]);
   expect(responses[0]?.body).not.toContain("Bearer");
 });
+
+test.each([
+  "DELETE /v1/pets/%2e%2e/store/orders/1",
+  "DELETE /docs/..\\v1\\store\\orders\\1",
+  "DELETE /../v1/store/orders/1",
+  "DELETE /v1\\store\\orders\\1",
+  "DELETE http://x/v1/pets/../store/orders/1",
+  "DELETE http://x\\v1\\store\\orders\\1",
+])("%s gets 400 and cancels nothing", async (start) => {
+  const { url, head, store } = await serve();
+  const connection = openSocket(url);
+  connection.send(`${start} HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+  const { responses } = await connection.closed();
+  expect(responses.map(({ status }) => status)).toEqual([400]);
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});

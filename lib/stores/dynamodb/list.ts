@@ -2,11 +2,18 @@ import type { OrderPage } from "../../orders/order-store.ts";
 import { idOfWire } from "../../orders/wire.ts";
 import { CALL_TIMEOUT_MS } from "./client.ts";
 import type { Item } from "./item.ts";
+import { limitConcurrency } from "./limit-concurrency.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
 import type { Table } from "./table.ts";
 
 /** Rows of one query and of one page of the list: about 64 KB, to bound memory. */
 const PAGE_SIZE = 500;
+
+/**
+ * The number of pages that all lists of this process read at once. Each list reads every partition in parallel, so that
+ * without a limit concurrent lists would time out while they wait for connections.
+ */
+const limitPages = limitConcurrency(32);
 
 /** Lists the records in wire form. They are copied, never parsed. */
 export async function* listOrders(table: Table, buckets: number): AsyncGenerator<OrderPage> {
@@ -56,14 +63,16 @@ async function* readAscending<Row>(
         limit: PAGE_SIZE,
         from,
       };
-      // One signal per list: a page that times out ends the whole list.
-      const timeout = setTimeout(() => aborter.abort(), CALL_TIMEOUT_MS);
-      try {
-        const { kept, next } = await table.query(range, keepRows, aborter.signal);
-        return { ...kept, next };
-      } finally {
-        clearTimeout(timeout);
-      }
+      return limitPages(async () => {
+        // One signal per list: a page that times out ends the whole list.
+        const timeout = setTimeout(() => aborter.abort(), CALL_TIMEOUT_MS);
+        try {
+          const { kept, next } = await table.query(range, keepRows, aborter.signal);
+          return { ...kept, next };
+        } finally {
+          clearTimeout(timeout);
+        }
+      });
     };
   try {
     yield* mergeAscending(Array.from({ length: buckets }, (_, bucket) => readBucket(bucket)));

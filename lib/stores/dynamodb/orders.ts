@@ -19,8 +19,8 @@ import { hasToken, newWriteToken } from "./write-token.ts";
 /** The number of concurrent writes when many orders are placed. */
 const CONCURRENCY = 32;
 
-/** The order store over its table. */
-export function createOrderStore(table: Table): OrderStore {
+/** The order store over its table. Lists read it through `listTable`, which has its own connections. */
+export function createOrderStore(table: Table, listTable: Table): OrderStore {
   // Stored with the table and never changed, so it is read once per process.
   const buckets = memoize(async () => {
     const settings = await table.get(SETTINGS_KEY, callTimeout());
@@ -87,11 +87,11 @@ export function createOrderStore(table: Table): OrderStore {
     },
 
     async *list() {
-      yield* listOrders(table, await buckets());
+      yield* listOrders(listTable, await buckets());
     },
 
     async *scan(after) {
-      for await (const items of scanOrders(table, await buckets(), after)) yield items.map(orderOf);
+      for await (const items of scanOrders(listTable, await buckets(), after)) yield items.map(orderOf);
     },
   };
 }

@@ -64,7 +64,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
 
   const get: Table["get"] = async (Key, abortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
-    return (await send(() => client.send(command, { abortSignal }))).Item;
+    return (await send(() => client.send(command, { abortSignal }), name)).Item;
   };
 
   const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
@@ -87,7 +87,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        await send(() => client.send(command, { abortSignal }));
+        await send(() => client.send(command, { abortSignal }), name);
         return { done: true, before: undefined, repeated: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
@@ -106,7 +106,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        const { Attributes: before } = await send(() => client.send(command, { abortSignal }));
+        const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
         return { done: true, before, repeated: false };
@@ -127,13 +127,16 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         ExclusiveStartKey: from,
       });
       const kept = takeItems(command, keep);
-      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }));
+      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }), name);
       return { kept: kept(), next };
     },
 
     async scan(from, abortSignal) {
       const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
-      const { Items = [], LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }));
+      const { Items = [], LastEvaluatedKey: next } = await send(
+        () => client.send(command, { abortSignal }),
+        name,
+      );
       return { kept: Items, next };
     },
   };

@@ -105,12 +105,15 @@ describe("an unavailable engine", () => {
     await throttling.close();
   });
 
-  test("a call fails as unavailable if the tables do not exist", async () => {
+  test("a call fails as unavailable and names the table if the tables do not exist", async () => {
     const emulator = await startEmulator("as-is");
     pointTo(emulator.port);
     const store = createDynamodbStore({ prefix: "nowhere" });
     await expect(store.accounts.admit(KEY, AT)).rejects.toMatchObject({
       code: "store_unavailable",
+      message: expect.stringMatching(
+        /^The DynamoDB table 'nowhere-accounts' does not exist\. Check the prefix/,
+      ),
       cause: { name: "ResourceNotFoundException" },
     });
     await store.close();

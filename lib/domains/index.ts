@@ -58,13 +58,14 @@ export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./ve
 export { type AxisState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
 export { formatReport } from "./verification/report.ts";
 export { hostReportsJsonSchema, hostReportsSchema } from "./verification/report-schema.ts";
-export type {
-  CaaRecord,
-  DnsAnswer,
-  DnsFailure,
-  DnsResolver,
-  RecordData,
-  RecordType,
+export {
+  type CaaRecord,
+  type DnsAnswer,
+  type DnsFailure,
+  type DnsResolver,
+  memoizeResolver,
+  type RecordData,
+  type RecordType,
 } from "./verification/resolver.ts";
 export {
   type CertificateState,

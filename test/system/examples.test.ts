@@ -75,22 +75,100 @@ test("a store of one's own passes every case of the exported contract", async ()
   expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
 });
 
-test("a Pulumi program of one's own publishes its API under a custom domain", async () => {
-  const example = join(ROOT, "test/examples/own-domain");
-  const home = join(folder, "own-domain");
+test("a service verifies the domains of thousands of customers with its own queue and the life cycle", async () => {
+  expect(await printed(await installExample("verify-customer-domains"))).toEqual([
+    "at most 32 at the same time",
+    "first check: 1800 certificate_pending, 50 needs_attention (certificate_forbidden), 150 pending_dns",
+    "after a minute: 1 certificate_pending, 1798 live, 1 needs_attention (certificate_failed), 50 needs_attention (certificate_forbidden), 150 pending_dns",
+    "after 31 minutes: 1798 live, 1 needs_attention (certificate_failed), 50 needs_attention (certificate_forbidden), 1 needs_attention (certificate_overdue), 150 pending_dns",
+    "to the customer: The certificate is not valid, or its authority rejected it.",
+    "at most 32 at the same time",
+    "second check: 202 certificate_pending, 1798 live",
+    "in the end: 2000 live",
+  ]);
+});
+
+/**
+ * Installs an example that is a Pulumi program. The SDKs have hundreds of megabytes, so they are linked: the repository
+ * has the same versions.
+ */
+async function installProgram(name: string): Promise<string> {
+  const example = join(ROOT, "test/examples", name);
+  const home = join(folder, name);
   const { dependencies } = await readJson(join(example, "package.json"));
   const { devDependencies } = await readJson(join(ROOT, "package.json"));
   expect(devDependencies).toMatchObject(dependencies ?? {});
 
-  // The SDKs have hundreds of megabytes, so they are linked: the repository has the same versions.
   await mkdir(home);
-  await cp(join(example, "main.ts"), join(home, "main.ts"));
+  for (const file of globSync("*.ts", { cwd: example })) await cp(join(example, file), join(home, file));
   await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
   await install(home, tarball);
-  for (const name of ["@pulumi", "esbuild"])
-    await symlink(join(ROOT, "node_modules", name), join(home, "node_modules", name));
-  expect(await typeErrors(home, ["main.ts"])).toBe("");
+  for (const linked of ["@pulumi", "esbuild", "srvx"])
+    await symlink(join(ROOT, "node_modules", linked), join(home, "node_modules", linked));
+  expect(await typeErrors(home, globSync("*.ts", { cwd: home }))).toBe("");
+  return home;
+}
 
+test("domains that are defined in TypeScript are served and deployed from the same module", async () => {
+  const home = await installProgram("domains-in-code");
+  const location = "https://orders.example.com/v1/store/orders?limit=1";
+  expect((await succeed(home, "node", ["serve.ts"])).trim().split("\n")).toEqual([
+    "orders.example.com: 401 -",
+    "api.example.com: 401 -",
+    `example.com: 301 ${location}`,
+    `www.example.com: 301 ${location}`,
+    `xn--bcher-kva.example.com: 301 ${location}`,
+    "unknown.example.com: 421 -",
+  ]);
+
+  const { code, errors, stackOutputs } = await runProgram({
+    program: join(home, "deploy.ts"),
+    stack: "production",
+    config: {},
+    cloud: cloud(),
+  });
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  const output = (role: string, name: string, host: string) => ({
+    role,
+    state: "live",
+    record: {
+      ...{ type: "CNAME", name, ttl: 3600 },
+      value: `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`,
+    },
+  });
+  expect(stackOutputs).toEqual({
+    baseUrl: "https://orders.example.com/v1",
+    domains: {
+      "orders.example.com": output("primary", "orders", "orders.example.com"),
+      "api.example.com": output("alias", "api", "api.example.com"),
+      "example.com": output("redirect", "@", "example.com"),
+      "www.example.com": output("redirect", "www", "www.example.com"),
+      "xn--bcher-kva.example.com": output("redirect", "xn--bcher-kva", "xn--bcher-kva.example.com"),
+    },
+  });
+});
+
+test("an editor shows what is wrong with a mapping in TypeScript, and nothing serves an unvalidated one", async () => {
+  const home = join(folder, "domains-in-code");
+  const mistakes = `
+import { defineDomains, hostTable } from "store-orders/domains";
+import { withDefaults } from "store-orders/infra";
+export const misspelled = defineDomains({ primray: "orders.example.com" });
+export const status = defineDomains({ primary: "a.example.com", redirects: [{ from: "b.example.com", to: "a.example.com", status: 302 }] });
+export const plan = defineDomains({ primary: "a.example.com" }, { plan: "gold" });
+export const table = hostTable({ primary: "orders.example.com", aliases: [], redirects: [] });
+export const settings = withDefaults({ plan: "pro", domains: { primary: "orders.example.com" } });
+`;
+  await writeFile(join(home, "mistakes.ts"), mistakes);
+  const errors = (await typeErrors(home, ["mistakes.ts"]))
+    .split("\n")
+    .filter((line) => line.startsWith("mistakes.ts"));
+  expect(errors.map((line) => /\((\d+),/.exec(line)?.[1])).toEqual(["4", "5", "6", "7", "8"]);
+  expect(errors[0]).toContain("primary");
+});
+
+test("a Pulumi program of one's own publishes its API under a custom domain", async () => {
+  const home = await installProgram("own-domain");
   const { code, errors, registrations, stackOutputs } = await runProgram({
     program: join(home, "main.ts"),
     stack: "production",

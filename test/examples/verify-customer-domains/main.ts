@@ -1,0 +1,110 @@
+/**
+ * A service that verifies the domains of its customers: thousands of hosts, each in a zone of its own. It has its own
+ * queue, its own records and its own certificate authority; the rules and the life cycle are those of store-orders.
+ */
+import {
+  addDomain,
+  adviceFor,
+  type DomainEvent,
+  type DomainStatus,
+  domainAt,
+  eventOf,
+  memoizeResolver,
+  transitionDomain,
+  verifyHost,
+} from "store-orders/domains";
+import { createDnsResolver } from "store-orders/node";
+import { type Records, serveDns } from "./dns.ts";
+import { createQueue } from "./queue.ts";
+
+const CUSTOMERS = 2000;
+const CONCURRENCY = 32;
+const PLATFORM = "customers.platform.example";
+const MINUTE = 60_000;
+
+/** What the customers have set: every tenth made a mistake, which differs from one to the next. */
+const records = new Map<string, Records | "servfail">([[PLATFORM, { address: "198.51.100.7" }]]);
+const hosts = Array.from({ length: CUSTOMERS }, (_, index) => `shop.customer-${index}.com`);
+for (const [index, host] of hosts.entries()) {
+  const mistake = index % 10 === 0 ? (index / 10) % 4 : undefined;
+  if (mistake === 0) records.set(host.replace("shop.", ""), {});
+  else if (mistake === 1) records.set(host, { cname: "old.hosting.example" });
+  else if (mistake === 3) records.set(host, "servfail");
+  else records.set(host, { cname: PLATFORM });
+  if (mistake === 2) records.set(host.replace("shop.", ""), { issuer: "letsencrypt.org" });
+}
+
+/** The domains as this service stores them. */
+const domains = new Map<string, DomainStatus>(hosts.map((host) => [host, addDomain(host, 0)]));
+
+/** Applies an event and stores the result; an event that is not allowed changes nothing. */
+function apply(host: string, event: DomainEvent, at: number): void {
+  const domain = domains.get(host);
+  if (domain === undefined) return;
+  const result = transitionDomain(domain, event, at);
+  if (result.ok) domains.set(host, result.domain);
+}
+
+const dns = await serveDns(records);
+
+/** Verifies every domain that is not live, and requests a certificate for those that are verified. */
+async function verifyAll(at: number): Promise<void> {
+  // Names that many hosts share, such as the platform's and the registry's, are looked up once.
+  const resolver = memoizeResolver(createDnsResolver({ servers: [dns.address], timeoutMs: 10_000 }));
+  let running = 0;
+  let most = 0;
+  const queue = createQueue<string>(CONCURRENCY, async (host) => {
+    most = Math.max(most, ++running);
+    apply(host, eventOf(await verifyHost(host, { resolver, target: PLATFORM })), at);
+    if (domains.get(host)?.state === "verified") apply(host, "certificate_requested", at);
+    running -= 1;
+  });
+  for (const [host, { state }] of domains) if (state !== "live") queue.push(host);
+  await queue.drained();
+  process.stdout.write(`at most ${most} at the same time\n`);
+}
+
+function report(title: string, at: number): void {
+  const counts: Record<string, number> = {};
+  for (const domain of domains.values()) {
+    const { state, attention } = domainAt(domain, at);
+    const name = attention === undefined ? state : `${state} (${attention})`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  const text = Object.entries(counts)
+    .toSorted()
+    .map(([name, count]) => `${count} ${name}`);
+  process.stdout.write(`${title}: ${text.join(", ")}\n`);
+}
+
+await verifyAll(0);
+report("first check", 0);
+
+// The authority issues a certificate for every pending domain except one, which it rejects, and one, which it forgets.
+const pending = [...domains.values()].filter(({ state }) => state === "certificate_pending");
+for (const [index, { host }] of pending.entries()) {
+  if (index === 0) apply(host, "certificate_failed", MINUTE);
+  else if (index > 1) apply(host, "certificate_issued", MINUTE);
+}
+report("after a minute", MINUTE);
+
+// The customers fix their records, and the domains that needed attention are verified again.
+for (const host of hosts) {
+  records.set(host, { cname: PLATFORM });
+  records.delete(host.replace("shop.", ""));
+}
+const later = 31 * MINUTE;
+report("after 31 minutes", later);
+const [rejected] = pending;
+if (rejected !== undefined) {
+  const advice = adviceFor(domains.get(rejected.host) ?? rejected);
+  process.stdout.write(`to the customer: ${advice[0]}\n`);
+}
+for (const [host, domain] of domains) {
+  if (domainAt(domain, later).state === "needs_attention") apply(host, "reverify", later);
+}
+await verifyAll(later);
+report("second check", later);
+for (const host of hosts) apply(host, "certificate_issued", later + MINUTE);
+report("in the end", later + MINUTE);
+await dns.close();

@@ -52,6 +52,8 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
     const opened = await openStore(chooseStore(globalFlags(command), context.env), options, context.terminal);
     try {
       context.exit(await run(opened));
+    } catch (error) {
+      throw opened.explain(error);
     } finally {
       await opened.store.close();
     }

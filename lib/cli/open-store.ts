@@ -8,6 +8,10 @@ import type { Terminal } from "./terminal.ts";
 export interface OpenedStore {
   readonly store: Store;
   readonly name: string;
+  /** Reads from the store. Throws if it cannot be reached, with what is missing. */
+  check(): Promise<void>;
+  /** Replaces an error by one that names what is missing and the fix, if that is known. */
+  explain(error: unknown): unknown;
 }
 
 /**
@@ -30,14 +34,19 @@ export async function openStore(
             `Run 'chmod 600 ${choice.path}' as its owner.`,
         );
       }
-      return { store, name: choice.path };
+      const check = async () => void (await store.orders.find(0n));
+      return { store, name: choice.path, check, explain: (error) => error };
     }
     case "dynamodb": {
       const { createDynamodbStore } = await import("../stores/dynamodb/index.ts");
+      const { checkDynamodbTables, explainDynamodbError } = await import("./dynamodb-errors.ts");
       const { prefix } = choice;
+      const store = createDynamodbStore({ prefix });
       return {
-        store: createDynamodbStore({ prefix }),
+        store,
         name: `DynamoDB, ${prefix}-orders and ${prefix}-accounts`,
+        check: () => checkDynamodbTables(store, prefix),
+        explain: (error) => explainDynamodbError(error, prefix),
       };
     }
   }

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly screen: WriteStream | undefined;
   /** Standard output if it is an interactive terminal, for a result that is repainted. */
   readonly display: WriteStream | undefined;
+  /** True if standard output is an interactive terminal. */
+  readonly isInteractive: boolean;
   /**
    * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader
    * has closed the pipe (as `head` does): this is not an error, and the command can stop.
@@ -43,6 +45,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
   return {
     input: stdin,
     screen: isInteractive(stderr) ? stderr : undefined,
+    isInteractive: isInteractive(stdout),
     display: isInteractive(stdout) ? stdout : undefined,
     print: (text) =>
       new Promise((resolve, reject) => {

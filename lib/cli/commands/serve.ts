@@ -4,13 +4,13 @@ import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
-import type { Store } from "../../stores/store.ts";
 import { readPort } from "../arguments.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
 import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
+import { explainNotSeeded, formatNextSteps, formatStartMessage } from "../start-message.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface ServeFlags {
@@ -44,7 +44,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       // Loaded here, so that other commands start without the server's modules.
       const { createHandler } = await import("../../http/handler.ts");
       const { docsPage, NodeResponse, startNodeServer } = await import("../../node/index.ts");
-      await withStoreOrCreate(context, command, async ({ store, name }) => {
+      await withStoreOrCreate(context, command, async ({ store, name, check }) => {
         const stop = context.waitForStop();
         const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
         const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, terminal);
@@ -57,16 +57,24 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
         });
-        await checkStore(store);
+        // No address is printed for a server that cannot serve.
+        await check();
         const server = await startServer(startNodeServer, { handler, ...address, trustProxy });
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const url = `${server.url}${BASE_PATH}`;
           const result = { url, docs: `${server.url}${DOCS_PATH}`, database: name, key: key ?? null };
-          if (globalFlags(command).json) await printResult(context, command, result);
-          else await terminal.print(formatStartMessage(result));
-          if (demo && key === undefined) terminal.log(NOT_SEEDED);
+          const storeFlags = globalFlags(command);
+          if (storeFlags.json) await printResult(context, command, result);
+          else {
+            const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
+            await terminal.print(formatStartMessage(result) + nextSteps);
+          }
+          if (demo && key === undefined) {
+            const account = await store.accounts.find(DEMO_ACCOUNT);
+            terminal.log(explainNotSeeded(account !== undefined, storeFlags));
+          }
           await stop;
         } finally {
           await server.close();
@@ -91,36 +99,12 @@ Examples:
 
 Each request is logged as a line of JSON on standard error.`;
 
-const NOT_SEEDED =
-  "The database is not empty, so no demo data was added. A key is shown only when it is issued; " +
-  `'keys issue --account ${DEMO_ACCOUNT}' issues another one.`;
-
-/** Throws if the store cannot be reached, so that no address is printed for a server that cannot serve. */
-async function checkStore({ orders, accounts }: Store): Promise<void> {
-  await Promise.all([orders.find(0n), accounts.find(DEMO_ACCOUNT)]);
-}
-
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
 async function loadHosts(file: string | undefined, plan: Plan, host: string, { log }: Terminal) {
   if (file === undefined || file === "") return undefined;
   const { watchHosts } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
   return watchHosts(file, plan, ownHosts, log);
-}
-
-function formatStartMessage(result: {
-  url: string;
-  docs: string;
-  database: string;
-  key: string | null;
-}): string {
-  const { url, docs, database, key } = result;
-  const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
-  if (key !== null) {
-    lines.push(`key            ${key}            shown once`);
-    lines.push(`try            curl -H 'Authorization: Bearer ${key}' ${url}/store/orders`);
-  }
-  return `${lines.join("\n")}\n`;
 }
 
 /** Listen errors with their fixes, by error code. */

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
 import { readWholeNumber } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
+import { explainDynamodbError } from "../dynamodb-errors.ts";
 import { chooseStore } from "../settings.ts";
 
 /** `tables`: DynamoDB tables for emulators and experiments. A deployed stack creates its own. */
@@ -29,7 +30,9 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .action(async ({ buckets }: { readonly buckets?: number }, command: Command) => {
       const prefix = requirePrefix(command);
       const { createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-      await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) });
+      await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) }).catch(
+        explain(prefix),
+      );
       context.terminal.log(`The tables ${prefix}-orders and ${prefix}-accounts are ready.`);
     });
 
@@ -41,9 +44,15 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .action(async (_flags: object, command: Command) => {
       const prefix = requirePrefix(command);
       const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-      await deleteDynamodbTables({ prefix });
+      await deleteDynamodbTables({ prefix }).catch(explain(prefix));
       context.terminal.log(`Deleted the tables ${prefix}-orders and ${prefix}-accounts.`);
     });
+}
+
+function explain(prefix: string): (error: unknown) => never {
+  return (error) => {
+    throw explainDynamodbError(error, prefix);
+  };
 }
 
 const HELP = `

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram } from "../../../lib/cli/program.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import {
   baseEnvironment,
@@ -61,7 +63,8 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   second.kill("SIGINT");
   const rest = await waitForExit(second);
   expect(rest).toMatchObject({ status: 0, stdout: "" });
-  expect(rest.stderr).toMatch(/is not empty.*keys issue --account demo/);
+  const [, printed = ""] = /^The database has data already.*run:\n {2}(.*)\n/.exec(rest.stderr) ?? [];
+  expect(printed).toBe("npm run --silent cli -- keys issue --account demo --database demo.db");
   expect(rest.stderr).not.toContain("so_test_");
   expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);
   expect(await cli.json("keys", "list", "--account", "demo", "--database", "demo.db")).toHaveLength(1);
@@ -195,4 +198,36 @@ test("scripts check the Node version first: an older Node exits with 1 and a one
   );
   expect(outdated).toMatchObject({ status: 1, stdout: "" });
   expect(outdated.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
+});
+
+test("on a terminal, serve --demo also prints variables to paste and three commands to try next", async () => {
+  const database = join(cli.directory, "terminal.db");
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+  const stop = Promise.withResolvers<void>();
+  const argv = ["serve", "--demo", "--port", "0", "--database", database];
+  const running = runProgram({ argv, env: {}, stdin, stdout, stderr, waitForStop: () => stop.promise });
+  const [output] = (await once(stdout, "data")) as [Buffer];
+  const [block = "", nextSteps = ""] = output.toString().split(/(?<=\/store\/orders\n)\n/);
+  expect(block).toMatch(/^Store Orders .*\ndocs .*\ndatabase .*\nkey .*\ntry .*\n$/);
+  const [, key = ""] = /^key +(\S+)/m.exec(block) ?? [];
+  const [, url = ""] = /^Store Orders +(\S+)/.exec(block) ?? [];
+  expect(nextSteps).toContain(`\nexport API=${url} KEY=${key}\n`);
+
+  const [variables = "", ...commands] = nextSteps
+    .split("\n")
+    .filter((line) => /^(?:export|curl|npm)/.test(line));
+  expect(commands).toHaveLength(3);
+  const run = (command: string) =>
+    waitForExit(spawn("bash", ["-c", `${variables}\n${command}`], { cwd: root, env: baseEnvironment() }));
+  const [list, cancel, show] = [
+    await run(commands[0] ?? ""),
+    await run(commands[1] ?? ""),
+    await run(commands[2] ?? ""),
+  ];
+  expect(list.stdout).toMatch(/^HTTP\/1\.1 200 /);
+  expect(cancel.stdout).toMatch(/^HTTP\/1\.1 204 /);
+  expect(show).toMatchObject({ status: 0, stdout: expect.stringMatching(/^account +demo\n/) });
+  stop.resolve();
+  expect(await running).toBe(0);
 });

@@ -1,6 +1,7 @@
+import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
-import { type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
 const cli = createCommandLine();
 let emulator: Emulator;
@@ -68,4 +69,45 @@ test("a missing prefix exits with 2, and an unreachable endpoint with 3", async 
   expect(unreachable.stderr).toMatch(/^error: DynamoDB is unreachable or timed out/);
   const server = await cli.run(["serve", "--port", "0"], { env });
   expect([server.status, server.stdout], "serve prints no address").toEqual([3, ""]);
+});
+
+test("serve names a missing table, region or credentials before it prints an address", async () => {
+  const serve = (env: Record<string, string>) =>
+    cli.run(["serve", "--port", "0", "--dynamodb", "absent"], { env });
+  const { AWS_REGION, AWS_ENDPOINT_URL, ...credentials } = awsEnvironment();
+  const missing = await serve(awsEnvironment());
+  expect([missing.status, missing.stdout]).toEqual([3, ""]);
+  expect(missing.stderr).toBe(
+    "error: The tables absent-orders and absent-accounts do not exist. Check the prefix and AWS_REGION, or create the " +
+      "tables with 'npm run --silent cli -- tables create --dynamodb absent'.\n",
+  );
+
+  // Profiles and instance roles of this machine must not be used.
+  const isolated = {
+    AWS_CONFIG_FILE: "/dev/null",
+    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
+    AWS_EC2_METADATA_DISABLED: "true",
+  };
+  const noRegion = await serve({ ...isolated, ...credentials, AWS_ENDPOINT_URL });
+  expect([noRegion.status, noRegion.stdout]).toEqual([2, ""]);
+  expect(noRegion.stderr).toMatch(/^error: AWS_REGION: The region is missing\. Set AWS_REGION/);
+
+  const noCredentials = await serve({ ...isolated, AWS_REGION, AWS_ENDPOINT_URL });
+  expect([noCredentials.status, noCredentials.stdout]).toEqual([2, ""]);
+  expect(noCredentials.stderr).toMatch(
+    /^error: AWS credentials: .*Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/,
+  );
+});
+
+test("serve names the table that is missing if the other one exists", async () => {
+  expect((await run("tables", "create", "--dynamodb", "half")).status).toBe(0);
+  const client = clientFor(emulator.endpoint);
+  await client.send(new DeleteTableCommand({ TableName: "half-accounts" }));
+  client.destroy();
+  await expect
+    .poll(async () => (await run("serve", "--port", "0", "--dynamodb", "half")).stderr, { timeout: 20_000 })
+    .toMatch(/^error: The table half-accounts does not exist\. .* tables create --dynamodb half'\.$/m);
+  const list = await run("accounts", "list", "--dynamodb", "half");
+  expect([list.status, list.stdout]).toEqual([3, ""]);
+  expect(list.stderr).toMatch(/^error: The tables half-orders or half-accounts do not exist\./);
 });

@@ -60,7 +60,7 @@ const isInside = (file: string, directory: string) => file === directory || file
 const directoryOf = (file: string) =>
   Object.keys(ALLOWED_IMPORTS).find((directory) => isInside(file, directory));
 
-test("the import parser finds the imports", () => {
+test("the import parser finds every import", () => {
   expect(local.length).toBeGreaterThan(100);
   expect(imports.filter(({ from }) => from.startsWith("node:")).length).toBeGreaterThan(5);
 });
@@ -93,7 +93,7 @@ describe("imports within the project", () => {
     }
   });
 
-  test("stores import the ports by type only", () => {
+  test("stores import the store interfaces by type only", () => {
     const wrong = local.filter(
       ({ file, target, typeOnly }) => isInside(file, "lib/stores") && /-store\.ts$/.test(target) && !typeOnly,
     );
@@ -158,7 +158,7 @@ describe("conventions", () => {
     expect(sources.filter((file) => code(file).includes("process.env") && !entries.test(file))).toEqual([]);
   });
 
-  test("the system clock is read through Clock only, so that tests can pass the time in", () => {
+  test("the system clock is read only through Clock, so that tests can set the time", () => {
     const readers = sources.filter((file) => /Date\.now\(|new Date\(\)/.test(code(file)));
     expect(readers.filter((file) => !/^lib\/(clock\.ts|cli\/|node\/|lambda\/)|^infra\//.test(file))).toEqual(
       [],

@@ -20,12 +20,12 @@ class OtherCopyError extends Error {
   }
 }
 
-describe("the guards recognise an error by its code", () => {
+describe("error guards", () => {
   test.each([
     [isStoreUnavailable, new StoreUnavailableError("down"), "store_unavailable"],
     [isInvalidInput, new InvalidInputError([]), "invalid_input"],
     [isNewerSchema, new NewerSchemaError("newer"), "newer_schema"],
-  ] as const)("%o", (guard, own, code) => {
+  ] as const)("%o recognises the error of any copy of the package by its code", (guard, own, code) => {
     expect(guard(own)).toBe(true);
     expect(guard(new OtherCopyError(code))).toBe(true);
     expect(guard(new OtherCopyError("other"))).toBe(false);

@@ -17,7 +17,7 @@ test("an address gets the Free plan's limits, and another has its own", () => {
   expect(callers.count("192.0.2.1", AT + MINUTE_MS)).toMatchObject({ admitted: true });
 });
 
-test("to peek does not count", () => {
+test("peek() returns the quota without counting a request", () => {
   const callers = createAnonymousCallers();
   expect(callers.peek("192.0.2.1", AT)).toMatchObject({ remaining: 60 });
   expect(callers.peek("192.0.2.1", AT)).toMatchObject({ remaining: 60 });

@@ -79,7 +79,7 @@ describe("a rejected key", () => {
     expect(results.filter((result) => result === "admitted")).toHaveLength(10);
   });
 
-  test("gets the time that is left to wait when the rejection is served from memory", async () => {
+  test("gets the remaining wait when the rejection is served from memory", async () => {
     const { cached } = await createCacheFixture();
     await cached.admit(presented, AT);
     await cached.admit(presented, AT + 59_000);
@@ -240,7 +240,7 @@ test("the cache never changes the outcome of a request, over any history", async
   );
 });
 
-test("rejections beyond 10,000 keys are not cached but passed on to the store", async () => {
+test("the rejections of keys beyond the first 10,000 are not cached", async () => {
   let calls = 0;
   const rejection: Rejection = {
     ok: false,

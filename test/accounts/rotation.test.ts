@@ -51,7 +51,7 @@ test("a key in its overlap cannot be rotated again, and the error names its succ
   expect(await accounts.rotateKey(successor.keyId, { overlapMs: 0 })).toMatchObject({ ok: true });
 });
 
-test("of concurrent rotations of one key exactly one succeeds", async () => {
+test("exactly one of several concurrent rotations of a key succeeds", async () => {
   const { accounts } = await createFixture();
   const { keyId } = issued(await accounts.issueKey("acme"));
   const rotations = Array.from({ length: 5 }, () => accounts.rotateKey(keyId, { overlapMs: HOUR }));
@@ -59,7 +59,7 @@ test("of concurrent rotations of one key exactly one succeeds", async () => {
   expect(codes.toSorted()).toEqual([...Array(4).fill("key_already_rotated"), "ok"]);
 });
 
-test("every successor in a chain of rotations has all that is left of the original lifetime", async () => {
+test("every successor in a chain of rotations has the expiry of the original key", async () => {
   const { accounts, tick } = await createFixture();
   const expiresAt = START + 100 * HOUR;
   let key = issued(await accounts.issueKey("acme", { expiresAt }));

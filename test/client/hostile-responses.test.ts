@@ -45,7 +45,7 @@ function silentBody() {
 }
 
 describe("bodies", () => {
-  test("of an endless error body at most 64 KB are read, and the rest is cancelled", async () => {
+  test("at most 64 KB of an endless error body are read, and the rest is cancelled", async () => {
     const { body, seen } = endlessBody(new Uint8Array(10_000).fill(32));
     const { client, run, during } = await openClient({
       network: async () => new Response(body, { status: 500 }),
@@ -149,7 +149,7 @@ describe("Retry-After", () => {
     },
   );
 
-  test("a client that waits as long as it takes sends again after a day", async () => {
+  test("a client without a limit on the wait sends again after a day", async () => {
     const first = errorResponse(429, "rate_limit_exceeded", { "retry-after": "999999999999" });
     const { client, run, sent } = await openAfter(first, { maxWaitMs: Infinity });
     expect(await run(client.cancel(1n))).toEqual({ ok: true });
@@ -171,7 +171,7 @@ describe("Retry-After", () => {
     [401, "{}"],
     [404, "{}"],
     [500, "{}"],
-  ])("on a %i it is ignored", async (status, body) => {
+  ])("a Retry-After on a %i is ignored", async (status, body) => {
     const headers = { "retry-after": "999999999999" };
     const { client, run, time } = await openAfter(new Response(body, { status, headers }));
     await run(rejection(status === 200 ? readAll(client.list()) : client.cancel(1n)));

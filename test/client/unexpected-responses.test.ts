@@ -21,7 +21,7 @@ describe("cancel succeeds with 204 only", () => {
     ["304", () => respond(304)],
     ["a 404 without a body", () => respond(404)],
     ["a 404 with a page", () => respond(404, LOGIN_PAGE.body, LOGIN_PAGE.type)],
-  ])("%s is an unexpected response, probably of a proxy", async (_name, response) => {
+  ])("%s is an unexpected response, probably from a proxy", async (_name, response) => {
     const { client, run, sent } = await openClient({ network: async () => response() });
     const error = await run(rejection(client.cancel(1n)));
     expect(error).toMatchObject({ name: "ApiError", code: "unexpected_response", retryable: false });
@@ -80,7 +80,7 @@ describe("a code counts only with its own status", () => {
     expect((settled as { code: ErrorCode }).code).toBe(code);
   });
 
-  test.each(["__proto__", "constructor", "toString", ""])("the code '%s' is not one", async (code) => {
+  test.each(["__proto__", "constructor", "toString", ""])("the code '%s' is not recognised", async (code) => {
     const { client, run } = await openClient({ network: async () => errorResponse(404, code) });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "unexpected_response" });
   });

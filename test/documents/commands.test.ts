@@ -58,7 +58,7 @@ describe.concurrent("shell blocks", () => {
     });
   }
 
-  test("each curl line gets the status in its comment from what npm start serves", async () => {
+  test("each curl line gets the status in its comment from the server of npm start", async () => {
     const [calls = ""] = codeBlocks(document("README.md"), "sh").filter(callsServer);
     const args = ["lib/cli/bin.ts", "serve", "--demo", "--database", join(folder, "demo.db")];
     const server = spawn(process.execPath, args, { cwd: ROOT, env });
@@ -142,7 +142,7 @@ describe("names", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("the flags of serve are those of its help, with their variables and defaults", async () => {
+  test("the documented flags of serve match its help, with their variables and defaults", async () => {
     const [options = ""] = (await help("serve")).split("Examples:");
     const flags = [...options.matchAll(/^ {2}(--[a-z-]+)(?: <[^>]+>)? +((?:.+\n)(?: {6,}.+\n)*)/gm)]
       .map(([, flag = "", description = ""]) => ({ flag, description: description.replaceAll(/\s+/g, " ") }))

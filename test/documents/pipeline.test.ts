@@ -33,7 +33,7 @@ test("the tests of the pipeline run without secrets and without an identity", ()
   expect(tests?.permissions).toEqual({ contents: "read" });
 });
 
-test("the pipeline gives secrets to single steps, and to none that installs something", () => {
+test("the pipeline passes secrets only to single steps, never to a step that installs something", () => {
   expect({ env: pipeline.env, permissions: pipeline.permissions }).toEqual({ permissions: {} });
   for (const [name, { env, steps }] of jobs) {
     expect({ name, env }).toEqual({ name });
@@ -47,7 +47,7 @@ test("the pipeline gives secrets to single steps, and to none that installs some
   }
 });
 
-test("every stack of the pipeline that changes something has an environment of its own", () => {
+test("the preview and each stack have separate environments in the pipeline", () => {
   const environments = jobs.flatMap(([, { environment }]) => environment ?? []);
   expect(environments).toEqual(["preview", "staging", "production"]);
 });

@@ -43,14 +43,14 @@ describe("rules", () => {
   });
 
   for (const path of ["README.md", "lib/README.md"]) {
-    test(`the limits of the plans in ${path} are those of the code`, () => {
+    test(`the limits of the plans in ${path} match the code`, () => {
       const expected = Object.entries(PLAN_LIMITS).map(([plan, limits]) =>
         limits === "custom" ? [plan, "custom", "custom"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
       );
       expect(table(path, "plan", "requests per minute", "requests per day").rows).toEqual(expected);
     });
 
-    test(`the state machine in ${path} is that of the code`, () => {
+    test(`the state machine in ${path} matches the code`, () => {
       const events = Object.keys(LIFECYCLE.pending);
       const expected = Object.entries(LIFECYCLE).map(([status, rules]) => [
         status,
@@ -99,7 +99,7 @@ describe("settings", () => {
     );
   });
 
-  test("the DynamoDB calls of each function are those of its role", () => {
+  test("the documented DynamoDB calls of each function match its role", () => {
     const calls = (names: readonly string[]) => names.map((name) => name.replace("dynamodb:", "")).join(", ");
     expect(table("infra/README.md", "function", "orders table", "accounts table").rows).toEqual(
       Object.entries(PERMISSIONS).map(([role, { orders, accounts }]) => [
@@ -137,7 +137,7 @@ describe("entry points", () => {
   });
 
   for (const [entry = "", , install = ""] of rows) {
-    test(`what to install for ${entry} is what its modules import`, () => {
+    test(`the packages to install for ${entry} are those that its modules import`, () => {
       const [required = ""] = install.split(";");
       const named = required.replace("npm install", "").trim().split(/\s+/).filter(Boolean);
       const built: string = manifest.exports[entry.replace("store-orders", ".")].default;

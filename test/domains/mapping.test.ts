@@ -119,7 +119,7 @@ describe("the plan of the project", () => {
     expect(parseDomains({})).toEqual({ ok: true, domains: { aliases: [], redirects: [] } });
   });
 
-  test("the plan is free unless it is given", () => {
+  test("the plan defaults to free", () => {
     expect(parseDomains({ primary: "orders.example.com" })).toMatchObject({ issues: [{ path: "domains" }] });
   });
 
@@ -235,7 +235,7 @@ describe("defineDomains", () => {
     expect(hostsOf(defineDomains({}))).toEqual([]);
   });
 
-  test("what has not been validated has another type than DomainMapping", () => {
+  test("a mapping that has not been validated is not assignable to DomainMapping", () => {
     const domains = defineDomains({});
     // @ts-expect-error: a literal has not been validated
     hostTable({ aliases: [], redirects: [] });

@@ -186,7 +186,7 @@ test("without configured domains every host is served", () => {
   expect(routeHost(hostTable(undefined, [PLATFORM]), "evil.example.org", "/")).toEqual({ action: "serve" });
 });
 
-test("a removed redirect host is misdirected as soon as there is a new table", () => {
+test("a removed redirect host is misdirected with the next table", () => {
   const without = hostTable(define({ redirects: [] }), [PLATFORM]);
   expect(routeHost(without, "www.example.com", "/")).toEqual({ action: "misdirected" });
 });
@@ -205,7 +205,7 @@ test("an empty mapping serves only the platform's own host", () => {
   }
 });
 
-test("an invalid platform host does not open the table", () => {
+test("an invalid platform host adds no host to the table", () => {
   const table = hostTable(domains, ["", "not a host", "x\r\ny"]);
   for (const host of ["", undefined, "not a host", "x\r\ny"]) {
     expect(routeHost(table, host, "/")).toEqual({ action: "misdirected" });

@@ -14,7 +14,7 @@ const ROUNDS = 50;
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
-test("kill -9 under cancels, shipments, imports and new keys: the acknowledged is there, the rest wholly or not", async () => {
+test("after kill -9, every acknowledged cancel, shipment, import and key is stored, and every other one is stored completely or not at all", async () => {
   const path = join(cli.directory, "crash.db");
   const evidence = openEvidence();
   const key = await openAccount(path, "shop", 60_000);

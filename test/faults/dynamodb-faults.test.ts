@@ -24,9 +24,9 @@ afterAll(async () => {
 
 const isWrite = ({ operation }: Passing) => operation === "UpdateItem";
 
-describe.concurrent("an engine that does not answer as it should", () => {
+describe.concurrent("a fault of DynamoDB", () => {
   test.each([...NOT_DONE, ...UNTOLD])(
-    "(%s) is a 503 that lets nothing through, and serves again by itself",
+    "'%s' causes a 503 without executing the request, and the service recovers by itself",
     async (fault) => {
       await using shop = await proxiedShop(emulator, 10);
       shop.proxy.choose = () => fault;
@@ -50,7 +50,7 @@ describe.concurrent("an engine that does not answer as it should", () => {
     },
   );
 
-  test("once the request was let in is a 503 as well, with what is left to the account", async () => {
+  test("after admission causes a 503 with the remaining quota of the account", async () => {
     await using shop = await proxiedShop(emulator, 10);
     let remaining = PER_MINUTE;
     for (const fault of ["throttle", "garble", "garble"] as const) {
@@ -63,7 +63,7 @@ describe.concurrent("an engine that does not answer as it should", () => {
     expect((await shop.behind.orders.find(1n))?.status).toBe("pending");
   });
 
-  test("for hundreds of requests at once holds no later one up", async () => {
+  test("in hundreds of concurrent requests does not delay later requests", async () => {
     const width = 300;
     await using shop = await proxiedShop(emulator, 10);
     shop.proxy.choose = () => "hang";
@@ -75,8 +75,8 @@ describe.concurrent("an engine that does not answer as it should", () => {
   });
 });
 
-describe.concurrent("an answer that does not arrive, of a write that was done", () => {
-  test.each(UNTOLD)("(%s) costs a count, and gives no 409 for one's own cancel", async (fault) => {
+describe.concurrent("a lost response to a successful write", () => {
+  test.each(UNTOLD)("'%s' may count the request twice, but its cancel succeeds with 204", async (fault) => {
     await using shop = await proxiedShop(emulator, 10);
     // Opens the minute: three silences in a row would take more than the budget.
     expect((await shop.ask("DELETE", orderAt(2))).status).toBe(204);
@@ -88,7 +88,7 @@ describe.concurrent("an answer that does not arrive, of a write that was done", 
     expect(counted).toBe(3 + (writes?.unanswered ?? 0));
   });
 
-  test("at every try leaves a caller with a 503, who learns from a 409 that it was done", async () => {
+  test("at every attempt causes a 503, and a repeated cancel gets 409", async () => {
     await using shop = await proxiedShop(emulator, 10);
     shop.proxy.choose = (passing) => (isWrite(passing) && passing.table.endsWith("orders") ? "lose" : "pass");
     expectUnavailable(await shop.ask("DELETE", orderAt(1)));
@@ -122,7 +122,7 @@ describe.concurrent("a list", () => {
   const ORDERS = 2_500;
   const ALL = Array.from({ length: ORDERS }, (_, id) => id);
 
-  test("in short and empty pages is whole all the same", async () => {
+  test("is complete if DynamoDB returns short and empty pages", async () => {
     await using shop = await proxiedShop(emulator, 300);
     shop.proxy.choose = ({ operation }) => (operation === "Query" ? "shorten" : "pass");
     const { status, text } = await shop.ask("GET", LIST);
@@ -131,7 +131,7 @@ describe.concurrent("a list", () => {
     expect(shop.proxy.had.shorten).toBeGreaterThan(16);
   });
 
-  test("that fails midway breaks off, and is never closed as if it were whole", async () => {
+  test("that fails midway ends the connection and leaves the array unclosed", async () => {
     await using shop = await proxiedShop(emulator, ORDERS);
     for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
       shop.proxy.choose = ({ continues }) => (continues ? fault : "pass");
@@ -147,7 +147,7 @@ describe.concurrent("a list", () => {
   });
 });
 
-test("a store that is closed while calls are under way lets them end, one way or the other", async () => {
+test("calls that are in progress when the store is closed succeed or fail as unavailable", async () => {
   await using shop = await proxiedShop(emulator, 10);
   const calls = Array.from({ length: 20 }, () => shop.store.accounts.admit(shop.key, Date.UTC(2026, 10, 20)));
   await shop.store.close();

@@ -29,7 +29,7 @@ function anyFault(chosen: Choices): (passing: Passing) => Fault {
   };
 }
 
-test("a run under faults of every kind adds up: each 204 is one cancelled order, and nobody came in uncounted", async () => {
+test("under faults of every kind, each 204 is one cancelled order, and no request is admitted without being counted", async () => {
   const sizes = { orders: 1_000, requests: 2_000 };
   const chosen = choices("faults of DynamoDB");
   const emulator = await startEmulator("all-old");

@@ -53,15 +53,15 @@ async function expectLinearizable(
   });
 }
 
-test("SQLite: what several processes do at once is what they could have done one after another", async () => {
+test("concurrent operations of several processes on SQLite are linearizable", async () => {
   const path = join(folder, "sound.db");
   const store = createSqliteStore({ path });
   await expectLinearizable("SQLite", store, ["sqlite", path], { histories: HISTORIES.sqlite });
   await store.close();
 });
 
-describe("DynamoDB: what several processes do at once is what they could have done one after another", () => {
-  test.for(["all-old", "as-is"] as const)("%s", async (oldItems) => {
+describe("concurrent operations of several processes on DynamoDB are linearizable", () => {
+  test.for(["all-old", "as-is"] as const)("with the emulator '%s'", async (oldItems) => {
     const emulator = await startEmulator(oldItems);
     const client = clientFor(emulator.endpoint);
     try {
@@ -79,7 +79,7 @@ describe("DynamoDB: what several processes do at once is what they could have do
   });
 });
 
-describe("a broken store is caught: one that", () => {
+describe("the checker detects a broken store that", () => {
   test.for(Object.keys(BROKEN))("%s", async (name) => {
     const path = join(folder, `${name}.db`);
     const store = createSqliteStore({ path });

@@ -89,7 +89,7 @@ const list = (statuses: LoadResult["statuses"]) =>
     .map((entry) => entry.join(": "))
     .join(", ");
 
-test("at saturation, and at 70 % of it in an open loop, every request is answered as documented and memory stays flat", async () => {
+test("at saturation, and at 70 % of it in an open loop, every request gets a documented response and memory does not grow", async () => {
   const served = await serve("mix.db", 20);
   const closed = await run(served, { connections: 32, of: "mix" });
   const rate = 0.7 * closed.perSecond;
@@ -122,7 +122,7 @@ test("at saturation, and at 70 % of it in an open loop, every request is answere
   expect(answered).toBeGreaterThanOrEqual(Math.floor(rate * SECONDS));
 });
 
-test("SIGTERM under load: whatever was sent is answered, what was answered is in the database, and nothing else is", async () => {
+test("after SIGTERM under load, every request gets its response, and the database has exactly the acknowledged cancels", async () => {
   const served = await serve("stop.db", 100_000);
   const { plan, child, path } = served;
   const generator = generate({ ...plan, of: "cancels", connections: 32, seconds: 60 });

@@ -35,7 +35,7 @@ describe("the command line and the server", () => {
   const mistaken = strangersKey();
   keep(mistaken);
 
-  test("show a key in the one answer to its issue, and in nothing else", async () => {
+  test("show a key only once, when it is issued", async () => {
     await heard(["accounts", "create", "shop", "--plan", "free"]);
     await heard(["orders", "place", "--id", "1"]);
     const first = await issued("keys", "issue", "--account", "shop");
@@ -83,7 +83,7 @@ describe("the command line and the server", () => {
     hear("the server's log", stderr);
   });
 
-  test("repeat no key that was given in the wrong place", async () => {
+  test("never repeat a key that is passed as another argument", async () => {
     const said = await Promise.all(
       [
         [mistaken],
@@ -108,7 +108,7 @@ describe("the command line and the server", () => {
     expect(said.some(({ stderr }) => stderr.includes("so_live_shop_…"))).toBe(true);
   });
 
-  test("take no key along when they crash", async () => {
+  test("redact keys in the message of a crash", async () => {
     const crash = `setTimeout(() => { throw new Error("lost ${mistaken}") }, 0)`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` };
     const { status, stdout, stderr } = await cli.run(["serve", "--port", "0", "--database", "other.db"], {
@@ -119,7 +119,7 @@ describe("the command line and the server", () => {
     hear("a crash", stdout + stderr);
   });
 
-  test("keep no key on disk, and let nobody else read the files, whatever the umask", async () => {
+  test("store no key on disk, and create files that only their owner can read, whatever the umask", async () => {
     const folder = join(cli.directory, "private");
     const umask = process.umask(0);
     const server = cli.spawn(["serve", "--demo", "--port", "0", "--database", "private/demo.db"]);

@@ -13,7 +13,7 @@ import { strangersKey } from "./secrets/listener.ts";
 const listener = listenThroughout("the functions");
 const { hear, keep } = listener;
 
-test("the functions' log and metrics have none, nor does what goes to DynamoDB have a key", async () => {
+test("no log line, metric or response of the functions contains a key or a hash, and no request to DynamoDB contains a key", async () => {
   const emulator = await startEmulator("all-old");
   let isDown = false;
   const wire = await startRecordingProxy(emulator.endpoint, () => !isDown);

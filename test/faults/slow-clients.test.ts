@@ -149,7 +149,7 @@ test("a slow client above the minimum rate gets the whole list", async () => {
   expect(performance.now() - startedAt).toBeGreaterThan(writeTimeoutMs);
 });
 
-test("a thousand silent connections do not keep other clients from being served, and are closed", async () => {
+test("a thousand silent connections are closed, and other clients are served meanwhile", async () => {
   await serve({ ...SHORT, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 });
   const connections = Array.from({ length: 1_000 }, () => openSocket(server.url));
   const keptAlive = connections.slice(500);

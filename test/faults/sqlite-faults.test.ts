@@ -14,8 +14,8 @@ const usage = (shop: ServedShop) =>
 const statusOf = (shop: ServedShop, id: number) =>
   shop.inspect(async ({ orders }) => (await orders.find(BigInt(id)))?.status);
 
-describe.concurrent("a database that another process holds", () => {
-  test("for a moment makes requests wait, and no request that needs no store", async () => {
+describe.concurrent("a database that another process locks", () => {
+  test("for a moment delays only the requests that need the store", async () => {
     await using shop = await servedShop(10);
     const lock = holdLock(shop.path);
     const waiting = cancel(shop, 1);
@@ -25,7 +25,7 @@ describe.concurrent("a database that another process holds", () => {
     expect(await usage(shop)).toBe(1);
   });
 
-  test("for longer than the patience is a 503 that has done and counted nothing; then all is well again", async () => {
+  test("for longer than the timeout causes a 503 that changes and counts nothing, and is served again afterwards", async () => {
     await using shop = await servedShop(10);
     const lock = holdLock(shop.path);
     const refused = async (id: number) => {
@@ -48,24 +48,27 @@ describe.concurrent("a database that another process holds", () => {
   });
 });
 
-describe.concurrent("a disk that is full", () => {
+describe.concurrent("a full disk", () => {
   const missing = noLimitBecause();
-  if (missing !== undefined) process.stderr.write(`a disk that is full: skipped, ${missing}\n`);
-  test.skipIf(missing !== undefined)("takes nothing in and loses nothing", async () => {
-    await using shop = await servedShop(10);
-    expect((await cancel(shop, 1)).status).toBe(204);
-    limitFiles(shop.process.pid, statSync(`${shop.path}-wal`).size);
-    for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
-    expectUnavailable(await shop.ask("GET", LIST));
-    limitFiles(shop.process.pid, "unlimited");
-    expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-    expect(await usage(shop)).toBe(2);
-    expect([await statusOf(shop, 1), await statusOf(shop, 3)]).toEqual(["cancelled", "pending"]);
-  });
+  if (missing !== undefined) process.stderr.write(`a full disk: skipped, ${missing}\n`);
+  test.skipIf(missing !== undefined)(
+    "causes a 503 for every request and loses no acknowledged cancel",
+    async () => {
+      await using shop = await servedShop(10);
+      expect((await cancel(shop, 1)).status).toBe(204);
+      limitFiles(shop.process.pid, statSync(`${shop.path}-wal`).size);
+      for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
+      expectUnavailable(await shop.ask("GET", LIST));
+      limitFiles(shop.process.pid, "unlimited");
+      expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
+      expect(await usage(shop)).toBe(2);
+      expect([await statusOf(shop, 1), await statusOf(shop, 3)]).toEqual(["cancelled", "pending"]);
+    },
+  );
 });
 
 describe.concurrent("a file that is damaged while it is served", () => {
-  test("never gives a list that looks whole, and serves again when it is mended", async () => {
+  test("never results in a list that looks complete, and is served again when it is repaired", async () => {
     // Larger than what a connection keeps in memory, so that the damage is met.
     const orders = 60_000;
     await using shop = await servedShop(orders);
@@ -85,8 +88,8 @@ describe.concurrent("a file that is damaged while it is served", () => {
   });
 });
 
-describe.concurrent("a schema that a newer program has changed while it is served", () => {
-  test("is a 503 that has touched nothing, until the program that knows it answers", async () => {
+describe.concurrent("a schema that a newer version changes while the database is served", () => {
+  test("causes a 503 without a change of the database, until the known schema is restored", async () => {
     await using shop = await servedShop(10);
     expect((await cancel(shop, 1)).status).toBe(204);
     shop.outside("PRAGMA user_version = 99; ALTER TABLE orders RENAME COLUMN record TO wire");
@@ -98,8 +101,8 @@ describe.concurrent("a schema that a newer program has changed while it is serve
   });
 });
 
-describe.concurrent("a file that is moved while it is served", () => {
-  test("takes no cancel that would be gone with the process, and serves when it is back", async () => {
+describe.concurrent("a database file that is served", () => {
+  test("and moved acknowledges no cancel that would be lost, and is served again when it is back", async () => {
     await using shop = await servedShop(10);
     expect((await cancel(shop, 1)).status).toBe(204);
     renameSync(shop.path, `${shop.path}.away`);
@@ -111,7 +114,7 @@ describe.concurrent("a file that is moved while it is served", () => {
     expect(await statusOf(shop, 3)).toBe("pending");
   });
 
-  test("and replaced is not mixed with the log of the one before; without that log the new one is served", async () => {
+  test("and replaced is not mixed with the log of the old file, and is served once that log is deleted", async () => {
     await using shop = await servedShop(10);
     copyFileSync(shop.path, `${shop.path}.backup`);
     expect((await cancel(shop, 1)).status).toBe(204);
@@ -123,7 +126,7 @@ describe.concurrent("a file that is moved while it is served", () => {
     expect(await statusOf(shop, 1)).toBe("cancelled");
   });
 
-  test("and replaced by an empty one or by somebody else's is not served, nor touched", async () => {
+  test("and replaced by an empty file or another program's database is neither served nor changed", async () => {
     await using shop = await servedShop(10);
     await using other = await servedShop(1);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(shop.path + suffix);
@@ -135,7 +138,7 @@ describe.concurrent("a file that is moved while it is served", () => {
     for (let time = 0; time < 3; time++) expectUnavailable(await cancel(shop, 1));
   });
 
-  test("loses nothing where its log alone is deleted", async () => {
+  test("loses no acknowledged cancel if only its log is deleted", async () => {
     await using shop = await servedShop(10);
     expect((await cancel(shop, 1)).status).toBe(204);
     rmSync(`${shop.path}-wal`);

@@ -5,7 +5,7 @@ import { choices, tell } from "./run.ts";
 import { injectFaults } from "./sqlite/fault-injector.ts";
 import { servedShop } from "./sqlite/fixture.ts";
 
-test("a run on a file to which everything happens adds up: each 204 is one cancelled order, and each count one request", async () => {
+test("under faults of every kind in a SQLite file, each 204 is one cancelled order, and each counted request was admitted", async () => {
   const sizes = { orders: 1_000, requests: 8_000 };
   const chosen = choices("faults of a SQLite file");
   await using shop = await servedShop(sizes.orders);

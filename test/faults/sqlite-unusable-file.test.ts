@@ -36,8 +36,8 @@ const SHOP = {
   keys: [{ id: "shop.1", hash: KEY.hash, createdAt: NOW }],
 } as const;
 
-describe("what SQLite refuses while it is served", () => {
-  test("writing, where the database is read-only: 503, nothing done, and served when it is not", async () => {
+describe("a write that SQLite rejects", () => {
+  test("because the database is read-only causes a 503 and changes nothing, and succeeds once it is writable", async () => {
     const store = storeOn(newPath());
     const { send } = await createHandlerFixture({ store });
     store.db.exec("PRAGMA query_only = ON");
@@ -54,7 +54,7 @@ describe("what SQLite refuses while it is served", () => {
     await store.close();
   });
 
-  test("growing, where there is no room: no order of the lot is placed, and all of them later", async () => {
+  test("because the database is full places no order of a batch, and places all of them later", async () => {
     const store = storeOn(newPath());
     const orders = Array.from({ length: 5_000 }, (_, id) => ({
       record: { id: BigInt(id) },
@@ -69,8 +69,8 @@ describe("what SQLite refuses while it is served", () => {
   });
 });
 
-describe("what is no whole database of ours when it is opened", () => {
-  test("a file that was cut short, or misses a table, is a store that cannot be reached, and is left as it is", async () => {
+describe("an unusable database file", () => {
+  test("that is truncated or lacks a table makes the store unavailable and is left unchanged", async () => {
     const [short, without] = [newPath(), newPath()];
     await filledDatabase(short, 2_000);
     truncateSync(short, 3 * 4096);
@@ -97,26 +97,31 @@ describe("what is no whole database of ours when it is opened", () => {
   const able = run(["--help"]).status === 0;
 
   if (!able)
-    process.stderr.write("a database without rights: skipped, no other user may read the sources here\n");
-  test.skipIf(!able)("a file or a folder without the right to write is one, too", async () => {
-    const path = newPath();
-    await filledDatabase(path, 1);
-    const before = readFileSync(path);
-    chmodSync(folder, 0o755);
-    for (const mode of [0o444, 0o666, 0o000]) {
-      chmodSync(path, mode);
-      if (nobody.uid === undefined) chmodSync(folder, 0o555);
-      const { status, stderr } = run(["serve", "--port", "0", "--database", path]);
+    process.stderr.write(
+      "a database without write permission: skipped, because no other user can read the sources here\n",
+    );
+  test.skipIf(!able)(
+    "without write permission for the file or its directory makes the store unavailable",
+    async () => {
+      const path = newPath();
+      await filledDatabase(path, 1);
+      const before = readFileSync(path);
       chmodSync(folder, 0o755);
-      expect({ mode, status }).toEqual({ mode, status: 3 });
-      expect(stderr).not.toMatch(/^\s+at /m);
-    }
-    chmodSync(path, 0o600);
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
+      for (const mode of [0o444, 0o666, 0o000]) {
+        chmodSync(path, mode);
+        if (nobody.uid === undefined) chmodSync(folder, 0o555);
+        const { status, stderr } = run(["serve", "--port", "0", "--database", path]);
+        chmodSync(folder, 0o755);
+        expect({ mode, status }).toEqual({ mode, status: 3 });
+        expect(stderr).not.toMatch(/^\s+at /m);
+      }
+      chmodSync(path, 0o600);
+      expect(readFileSync(path).equals(before)).toBe(true);
+    },
+  );
 });
 
-test("a log that is deleted under two processes is saved by the last of them, and neither starts another before", async () => {
+test("a log that is deleted while two connections use it is saved by the last one, and neither creates a new log before", async () => {
   const path = newPath();
   await filledDatabase(path, 4);
   const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
@@ -140,7 +145,7 @@ test("a log that is deleted under two processes is saved by the last of them, an
   db.close();
 });
 
-test("refusals count up to the ban, however often the store fails in between, and each once", async () => {
+test("each rejection counts exactly once towards the ban, however often the store fails in between", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create(SHOP);
@@ -164,7 +169,7 @@ test("refusals count up to the ban, however often the store fails in between, an
   await store.close();
 });
 
-test("a store that is closed ends what is under way, and everything after that is unavailable", async () => {
+test("calls that are in progress when the store is closed succeed, and later calls fail as unavailable", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create(SHOP);

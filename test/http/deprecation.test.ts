@@ -5,7 +5,7 @@ import { codeOf, createHandlerFixture } from "./fixture.ts";
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
 const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);
 
-test("getPet returns what the embedder's source returns, with all digits and the deprecation headers", async () => {
+test("getPet returns the pet of the configured source, with all digits and the deprecation headers", async () => {
   const { send } = await createHandlerFixture({ pets });
   const { status, text, headers } = await send("GET", "/v1/pets/9007199254740993");
   expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);

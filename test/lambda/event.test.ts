@@ -28,7 +28,7 @@ test("method, host, path, address and request identifier are read from the event
   });
 });
 
-test("the host is the gateway's, whatever the Host header says", () => {
+test("the host is the one that the gateway reports, whatever the Host header contains", () => {
   const { context } = fromEvent({ ...event, multiValueHeaders: { Host: ["evil.example"] } });
   expect(context.host).toBe("orders.example.com");
 });

@@ -183,7 +183,7 @@ test("a caller is identified by its socket address, or by the last forwarded add
   expect(await left(await through("192.0.2.1, 192.0.2.3"))).toBe(59);
 });
 
-test("a shutdown lets a request finish and takes no new one", async () => {
+test("a shutdown lets a request finish and accepts no new one", async () => {
   const store = createMemoryStore();
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const { apply } = store.orders;

@@ -55,17 +55,19 @@ async function expectRejected(bytes: string): Promise<void> {
   expect(await isPending()).toBe(true);
 }
 
-describe("an ambiguous request gets 400, the connection is closed, and nothing is executed", () => {
-  test.each(REJECTED)("%s", (_name, bytes) => expectRejected(bytes));
+describe("an ambiguous request", () => {
+  test.each(REJECTED)("%s: the request gets 400 and is not executed", (_name, bytes) =>
+    expectRejected(bytes),
+  );
   test.each(AMBIGUOUS_CODINGS.map((coding) => [JSON.stringify(coding), withCoding(coding)] as const))(
-    "chunks in the coding %s",
+    "a body in the transfer coding %s gets 400 and is not executed",
     (_name, bytes) => expectRejected(bytes),
   );
 });
 
-describe("an unambiguous request is read as one request", () => {
+describe("an unambiguous request", () => {
   const last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-  test.each(SINGLE)("%s", async (_name, bytes) => {
+  test.each(SINGLE)("%s: the bytes are read as one request", async (_name, bytes) => {
     const responses = await responsesTo(bytes, last);
     expect(responses.map(({ status }) => status)).toEqual([404, 401]);
     expect(statuses).toEqual([404, 401]);

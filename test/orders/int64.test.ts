@@ -46,7 +46,7 @@ const PLACES: readonly (readonly [before: string, after: string, read: (value: n
   ['["x" , ', ",2]", ([, a]: [unknown, unknown]) => a],
 ];
 
-test("a number with a fraction or an exponent is never parsed as an integer, wherever it stands", () => {
+test("a number with a fraction or an exponent is never parsed as an integer, at any position", () => {
   const digits = fc.stringMatching(/^-?[1-9]\d{0,18}$/);
   const fraction = fc.stringMatching(/^\.\d{1,40}$/);
   const exponent = fc.stringMatching(/^[eE][+-]?\d{1,2}$/);
@@ -63,7 +63,7 @@ test("a number with a fraction or an exponent is never parsed as an integer, whe
   );
 });
 
-test("an integer is parsed exactly, wherever it stands", () => {
+test("an integer is parsed exactly, at any position", () => {
   fc.assert(
     fc.property(int64, fc.constantFrom(...PLACES), (value, [before, after, read]) => {
       const parsed = read(parseInt64Json(`${before}${value}${after}`) as never) as number | bigint;

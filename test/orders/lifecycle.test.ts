@@ -13,7 +13,7 @@ const AT = Date.UTC(2026, 10, 20, 9, 30);
 const record = { id: 7n, petId: 1n, shipDate: "2027-01-01T00:00:00Z" };
 const shipped = { ...record, shipDate: "2026-11-20T09:30:00.000Z" };
 
-/** Decision 1 again, in the test's own words: one cell for each state and event. */
+/** The documented table, written independently of the code: one cell for each status and event. */
 const cells: Record<OrderStatus, Record<OrderEvent, StoredOrder | string>> = {
   pending: {
     cancel: { record, status: "cancelled" },
@@ -42,13 +42,13 @@ test.each(every)("'$event' on a $status order follows the lifecycle table", ({ s
   else expect(result).toEqual({ ok: true, order: outcome });
 });
 
-test("the table has exactly the documented states and events", () => {
+test("the table has exactly the documented statuses and events", () => {
   expect(ORDER_STATUSES).toEqual(Object.keys(cells));
   for (const status of ORDER_STATUSES)
     expect(Object.keys(LIFECYCLE[status])).toEqual(Object.keys(cells[status]));
 });
 
-test("the explanation of a conflict names the state, the event and the states that accept it", () => {
+test("the explanation of an error names the status, the event and the statuses that accept it", () => {
   expect(
     explainTransitionError({
       ok: false,

@@ -140,7 +140,7 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
     });
   });
 
-  test("everything is unknown if the server has stopped", async () => {
+  test("every host is unknown if the server has stopped", async () => {
     const gone = await startNsd(nsd ?? "", { com: ZONES.com });
     await gone.stop();
     const verification = await verifyHost("right.example.com", {

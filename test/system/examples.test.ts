@@ -70,7 +70,7 @@ test("each order that a worker ships while the API cancels it ends in one status
   expect(Math.min(Number(shipped), Number(cancelled))).toBeGreaterThan(0);
 });
 
-test("a store of one's own passes every case of the exported contract", async () => {
+test("a custom store passes every case of the exported contract", async () => {
   const [summary = ""] = await printed(await installExample("own-store"));
   expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
 });
@@ -167,7 +167,7 @@ export const settings = withDefaults({ plan: "pro", domains: { primary: "orders.
   expect(errors[0]).toContain("primary");
 });
 
-test("a Pulumi program of one's own publishes its API under a custom domain", async () => {
+test("another Pulumi program publishes its API under a custom domain", async () => {
   const home = await installProgram("own-domain");
   const { code, errors, registrations, stackOutputs } = await runProgram({
     program: join(home, "main.ts"),

@@ -38,8 +38,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(packed, { recursive: true, force: true }));
 
-describe("what is installed", () => {
-  test("without peers it is the package, zod, and the public suffix list", () => {
+describe("the installed package", () => {
+  test("without peers, only the package, zod and the public suffix list are installed", () => {
     const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
       cwd: folder,
     });
@@ -47,7 +47,7 @@ describe("what is installed", () => {
     expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
   });
 
-  test("it holds compiled modules with their declarations, and neither tests nor sources", async () => {
+  test("the package contains compiled modules with their declarations, and neither tests nor sources", async () => {
     const home = join(folder, "node_modules/store-orders");
     const found = await readdir(home, { recursive: true, withFileTypes: true });
     const files = found
@@ -62,7 +62,7 @@ describe("what is installed", () => {
     ]);
   });
 
-  test("no module of the library was packed without its declarations", () => {
+  test("every packed module of the library has its declarations", () => {
     const home = join(folder, "node_modules/store-orders/dist");
     const modules = globSync(["lib/**/*.js", "infra/**/*.js"], { cwd: home });
     expect(modules.length).toBeGreaterThan(100);
@@ -71,7 +71,7 @@ describe("what is installed", () => {
 });
 
 describe("the entries", () => {
-  test("are those that the list here knows", async () => {
+  test("are the expected ones", async () => {
     const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
     const names = Object.keys(exports).map((path) => path.replace(".", "store-orders"));
     expect(names).toEqual([...Object.keys(ENTRIES), "store-orders/package.json"]);
@@ -96,12 +96,12 @@ describe("the entries", () => {
 });
 
 describe("the command", () => {
-  test("tells its usage", async () => {
+  test("prints its usage", async () => {
     const told = await succeed(folder, "npx", ["--no-install", "store-orders", "--help"]);
     expect(told).toMatch(/^Usage: store-orders /);
   });
 
-  test("on an older Node says in one line what it needs, and ends with 1", async ({ skip }) => {
+  test("prints the required version on an older Node in one line, and exits with 1", async ({ skip }) => {
     const older = olderNode();
     if (older === undefined) {
       process.stderr.write("Skipped: no Node older than 24 is on the PATH.\n");
@@ -135,7 +135,7 @@ const orders = createOrders({ store: createMemoryStore().orders });
 export const result: AppliedEvent = await orders.cancel(7n);
 `;
 
-  test("hold for a strict consumer", async () => {
+  test("compile for a strict consumer", async () => {
     await writeFile(join(folder, "consumer.ts"), consumer);
     expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
   });
@@ -159,7 +159,7 @@ export const result: AppliedEvent = await orders.cancel(7n);
     expect(stdout).toBe("");
   });
 
-  test("catch an identifier that is no bigint", async () => {
+  test("reject an identifier that is not a bigint", async () => {
     await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
     const told = await typeErrors(folder, ["wrong.ts"]);
     expect(told.match(/error TS/g)).toEqual(["error TS"]);
@@ -167,14 +167,14 @@ export const result: AppliedEvent = await orders.cancel(7n);
   });
 });
 
-describe("the judges of packages", () => {
+describe("package linters", () => {
   const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
 
-  test("publint finds nothing", async () => {
+  test("publint finds no problem", async () => {
     expect(await succeed(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
   });
 
-  test("Are The Types Wrong finds nothing in any entry", async () => {
+  test("Are The Types Wrong finds no problem in any entry", async () => {
     const told = await succeed(folder, tool("attw"), [tarball, "--profile", "esm-only", "--no-color"]);
     expect(told.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT, succeed } from "./installed.ts";
 
-test("the reference has a page for every entry, and whatever they export is documented", async () => {
+test("the reference has a page for every entry, and every export is documented", async () => {
   await succeed(ROOT, process.execPath, ["test/reference/build.ts"]);
   const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
   for (const entry of Object.keys(exports).filter((path) => path !== "./package.json")) {

@@ -104,7 +104,7 @@ export const orderCases: readonly ContractCase[] = [
     },
   },
   {
-    name: "when cancels and ships race for an order, exactly one succeeds and the others report its state",
+    name: "when cancels and ships race for an order, exactly one succeeds and the others report its status",
     async check({ orders }) {
       const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
       await orders.place(ids.map(pending));

@@ -140,7 +140,7 @@ test("verifyHosts uses the target of each host, and the common one for the other
   ]);
 });
 
-test("a host without a target is not verified, and its CAA records are checked all the same", async () => {
+test("a host without a target is not verified, but its CAA records are checked", async () => {
   await using server = await startDnsServer(
     `www.example.com CNAME ${TARGET}\nexample.com CAA 0 issue "letsencrypt.org"`,
   );

@@ -27,7 +27,7 @@ function lost(invoked: number, call: Call): Operation<Call, number> {
 
 const isLinearizable = (history: Operations) => checkLinearizable(register, 0, history).linearizable;
 
-describe("a history is linearizable where", () => {
+describe("a history is linearizable if", () => {
   test.for<[string, Operations]>([
     ["nothing happened", []],
     ["calls follow one another", [from(1, 2, { write: 5 }, 5), from(3, 4, "read", 5)]],
@@ -56,7 +56,7 @@ describe("a history is linearizable where", () => {
   });
 });
 
-describe("a history is not linearizable where", () => {
+describe("a history is not linearizable if", () => {
   test.for<[string, Operations]>([
     ["a read misses a write that was over", [from(1, 2, { write: 5 }, 5), from(3, 4, "read", 0)]],
     ["a read sees a write that has not begun", [from(1, 2, "read", 5), from(3, 4, { write: 5 }, 5)]],
@@ -86,7 +86,7 @@ const operation = fc
     answer === undefined ? lost(invoked, call) : from(invoked, invoked + length, call, answer),
   );
 
-test("the search finds an order exactly where trying every order finds one", () => {
+test("the search finds an order exactly if one exists, compared with trying every order", () => {
   let orders = 0;
   const history = fc.array(operation, { maxLength: 6 });
   fc.assert(
@@ -111,7 +111,7 @@ function hasOrder(remaining: Operations, state: number): boolean {
   });
 }
 
-test("what cannot come next is told with the answer that it would have got", () => {
+test("the checker reports the operations that cannot come next, with the responses that they would have got", () => {
   const write = from(1, 2, { write: 5 }, 5);
   const read = from(3, 4, "read", 0);
   expect(checkLinearizable(register, 0, [read, write])).toEqual({
@@ -122,7 +122,7 @@ test("what cannot come next is told with the answer that it would have got", () 
   });
 });
 
-test("many calls at once are searched in no time, since no state is searched from twice", () => {
+test("a history of many concurrent calls is checked quickly, because no state is searched twice", () => {
   const history = Array.from({ length: 14 }, (_, index) => from(index, 100 + index, "increment", 14 - index));
   expect(isLinearizable(history)).toBe(true);
   expect(isLinearizable([...history, from(200, 201, "read", 13)])).toBe(false);

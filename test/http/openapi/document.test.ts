@@ -150,7 +150,7 @@ test.each([
   ["GET", "/pets/{petId}", "77", 404],
   ["GET", "/pets/{petId}", "wrong", 401],
 ])(
-  "%s %s (%s): the answer %i has every header that the document promises",
+  "%s %s (%s): the response %i has every header that the document promises",
   async (method, path, id, status) => {
     const { send } = await createHandlerFixture({
       pets: async (petId) => (petId === 7n ? { id: petId } : undefined),

@@ -19,7 +19,7 @@ describe("tables, records and log groups", () => {
     );
   });
 
-  test("a replica of a protected table needs the same", () => {
+  test("a replica of a protected table needs the same protection", () => {
     const type = "aws:dynamodb/tableReplica:TableReplica";
     const protectedReplica = { deletionProtectionEnabled: true, pointInTimeRecovery: true };
     expect(check(type, {})).toHaveLength(3);

@@ -1,5 +1,6 @@
 import type { RequestContext } from "../http/handler.ts";
 import { MAX_URL_CHARS } from "../http/target.ts";
+import { describeEvent, isProxyEvent } from "./validate-event.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
@@ -28,11 +29,18 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
  */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
-/** Converts an event to a request. Never throws: for an invalid request, `context.malformed` is set. */
+/**
+ * Converts an event to a request. Never throws: for an invalid request, `context.malformed` is set. If the event itself
+ * is invalid, `problem` describes it, without its values.
+ */
 export function fromEvent(event: ProxyEvent): {
   readonly request: Request;
   readonly context: RequestContext;
+  readonly problem?: string;
 } {
+  if (!isProxyEvent(event)) {
+    return { request: EMPTY_REQUEST, context: { malformed: "bad_request" }, problem: describeEvent(event) };
+  }
   const { apiId, domainName, requestId, identity } = event.requestContext;
   const address = identity?.sourceIp ?? undefined;
   const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
@@ -41,10 +49,10 @@ export function fromEvent(event: ProxyEvent): {
     ...(host === undefined ? {} : { host }),
     ...(requestId === undefined ? {} : { requestId }),
   };
-  const target = `${event.path}${toQuery(event)}`;
-  if (target.length > MAX_URL_CHARS)
-    return { request: EMPTY_REQUEST, context: { ...context, malformed: "uri_too_long" } };
   try {
+    const target = `${event.path}${toQuery(event)}`;
+    if (target.length > MAX_URL_CHARS)
+      return { request: EMPTY_REQUEST, context: { ...context, malformed: "uri_too_long" } };
     // The gateway has removed the query from the path.
     if (!/^\/[^?]*$/.test(event.path)) throw new TypeError("This is not a path.");
     return {

@@ -34,7 +34,7 @@ export function createBufferedFunction({
   handler: Handler;
 }): (event: ProxyEvent) => Promise<ProxyResult> {
   return async (event) => {
-    const { request, context } = fromEvent(event);
+    const { request, context } = readEvent(event);
     const location = canonicalUrl(event, context);
     if (location !== undefined)
       return { statusCode: 308, headers: { location }, body: "", isBase64Encoded: false };
@@ -60,7 +60,7 @@ export function createStreamingFunction({
 }): (event: ProxyEvent, stream: ResponseStream) => Promise<void> {
   return streamingPlatform().streamifyResponse(async (event, stream) => {
     const startedAt = performance.now();
-    const { request, context } = fromEvent(event);
+    const { request, context } = readEvent(event);
     const { status, headers, body } = await handler(request, context);
     const metadata = { statusCode: status, headers: Object.fromEntries(headers) };
     const response = streamingPlatform().HttpResponseStream.from(stream, metadata);
@@ -68,14 +68,21 @@ export function createStreamingFunction({
   });
 }
 
+/** Converts an event, and logs one that is invalid. */
+function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
+  const result = fromEvent(event);
+  if (result.problem !== undefined) process.stderr.write(`${result.problem}\n`);
+  return result;
+}
+
 /**
  * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway routes such a
  * path to this function, and the list must not be collected here.
  */
 function canonicalUrl(event: ProxyEvent, { target = "", malformed }: RequestContext): string | undefined {
+  if (malformed !== undefined || event.httpMethod !== "GET") return undefined;
   const path = parsePath(target);
-  if (malformed !== undefined || event.httpMethod !== "GET" || path === undefined) return undefined;
-  if (path === event.path) return undefined;
+  if (path === undefined || path === event.path) return undefined;
   return `https://${event.requestContext.domainName}${path}${target.slice(event.path.length)}`;
 }
 

@@ -85,3 +85,31 @@ test("an event with only the required fields is a request", () => {
   expect(request.url).toBe("https://localhost/");
   expect(context).toEqual({ target: "/" });
 });
+
+test("a lone surrogate in the query is marked as malformed", () => {
+  const { context } = fromEvent({ ...event, multiValueQueryStringParameters: { a: ["\ud800"] } });
+  expect(context).toMatchObject({ malformed: "bad_request", address: "192.0.2.1" });
+});
+
+test.each([
+  [null, "null"],
+  [undefined, "undefined"],
+  ["text", "string"],
+  [[], "object"],
+  [{}, "{}"],
+  [{ Records: [{ body: "so_test_secret" }], version: "2.0" }, "{Records: object, version: string}"],
+  [{ httpMethod: "GET", path: "/v1/store/orders" }, "path: string"],
+  [{ httpMethod: "GET", path: "/", requestContext: null }, "requestContext: null"],
+  [{ httpMethod: 1, path: "/", requestContext: {} }, "httpMethod: number"],
+  [
+    { httpMethod: "GET", path: "/", requestContext: {}, multiValueHeaders: { a: "b" } },
+    "multiValueHeaders: object",
+  ],
+  [{ httpMethod: "GET", path: "/", requestContext: { identity: "x" } }, "requestContext: object"],
+  [{ httpMethod: "GET", path: "/", requestContext: {}, body: 5 }, "body: number"],
+])("the event %j is marked as malformed and described without its values", (invalid, description) => {
+  const { context, problem } = fromEvent(invalid as unknown as ProxyEvent);
+  expect(context).toEqual({ malformed: "bad_request" });
+  expect(problem).toContain(description);
+  expect(problem).not.toContain("so_test_secret");
+});

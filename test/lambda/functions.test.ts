@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { ProxyEvent } from "../../lib/lambda/event.ts";
 import { createBufferedFunction, createStreamingFunction } from "../../lib/lambda/index.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
@@ -126,5 +126,25 @@ test("a GET with an encoded path is redirected to the plain path, which the gate
   expect([result.statusCode, result.headers["location"]]).toEqual([
     308,
     "https://orders.example.com/v1/store/orders?a=%252e",
+  ]);
+});
+
+test("an invalid event gets 400 from both functions, with one log line each", async () => {
+  const { handler } = await createHandlerFixture();
+  const log = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => log.mockRestore());
+  const result = await createBufferedFunction({ handler })(null as unknown as ProxyEvent);
+  expect([result.statusCode, JSON.parse(result.body).code]).toEqual([400, "bad_request"]);
+
+  const chunks: string[] = [];
+  const write = (chunk: unknown, _encoding: string, done: () => void) => {
+    chunks.push(`${chunk}`);
+    done();
+  };
+  await createStreamingFunction({ handler })({} as ProxyEvent, new Writable({ write }));
+  expect(JSON.parse(chunks.join("")).code).toBe("bad_request");
+  expect(log.mock.calls.map(([line]) => line)).toEqual([
+    "The event is null, not an object.\n",
+    "The event is not a proxy event of a REST API; it has {}.\n",
   ]);
 });

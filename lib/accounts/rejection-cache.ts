@@ -3,6 +3,7 @@ import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Admission, type BanPolicy, DEFAULT_BAN_POLICY, type Rejection } from "./admission.ts";
 import { type ParsedKey, randomBase62 } from "./api-key.ts";
+import { withInvalidKeyCache } from "./invalid-key-cache.ts";
 
 /** How long a rejection is served from memory. */
 const TTL_MS = 1_000;
@@ -31,10 +32,12 @@ interface Report {
 /**
  * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
  * admitted from memory. Rejections served from memory are counted: the next store call reports them first, and one
- * that would reach the ban is passed on at once. An unban or a better plan takes effect at once if it is applied
+ * that would reach the ban is passed on at once. Floods of invalid keys are limited too; see `withInvalidKeyCache`. An
+ * unban or a better plan takes effect at once if it is applied
  * through this store, and within a second otherwise. See lib/README.md#admission.
  */
-export function withRejectionCache(accounts: AccountStore): AccountStore {
+export function withRejectionCache(store: AccountStore): AccountStore {
+  const accounts = withInvalidKeyCache(store);
   const entries = new Map<string, Entry>();
   /** Store calls that refresh an entry, by key hash. */
   const inFlight = new Map<string, Promise<unknown>>();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
@@ -82,6 +83,20 @@ describe("requests to admit a call", () => {
     const unknown = { accountId: "acme", hash: "2".repeat(64) };
     expect(await cost(() => store.accounts.admit(unknown, AT))).toEqual(["UpdateItem"]);
   });
+});
+
+test("300 forged keys of one account are at most one request a second after the first few", async () => {
+  await store.accounts.create({ id: "acme", plan: "free", keys: [KEY] });
+  const accounts = withRejectionCache(store.accounts);
+  const forge = async (at: number) => {
+    for (let key = 0; key < 300; key++) {
+      const hash = `${key}`.padStart(64, "0");
+      expect(await accounts.admit({ accountId: "acme", hash }, at)).toMatchObject({ reason: "unknown_key" });
+    }
+  };
+  expect(await cost(() => forge(AT))).toEqual(["UpdateItem", "UpdateItem", "UpdateItem", "GetItem"]);
+  expect(await cost(() => forge(AT + 999))).toEqual([]);
+  expect(await cost(() => forge(AT + 1_000))).toEqual(["GetItem"]);
 });
 
 describe("requests for an order", () => {

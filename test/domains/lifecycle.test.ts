@@ -269,7 +269,7 @@ describe("a domain that is not verified within 72 hours", () => {
 test("a domain whose CAA records forbid the certificate needs attention, unless it is live", () => {
   const forbidden = applyEvents(domainIn("verified"), ["certificate_forbidden", NOON + MINUTE]);
   expect(forbidden).toMatchObject({ state: "needs_attention", attention: "certificate_forbidden" });
-  expect(adviceFor(forbidden)[0]).toMatch(/^Change the CAA records at the DNS provider/);
+  expect(adviceFor(forbidden)[0]).toMatch(/^Change the CAA records that forbid the certificate/);
   expect(applyEvents(domainIn("live"), ["certificate_forbidden", NOON + MINUTE])).toEqual(domainIn("live"));
 });
 

@@ -28,6 +28,16 @@ export async function startDnsServer(
   const exists = (name: string) =>
     records.some((record) => record.name === name || record.name.endsWith(`.${name}`));
 
+  /** The records of a name. If it does not exist, those of the wildcard below its nearest ancestor that does. */
+  const recordsOf = (name: string) => {
+    const owner = (below: string): string => {
+      const parent = below.slice(below.indexOf(".") + 1);
+      return parent === below || exists(parent) ? `*.${parent}` : owner(parent);
+    };
+    const matched = exists(name) ? name : owner(name);
+    return records.filter((record) => record.name === matched).map((record) => expand(record, name));
+  };
+
   const failureOf = (type: string, name: string): Failure => {
     const [nearest] = Object.entries(failures)
       .map(([key, failure]) => ({ failure, types: key.split(" ").slice(0, -1), at: key.split(" ").at(-1) }))
@@ -59,13 +69,13 @@ export async function startDnsServer(
     const seen = new Set<string>();
     for (let name = queried; !seen.has(name); ) {
       seen.add(name);
-      const own = records.filter((record) => record.name === name);
+      const own = recordsOf(name);
       const matching = own.filter((record) => record.type === type);
       response.answers.push(...matching.map(({ resource }) => resource));
       const alias = own.find((record) => record.type === "CNAME");
       if (matching.length > 0) return;
       if (alias === undefined) {
-        if (!exists(name)) response.header.rcode = Packet.RCODE.NXDOMAIN;
+        if (!exists(name) && own.length === 0) response.header.rcode = Packet.RCODE.NXDOMAIN;
         return;
       }
       response.answers.push(alias.resource);
@@ -104,6 +114,13 @@ function toRecord([, name = "", type = "", data = ""]: RegExpExecArray) {
     ttl: 60,
   });
   return { name, type, data, resource: Object.assign(resource, rdata(type, data)) };
+}
+
+/** The record as it is returned for a name: that of a wildcard has the name that was queried. */
+function expand(record: ReturnType<typeof toRecord>, name: string) {
+  if (record.name === name) return record;
+  const copy = Object.create(record.resource) as typeof record.resource;
+  return { ...record, resource: Object.assign(copy, record.resource, { name }) };
 }
 
 function rdata(type: string, data: string) {

@@ -40,6 +40,8 @@ empty CNAME text.platform.example.net.
 loop CNAME loop2
 loop2 CNAME loop
 other TXT "a name with another record"
+*.wild A 192.0.2.1
+*.pointed CNAME ${TARGET}.
 `,
   "strict.com": `${HEAD}
 @ A 192.0.2.1
@@ -84,6 +86,8 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
     ],
     ["appended.example.com", "pending_dns", "wrong_target", "allowed", ["wrong_target"]],
     ["address.example.com", "pending_dns", "conflict", "allowed", ["blocking_address"]],
+    ["any.wild.example.com", "pending_dns", "conflict", "allowed", ["blocking_address"]],
+    ["any.pointed.example.com", "verified", "ok", "allowed", []],
     ["address6.example.com", "pending_dns", "conflict", "allowed", ["blocking_address"]],
     ["proxied.example.com", "pending_dns", "proxied", "allowed", ["proxied"]],
     ["loop.example.com", "pending_dns", "loop", "unknown", ["cname_loop", "caa_unanswered"]],
@@ -128,6 +132,13 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
     const verification = await verifyHost(host, { resolver, target });
     expect(verification).toMatchObject({ state: "pending_dns", dns: "target_missing" });
     expect(verification.reasons).toMatchObject([{ code: "target_missing", name: target, found }]);
+  });
+
+  test("the record of a wildcard is distinguished from a record of the host", async () => {
+    const wild = await verifyHost("any.wild.example.com", { resolver, target: TARGET });
+    expect(wild.reasons[0]?.fix).toContain("set a CNAME record in place of any other record of any.wild:");
+    const own = await verifyHost("address.example.com", { resolver, target: TARGET });
+    expect(own.reasons[0]?.fix).toContain("remove the A record of address, then add a CNAME record");
   });
 
   test("forbidding CAA records are reported with their name, two levels up or behind a CNAME", async () => {

@@ -50,8 +50,8 @@ const ATTENTION: Readonly<Record<AttentionReason, readonly string[]>> = {
     REQUEST_CERTIFICATE,
   ],
   certificate_forbidden: [
-    "Change the CAA records at the DNS provider, then run 'store-orders domains check'.",
-    `If the authority has rejected a request in the meantime: ${REQUEST_CERTIFICATE}`,
+    "Change the CAA records that forbid the certificate, then run 'store-orders domains check'.",
+    "If the authority has already rejected a request, request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
     PROPAGATION,
   ],
   certificate_overdue: [

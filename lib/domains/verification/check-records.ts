@@ -13,6 +13,7 @@ import {
   type ReasonCode,
 } from "./reasons.ts";
 import { type DnsFailure, type DnsResolver, firstFailure, recordsIn } from "./resolver.ts";
+import { explainWildcard } from "./wildcard.ts";
 
 /** The records of a host: every reason why they do not point to the platform, and what is set if they do. */
 export interface RecordCheck {
@@ -27,7 +28,10 @@ export async function checkRecords(resolver: DnsResolver, checked: CheckedHost):
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
   if (pointsTo === target) return { reasons: await checkTarget(resolver, checked), found: `CNAME ${target}` };
-  if (pointsTo !== undefined) return { reasons: [explainWrongTarget(checked, chain)] };
+  if (pointsTo !== undefined) {
+    const wrong = explainWrongTarget(checked, chain);
+    return { reasons: [await explainWildcard(resolver, checked, wrong, [pointsTo])] };
+  }
   if (chain.failure !== undefined)
     return { reasons: [await explainFailure(resolver, checked, chain.failure)] };
   if (chain.end === "nxdomain") {
@@ -40,9 +44,9 @@ export async function checkRecords(resolver: DnsResolver, checked: CheckedHost):
   const here = ns.outcome === "found" ? { ...checked, ...zone } : checked;
   const addresses = [...recordsIn(v4), ...recordsIn(v6)];
   if (addresses.length > 0) {
-    return here.apex
-      ? compareAddresses(resolver, here, addresses)
-      : { reasons: [explainBlockingAddress(here, addresses)] };
+    if (here.apex) return compareAddresses(resolver, here, addresses);
+    const blocking = explainBlockingAddress(here, addresses);
+    return { reasons: [await explainWildcard(resolver, here, blocking, addresses)] };
   }
   const failure = firstFailure([v4, v6]);
   if (failure !== undefined) return { reasons: [await explainFailure(resolver, here, failure)] };

@@ -12,7 +12,11 @@ import type { DnsFailure } from "./resolver.ts";
 export const REASONS = {
   zone_not_delegated: { axis: "dns", state: "not_delegated", title: "The zone is not delegated." },
   zone_lame: { axis: "dns", state: "lame", title: "The zone's name servers fail to answer for it." },
-  cname_loop: { axis: "dns", state: "loop", title: "The CNAME records form a loop." },
+  cname_loop: {
+    axis: "dns",
+    state: "loop",
+    title: "The CNAME records form a loop, or a chain that is too long.",
+  },
   blocking_address: { axis: "dns", state: "conflict", title: "Address records block the CNAME." },
   stray_address: {
     axis: "dns",

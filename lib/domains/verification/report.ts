@@ -29,7 +29,8 @@ function formatHost({ host, role, state, found, reasons, advice }: HostReport): 
 /** Reasons that imply a failed lookup of the host's CAA records, too. */
 const IMPLY_CAA_FAILURE: ReadonlySet<ReasonCode> = new Set(["dns_unanswered", "zone_lame", "cname_loop"]);
 
-function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
+/** Leaves out reasons that follow from others. */
+export function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
   const implied = reasons.some(({ code }) => IMPLY_CAA_FAILURE.has(code));
   return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;
 }

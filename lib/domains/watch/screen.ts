@@ -3,6 +3,7 @@ import type { DomainStatus } from "../lifecycle.ts";
 import type { HostRole } from "../mapping.ts";
 import { adviceFor, PROPAGATION } from "../verification/advice.ts";
 import { REASONS } from "../verification/reasons.ts";
+import { withoutImplied } from "../verification/report.ts";
 import type { HostReport } from "../verification/verify-hosts.ts";
 import type { CertificateCheck } from "./certificate-check.ts";
 
@@ -92,7 +93,7 @@ function describeCertificate({ state }: DomainStatus, check: CertificateCheck | 
 function todoFor(domain: DomainStatus, report: HostReport): readonly string[] {
   const { state, attention } = domain;
   const { reasons, certificate } = report;
-  const fixes = reasons.map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
+  const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
   if (state === "live") {
     return certificate === "forbidden" ? [`The certificate cannot be renewed. ${fixes.join(" ")}`] : [];
   }

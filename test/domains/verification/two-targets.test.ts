@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { eventOf } from "../../../lib/domains/verification/verify-host.ts";
+import { type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify-hosts.ts";
+import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
+import { type Failure, startDnsServer } from "../../support/dns-server.ts";
+
+const A = "d-a.platform.example.net";
+const B = "d-b.platform.example.net";
+const ORDERS = "orders.example.com";
+const WWW = "www.example.com";
+const RIGHT = `${ORDERS} CNAME ${A}\n${WWW} CNAME ${B}`;
+const BASE = `com NS ns.registry.example\nexample.com NS ns1.example.com\n${A} A 198.51.100.1\n${B} A 198.51.100.2\n`;
+const FORBIDDING = 'CAA 0 issue "letsencrypt.org"';
+
+interface Expected {
+  readonly states: readonly [string, string];
+  readonly events: readonly [string, string];
+  /** The codes of the reasons of both hosts. */
+  readonly codes: readonly [readonly string[], readonly string[]];
+}
+
+const verified = { states: ["verified", "verified"], events: ["dns_verified", "dns_verified"] } as const;
+const secondWrong = { states: ["verified", "pending_dns"], events: ["dns_verified", "dns_failed"] } as const;
+const none: readonly string[] = [];
+
+test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
+  ["have their own records", RIGHT, {}, { ...verified, codes: [none, none] }],
+  [
+    "have each other's target",
+    `${ORDERS} CNAME ${B}\n${WWW} CNAME ${A}`,
+    {},
+    {
+      states: ["pending_dns", "pending_dns"],
+      events: ["dns_failed", "dns_failed"],
+      codes: [["wrong_target"], ["wrong_target"]],
+    },
+  ],
+  [
+    "are chained, the redirect to the primary",
+    `${ORDERS} CNAME ${A}\n${WWW} CNAME ${ORDERS}`,
+    {},
+    { ...secondWrong, codes: [none, ["wrong_target"]] },
+  ],
+  [
+    "share a wildcard with the target of the first",
+    `*.example.com CNAME ${A}`,
+    {},
+    { ...secondWrong, codes: [none, ["wrong_target"]] },
+  ],
+  [
+    "differ in the CAA records of their targets",
+    `${RIGHT}\n${B} ${FORBIDDING}`,
+    {},
+    {
+      states: ["verified", "needs_attention"],
+      events: ["dns_verified", "certificate_forbidden"],
+      codes: [none, ["caa_forbids"]],
+    },
+  ],
+  [
+    "inherit forbidding CAA records, of which the first target's own permit",
+    `${RIGHT}\nexample.com ${FORBIDDING}\n${A} CAA 0 issue "amazon.com"`,
+    {},
+    {
+      states: ["verified", "needs_attention"],
+      events: ["dns_verified", "certificate_forbidden"],
+      codes: [none, ["caa_forbids"]],
+    },
+  ],
+  [
+    "have CAA records for wildcards only",
+    `${RIGHT}\nexample.com CAA 0 issuewild ";"`,
+    {},
+    { ...verified, codes: [none, none] },
+  ],
+  [
+    "have a target each, of which the second fails",
+    RIGHT,
+    { [B]: "SERVFAIL" },
+    {
+      states: ["verified", "unknown"],
+      events: ["dns_verified", "dns_unknown"],
+      codes: [none, ["dns_unanswered", "caa_unanswered"]],
+    },
+  ],
+  [
+    "are in a lame zone",
+    RIGHT,
+    { "example.com": "SERVFAIL" },
+    {
+      states: ["pending_dns", "pending_dns"],
+      events: ["dns_unknown", "dns_unknown"],
+      codes: [
+        ["zone_lame", "caa_unanswered"],
+        ["zone_lame", "caa_unanswered"],
+      ],
+    },
+  ],
+  [
+    "are in a zone that does not respond",
+    RIGHT,
+    { "example.com": "timeout" },
+    {
+      states: ["unknown", "unknown"],
+      events: ["dns_unknown", "dns_unknown"],
+      codes: [
+        ["dns_unanswered", "caa_unanswered"],
+        ["dns_unanswered", "caa_unanswered"],
+      ],
+    },
+  ],
+])(
+  "two hosts with two targets that %s are reported each by itself",
+  async (_name, zone, failures, expected) => {
+    await using server = await startDnsServer(BASE + zone, failures);
+    const timeoutMs = Object.values(failures).includes("timeout") ? 60 : 2000;
+    const resolver = createDnsResolver({ servers: [server.address], timeoutMs, maxAttempts: 1 });
+    const hosts: readonly HostToVerify[] = [
+      { host: ORDERS, role: "primary", target: A },
+      { host: WWW, role: "redirect", target: B },
+    ];
+    const reports = await verifyHosts(hosts, { resolver });
+    expect({
+      states: reports.map(({ state }) => state),
+      events: reports.map(eventOf),
+      codes: reports.map(({ reasons }) => reasons.map(({ code }) => code)),
+    }).toEqual(expected);
+    for (const [index, { reasons }] of reports.entries()) {
+      const [own = "", other = ""] = index === 0 ? [A, B] : [B, A];
+      for (const { code, fix, expected: needed } of reasons.filter((each) => each.code === "wrong_target")) {
+        expect([code, needed]).toEqual(["wrong_target", `CNAME ${own}`]);
+        expect(fix).toContain(own);
+        expect(fix).not.toContain(other);
+      }
+    }
+  },
+);

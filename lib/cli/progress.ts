@@ -1,23 +1,32 @@
 import { clearLine, cursorTo } from "node:readline";
 import cliProgress from "cli-progress";
-import type { ImportCounts } from "../orders/import.ts";
+import { formatCount } from "./results.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Import progress for interactive terminals. */
-export interface Progress {
-  update(counts: ImportCounts, bytes: number): void;
+/** Progress for interactive terminals. */
+export interface Progress<Counts> {
+  /** Shows new counts, and how much of the size is done. */
+  update(counts: Counts, done: number): void;
   /** Writes a line above the progress bar. */
   log(line: string): void;
   stop(): void;
 }
 
-/** Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. */
-export function createProgress({ screen, log }: Terminal, size: number | undefined): Progress {
-  if (screen === undefined) return { update: () => {}, log, stop: () => {} };
-  const counts = "{placed} placed, {unchanged} unchanged, {rejected} rejected";
-  const format = size === undefined ? counts : `{bar} {percentage}% | ${counts} | {eta_formatted} left`;
-  const bar = new cliProgress.SingleBar({
+/**
+ * Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. `format` contains the
+ * names of counts in braces, such as `{placed} placed`.
+ */
+export function createProgress<Counts extends Readonly<Record<string, number>>>(
+  { screen, log }: Pick<Terminal, "screen" | "log">,
+  {
     format,
+    size,
+    initial,
+  }: { readonly format: string; readonly size?: number | undefined; readonly initial: Counts },
+): Progress<Counts> {
+  if (screen === undefined) return { update: () => {}, log, stop: () => {} };
+  const bar = new cliProgress.SingleBar({
+    format: size === undefined ? format : `{bar} {percentage}% | ${format} | {eta_formatted} left`,
     stream: screen,
     // `false` would change the terminal's wrap mode, which Ctrl-C could not restore. Long lines are truncated instead.
     linewrap: true,
@@ -27,9 +36,11 @@ export function createProgress({ screen, log }: Terminal, size: number | undefin
     barCompleteChar: "█",
     barIncompleteChar: "░",
   });
-  bar.start(size ?? 0, 0, { placed: 0, unchanged: 0, rejected: 0 });
+  const toText = (counts: Counts) =>
+    Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, formatCount(count)]));
+  bar.start(size ?? 0, 0, toText(initial));
   return {
-    update: ({ placed, unchanged, rejected }, bytes) => bar.update(bytes, { placed, unchanged, rejected }),
+    update: (counts, done) => bar.update(done, toText(counts)),
     log(line) {
       // Replaces the bar, which is redrawn below the line.
       cursorTo(screen, 0);

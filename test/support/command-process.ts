@@ -18,7 +18,7 @@ process.on("message", async ({ id, args, env, input }: CommandRequest) => {
     stdin: Readable.from(input.length === 0 ? [] : [Buffer.from(input)]),
     stdout: collect("stdout"),
     stderr: collect("stderr"),
-    waitForStop: () => Promise.resolve(),
+    waitForStop: () => new Promise(() => {}),
   });
   process.send?.({ id, result: { status, ...output } } satisfies CommandResponse);
 });

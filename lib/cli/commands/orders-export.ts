@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { toLine } from "../../orders/wire.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
+import { createProgress } from "../progress.ts";
 
 /** `orders export`: all orders as newline-delimited JSON. */
 export function addExportCommand(parent: Command, context: CommandContext): void {
@@ -11,8 +12,22 @@ export function addExportCommand(parent: Command, context: CommandContext): void
     .addHelpText("after", HELP)
     .action((_flags: object, command: Command) =>
       withStore(context, command, async ({ store }) => {
-        for await (const page of store.orders.scan()) {
-          if (!(await context.terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
+        const { terminal } = context;
+        // On a terminal that shows the orders themselves, progress would be mixed with them.
+        const screen = terminal.isInteractive ? undefined : terminal.screen;
+        const progress = createProgress(
+          { screen, log: terminal.log },
+          { format: "{exported} orders exported", initial: { exported: 0 } },
+        );
+        let exported = 0;
+        try {
+          for await (const page of store.orders.scan()) {
+            if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
+            exported += page.length;
+            progress.update({ exported }, exported);
+          }
+        } finally {
+          progress.stop();
         }
         return EXIT.success;
       }),

@@ -8,6 +8,7 @@ import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { createProgress } from "../progress.ts";
 import { printResult } from "../results.ts";
+import { untilStopped } from "../until-stopped.ts";
 
 /** `orders import`: any number of orders in bounded memory. */
 export function addImportCommand(parent: Command, context: CommandContext): void {
@@ -26,23 +27,40 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
 
-        const progress = createProgress(context.terminal, source.size);
         let last: ImportStep = { line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] };
-        try {
-          for await (const step of importOrders(splitLines(source.chunks), store.orders)) {
-            last = step;
-            for (const { number, reason } of step.rejects) {
-              if (reason !== undefined) progress.log(`line ${number}: ${reason}`);
-            }
-            await rejects.write(step.rejects);
-            await context.terminal.drainLog();
-            progress.update(step, source.bytesRead());
-          }
-        } catch (error) {
+        const progress = createProgress(context.terminal, {
+          format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
+          size: source.size,
+          initial: toCounts(last),
+        });
+        const reportStop = (hint: string) => {
           progress.stop();
           context.terminal.log(
-            `The import stopped after line ${last.line}. Fix the cause, then import the same file again; orders that were imported are skipped.`,
+            `The import stopped after line ${last.line}. ${hint}; orders that were imported are skipped.`,
           );
+        };
+        const steps = untilStopped(
+          importOrders(splitLines(source.chunks), store.orders),
+          context.waitForStop(),
+        );
+        try {
+          for (;;) {
+            const next = await steps.next();
+            if (next.done === true) {
+              if (!next.value) break;
+              reportStop("To continue, import the same file again");
+              return EXIT.failed;
+            }
+            last = next.value;
+            for (const { number, reason } of last.rejects) {
+              if (reason !== undefined) progress.log(`line ${number}: ${reason}`);
+            }
+            await rejects.write(last.rejects);
+            await context.terminal.drainLog();
+            progress.update(toCounts(last), source.bytesRead());
+          }
+        } catch (error) {
+          reportStop("Fix the cause, then import the same file again");
           throw error;
         }
         progress.stop();
@@ -51,6 +69,10 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         return rejected > 0 ? EXIT.failed : EXIT.success;
       });
     });
+}
+
+function toCounts({ placed, unchanged, rejected }: ImportStep) {
+  return { placed, unchanged, rejected };
 }
 
 const HELP = `
@@ -89,12 +111,17 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
     await handle.close();
     throw new InvalidInputError([{ path: file, message: "This is a directory; name a file." }]);
   }
+  const stream = handle.createReadStream({ autoClose: false });
   return {
-    chunks: countBytes(handle.createReadStream({ autoClose: false })),
+    chunks: countBytes(stream),
     bytesRead,
     ...(stats.isFile() ? { size: stats.size } : {}),
     identity: `${stats.dev}:${stats.ino}`,
-    [Symbol.asyncDispose]: () => handle.close(),
+    async [Symbol.asyncDispose]() {
+      // An import that was stopped has not read the stream to its end, and the handle waits for it.
+      stream.destroy();
+      await handle.close();
+    },
   };
 }
 

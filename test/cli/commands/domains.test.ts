@@ -302,7 +302,7 @@ test("serve with an unknown plan exits with 2", async () => {
   const variable = await cli.run(["serve"], { env: { STORE_ORDERS_PLAN: "gold" } });
   expect([variable.status, variable.stderr]).toEqual([
     2,
-    expect.stringContaining("STORE_ORDERS_PLAN: Use one of"),
+    expect.stringContaining("STORE_ORDERS_PLAN: 'gold' is invalid. Use one of"),
   ]);
 });
 

@@ -3,54 +3,103 @@ import { PLAN_LIMITS } from "../plans/plan-limits.ts";
 import {
   hasCapacity,
   increment,
+  MINUTE_MS,
   NO_USAGE,
   type Quota,
   tightestQuota,
   type Usage,
   usageAt,
 } from "../plans/windows.ts";
+import { networkOf } from "./network.ts";
 
-/** Limits callers without a valid key by their network address, in this process alone. */
+/** Limits callers without a valid key by their network, in this process alone. */
 export interface AnonymousCallers {
-  /** Counts a request, and tells whether it fits the limits. */
+  /** Counts a request if it fits the limits. */
   count(address: string, at: Instant): { readonly admitted: boolean; readonly quota: Quota };
-  /** What is left, without counting. */
+  /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
 }
 
-/** Remembers up to `capacity` networks, and beyond that forgets the one that was seen first. */
+/** The usage of an IPv4 address, or of an IPv6 /48. */
+interface Site {
+  /** Also of the subnets of a /48 that are not in `subnets`. */
+  shared: Usage;
+  /** The usage of the first /64 networks of a /48. */
+  readonly subnets: Map<number, Usage>;
+  /** The minute of the last request. */
+  minute: number;
+}
+
+/** So many /64 networks of a /48 have limits of their own. All others share one. */
+const MAX_SUBNETS = 4;
+
+/**
+ * Creates the counters, for at most `capacity` sites. One without a request in the current minute makes room for a new
+ * one. If there is none, new sites share one counter: no number of callers can make another one's count disappear.
+ */
 export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCallers {
   const limits = PLAN_LIMITS.free;
-  const usages = new Map<string, Usage>();
-  const usageOf = (network: string, at: Instant) => usageAt(usages.get(network) ?? NO_USAGE, at);
+  /** The site with the latest request is last. */
+  const sites = new Map<string, Site>();
+  const overflow = createSite();
+
+  function makeRoom(minute: number): boolean {
+    if (sites.size < capacity) return true;
+    const [oldest] = sites;
+    if (oldest === undefined || oldest[1].minute === minute) return false;
+    return sites.delete(oldest[0]);
+  }
+
+  function recordUse(name: string, minute: number): Site {
+    const known = sites.get(name);
+    if (known === undefined && !makeRoom(minute)) return overflow;
+    const site = known ?? createSite();
+    site.minute = minute;
+    sites.delete(name);
+    sites.set(name, site);
+    return site;
+  }
 
   return {
     count(address, at) {
-      const network = networkOf(address);
-      const usage = usageOf(network, at);
+      const { site: name, subnet } = networkOf(address);
+      const site = recordUse(name, minuteOf(at));
+      if (subnet !== undefined && site !== overflow) claimSubnet(site, subnet, at);
+      const usage = usageAt(readUsage(site, subnet), at);
       if (!hasCapacity(usage, limits)) return { admitted: false, quota: tightestQuota(usage, limits) };
       const counted = increment(usage);
-      usages.set(network, counted);
-      if (usages.size > capacity) {
-        for (const first of usages.keys()) {
-          usages.delete(first);
-          break;
-        }
-      }
+      if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, counted);
+      else site.shared = counted;
       return { admitted: true, quota: tightestQuota(counted, limits) };
     },
-    peek: (address, at) => tightestQuota(usageOf(networkOf(address), at), limits),
+
+    peek(address, at) {
+      const { site: name, subnet } = networkOf(address);
+      const site = sites.get(name) ?? (sites.size < capacity ? undefined : overflow);
+      const usage = site === undefined ? NO_USAGE : readUsage(site, subnet);
+      return tightestQuota(usageAt(usage, at), limits);
+    },
   };
 }
 
-/** One subscriber has a whole IPv6 /64 to call from, so the first four groups stand for the caller. */
-function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = "", tail = ""] = address.toLowerCase().split("::");
-  const left = head.split(":").filter(Boolean);
-  const right = tail.split(":").filter(Boolean);
-  const zeros = new Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0");
-  return [...left, ...zeros, ...right].slice(0, 4).join(":");
+function createSite(): Site {
+  return { shared: NO_USAGE, subnets: new Map(), minute: 0 };
+}
+
+function minuteOf(at: Instant): number {
+  return Math.floor(at / MINUTE_MS);
+}
+
+/** Gives a subnet its own usage, if the site has room for one more or a subnet without a request in this minute. */
+function claimSubnet({ subnets }: Site, subnet: number, at: Instant): void {
+  if (subnets.has(subnet)) return;
+  if (subnets.size >= MAX_SUBNETS) {
+    for (const [known, usage] of subnets) if (usageAt(usage, at).minute.count === 0) subnets.delete(known);
+  }
+  if (subnets.size < MAX_SUBNETS) subnets.set(subnet, NO_USAGE);
+}
+
+function readUsage({ subnets, shared }: Site, subnet: number | undefined): Usage {
+  if (subnet === undefined) return shared;
+  return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? NO_USAGE : shared);
 }

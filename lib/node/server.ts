@@ -36,7 +36,10 @@ export interface NodeServerOptions {
   readonly host?: string;
   /** 0 chooses a free port. @default 8787 */
   readonly port?: number;
-  /** Reads the caller's address from the last entry of `X-Forwarded-For`. @default false */
+  /**
+   * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a
+   * port. @default false
+   */
   readonly trustProxy?: boolean;
   /** Limits on what one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;

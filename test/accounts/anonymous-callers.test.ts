@@ -35,8 +35,68 @@ test.each([
   expect(callers.peek(other, AT).remaining).toBe(same ? 59 : 60);
 });
 
-test("any number of addresses is held in bounded memory: the one seen first is forgotten", () => {
+test.each([
+  ["192.0.2.1:443", "192.0.2.1"],
+  ["192.0.2.1:50123", "192.0.2.1:50124"],
+  ["192.000.002.001", "192.0.2.1"],
+  ["[2001:db8::1]:443", "2001:db8::1"],
+  ["[2001:db8::1]", "2001:0db8:0000:0000:0000:0000:0000:0001"],
+  ["fe80::1%eth0", "fe80::1%eth1"],
+  ["::FFFF:192.0.2.1", "192.0.2.1:80"],
+  ["::ffff:c000:201", "192.0.2.1"],
+  ["[::ffff:192.0.2.1]:8080", "192.0.2.1"],
+  ["64:ff9b::192.0.2.1", "64:ff9b::c000:201"],
+])("%s and %s are notations of one network", (one, other) => {
+  const callers = createAnonymousCallers();
+  callers.count(one, AT);
+  expect(callers.peek(other, AT).remaining).toBe(59);
+});
+
+test.each([
+  "",
+  "unknown",
+  "256.0.0.1",
+  "1.2.3",
+  "1:2:3",
+  "::1::2",
+  "12345::",
+  "[::1",
+  "1:2:3:4:5:6:7:8:9",
+  "::g",
+])("%j is not an address and counts for itself", (text) => {
+  const callers = createAnonymousCallers();
+  callers.count(text, AT);
+  expect(callers.peek(text, AT).remaining).toBe(59);
+  expect(callers.peek("192.0.2.1", AT).remaining).toBe(60);
+});
+
+test("beyond four /64 networks, a /48 has one limit for all others", () => {
+  const callers = createAnonymousCallers();
+  const address = (subnet: number) => `2001:db8:1:${subnet.toString(16)}::1`;
+  let admitted = 0;
+  for (let subnet = 0; subnet < 1_000; subnet++) {
+    for (let call = 0; call < 3; call++) if (callers.count(address(subnet), AT).admitted) admitted++;
+  }
+  expect(admitted).toBe(4 * 3 + 60);
+  expect(callers.peek(address(0), AT).remaining).toBe(57);
+  expect(callers.peek(address(5_000), AT).remaining).toBe(0);
+  expect(callers.peek("2001:db8:2::1", AT).remaining).toBe(60);
+  expect(callers.count(address(5_000), AT + MINUTE_MS)).toMatchObject({
+    admitted: true,
+    quota: { remaining: 59 },
+  });
+});
+
+test("new callers share one counter while the memory is full of callers of this minute", () => {
   const callers = createAnonymousCallers({ capacity: 2 });
-  for (const address of ["a", "b", "c"]) callers.count(address, AT);
-  expect(["a", "b", "c"].map((address) => callers.peek(address, AT).remaining)).toEqual([60, 59, 59]);
+  for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]) callers.count(address, AT);
+  const remaining = (at: number) =>
+    ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.5"].map(
+      (address) => callers.peek(address, at).remaining,
+    );
+  expect(remaining(AT)).toEqual([59, 59, 58, 58]);
+  callers.count("192.0.2.2", AT + MINUTE_MS);
+  callers.count("192.0.2.3", AT + MINUTE_MS);
+  expect(callers.peek("192.0.2.3", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
+  expect(callers.peek("192.0.2.2", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
 });

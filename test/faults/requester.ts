@@ -1,20 +1,20 @@
-/** Requests to a service whose store fails, and what an answer has to be then. */
+/** Requests to a service whose store fails, and the checks of the responses. */
 import { expect } from "vitest";
 
-/** An answer as its caller has it. */
+/** A response as the caller receives it. */
 export interface ObservedResponse {
-  /** 0 where the connection broke before there was an answer. */
+  /** 0 if the connection failed before the response. */
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** False where the connection broke in the middle of the body. */
+  /** False if the connection failed within the body. */
   readonly whole: boolean;
 }
 
 /** Sends a request with a key. */
 export type SendRequest = (method: "GET" | "DELETE", path: string) => Promise<ObservedResponse>;
 
-/** Asks the service at an address. */
+/** Creates a function that sends requests to the service at a URL. */
 export function createRequester(url: string, key: string): SendRequest {
   return async (method, path) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -30,7 +30,7 @@ export const orderAt = (id: number | bigint) => `${LIST}/${id}`;
 
 const QUOTA = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/** A store that cannot be asked: 503 with the Error body, when to come back, and the three headers. */
+/** Expects a 503 with the Error body, `Retry-After` and the three rate-limit headers. */
 export function expectUnavailable({ status, headers, text }: ObservedResponse): void {
   expect({ status, text }).toMatchObject({ status: 503 });
   expect(JSON.parse(text)).toEqual({
@@ -42,7 +42,9 @@ export function expectUnavailable({ status, headers, text }: ObservedResponse): 
   for (const name of QUOTA) expect(headers.get(name), name).toMatch(/^\d+$/);
 }
 
-/** Asks until the answer is no 503 any more: the service comes back by itself. */
+/**
+ * Repeats a request until the status is not 503: the service must recover by itself, within `patience` milliseconds.
+ */
 export async function untilServed(
   ask: () => Promise<ObservedResponse>,
   patience = 10_000,
@@ -52,6 +54,6 @@ export async function untilServed(
     const told = await ask();
     if (told.status !== 503) return told;
     expectUnavailable(told);
-    expect(performance.now(), "the service did not come back").toBeLessThan(deadline);
+    expect(performance.now(), "the service did not recover").toBeLessThan(deadline);
   }
 }

@@ -44,7 +44,7 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
         if (done || state === undefined) return admission;
         written = undefined;
         if (write.usage !== undefined)
-          change = withOptimisticLock(before, state, count(state, write.usage, at));
+          change = withOptimisticLock(before, state, countRequest(state, write.usage, at));
         else if (write.rejections !== undefined) {
           written = admission;
           const { rejections } = write;
@@ -118,7 +118,7 @@ function whileExhausted({ usage }: KeyState, change: Change): Change {
 }
 
 /** Counts a request in the windows that were read, or as the first one of the windows that follow them. */
-function count(state: KeyState, write: Usage, at: Instant): Change {
+function countRequest(state: KeyState, write: Usage, at: Instant): Change {
   const { usage } = state;
   const limits = limitsOf(state);
   const sets: string[] = [];

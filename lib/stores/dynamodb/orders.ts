@@ -72,6 +72,7 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
         if (change === undefined) {
           if (item === undefined) return { ok: false, code: "order_not_found" };
           const order = orderOf(item);
+          // An earlier attempt of this call was applied, but its response was lost.
           if (hasToken(item, tokenAttribute(event), token)) return { ok: true, order: changed ?? order };
           const result = transition(order, event, at);
           if (!result.ok) return result;

@@ -39,7 +39,7 @@ export interface Range {
   readonly from: Item | undefined;
 }
 
-/** What was kept of a page of items. `next` is the start of the next page. */
+/** A page of items, converted by `keep`. `next` is the start of the next page. See `takeItems`. */
 export interface Page<Kept> {
   readonly kept: Kept;
   readonly next: Item | undefined;

@@ -47,7 +47,7 @@ test("orders list prints the first orders in ascending order, and reports that t
   expect(all.stdout.match(/"id":/g)).toHaveLength(1_201);
 });
 
-test("orders list --status lists only the orders in that state, up to the limit", async () => {
+test("orders list --status lists only the orders with that status, up to the limit", async () => {
   const shipped = await cli.json<{ id: number; status: string }[]>(
     ...["orders", "list", "--status", "shipped", "--limit", "2"],
   );

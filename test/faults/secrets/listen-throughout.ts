@@ -2,7 +2,7 @@ import { afterAll, afterEach, expect } from "vitest";
 import { tell } from "../run.ts";
 import { createListener, type Listener } from "./listener.ts";
 
-/** A listener for all the tests of a file, none of which may leak. At the end it tells its figures. */
+/** Creates a listener for all tests of a file. A leak fails the test. The numbers are reported at the end. */
 export function listenThroughout(place: string): Listener {
   const listener = createListener();
   let found = 0;

@@ -1,19 +1,19 @@
 import { generateKey, hashKey } from "../../../lib/accounts/api-key.ts";
 
-/** Hears everything that leaves the service, and finds the secrets in it. */
+/** Records every text that leaves the service, and finds secrets in them. */
 export interface Listener {
-  /** Takes note of a text, and of where it was seen. */
+  /** Records a text and its source. */
   hear(where: string, text: string): void;
-  /** From now on this key is a secret, and so is its hash. */
+  /** Adds a key and its hash to the secrets, and returns the key. */
   keep(key: string): string;
-  /** Where a secret was heard since the last look: the place, and what it was. */
+  /** Returns the secrets in the texts since the last call: the source and the kind of each. */
   leaks(): readonly string[];
-  /** Texts heard in all. */
+  /** The number of recorded texts. */
   readonly texts: number;
   readonly secrets: number;
 }
 
-/** The random part of a key is 32 characters and a checksum of 6; half of it would be a find already. */
+/** The secret and the checksum of a key have 38 characters. The first 16 of them are enough to be a leak. */
 const CHECKED = 38;
 const FIND = 16;
 
@@ -48,5 +48,5 @@ export function createListener(): Listener {
   };
 }
 
-/** A key that is valid in form, and that nobody issued. */
+/** A well-formed key that was never issued. */
 export const strangersKey = (account = "shop"): string => generateKey("live", account);

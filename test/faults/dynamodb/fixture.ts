@@ -81,6 +81,8 @@ async function storeAt(port: number, prefix: string): Promise<Store> {
     });
     const store = createDynamodbStore({ prefix });
     await store.orders.find(0n);
+    // Lists have a client of their own.
+    await store.orders.list()[Symbol.asyncIterator]().next();
     return store;
   });
   opening = opened.then(

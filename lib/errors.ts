@@ -48,6 +48,7 @@ export const ERRORS = {
   },
   headers_too_large: { status: 431, message: "The request's header fields are too large." },
   internal_error: { status: 500, message: "Something went wrong on our side." },
+  not_implemented: { status: 501, message: "The service does not implement this method." },
   store_unavailable: { status: 503, message: "The store cannot be reached. Try again later." },
   gateway_timeout: { status: 504, message: "The service did not respond in time. Try again later." },
 } as const satisfies Record<string, { readonly status: number; readonly message: string }>;

@@ -23,7 +23,11 @@ export interface AccessControl {
   peek(address: string): Access;
 }
 
-const CHALLENGE = { "www-authenticate": 'Bearer realm="store-orders"' };
+/** RFC 6750, section 3. */
+const CHALLENGES = {
+  missing_api_key: { "www-authenticate": 'Bearer realm="store-orders"' },
+  invalid_api_key: { "www-authenticate": 'Bearer realm="store-orders", error="invalid_token"' },
+};
 
 /** Creates the access control over the accounts of a store. */
 export function createAccessControl(
@@ -35,7 +39,7 @@ export function createAccessControl(
 
   function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Access {
     const { admitted, quota } = anonymous.count(address, at);
-    if (admitted) return { quota, denied: { error, headers: CHALLENGE } };
+    if (admitted) return { quota, denied: { error, headers: CHALLENGES[error] } };
     const headers = retryAfter(secondsUntil(quota.resetsAt, at));
     return { quota, denied: { error: "rate_limit_exceeded", headers } };
   }

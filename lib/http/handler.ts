@@ -24,7 +24,7 @@ import type { StreamEnd } from "./order-stream.ts";
 import type { PageSource, Reply } from "./reply.ts";
 import { type RequestEvent, toEvent } from "./request-event.ts";
 import { failureReply, type Outcome, type ResponseClass, toResponse } from "./response.ts";
-import { createRouter, type Route } from "./router.ts";
+import { createRouter, isImplemented, type Route } from "./router.ts";
 import { parsePath, targetOf } from "./target.ts";
 
 /** Options of a handler. Everything but the store has a default. */
@@ -95,6 +95,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const { address = "unknown", host = hostOf(request), malformed } = context;
     const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
     if (malformed !== undefined) return reject(malformed);
+    if (!isImplemented(request.method)) return reject("not_implemented");
     const { target = targetOf(request.url) } = context;
     const path = parsePath(target);
     if (path === undefined) return reject("bad_request");

@@ -6,6 +6,14 @@ export type Route =
   | { readonly error?: undefined; readonly operation: Operation; readonly parameter: string }
   | ErrorReply;
 
+/** `TRACE` and `CONNECT` are missing, which a `Request` cannot have. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** True for a method that can be allowed or not allowed at a path. Methods are case-sensitive (RFC 9110, section 9.1). */
+export function isImplemented(method: string): boolean {
+  return METHODS.has(method);
+}
+
 /** Creates a function that finds the operation for a method and a path. A path must match exactly. */
 export function createRouter(operations: readonly Operation[]): (method: string, path: string) => Route {
   const routes = operations.map((operation) => ({ operation, pattern: toPattern(operation.path) }));

@@ -1,4 +1,5 @@
 import type { RequestContext } from "../http/handler.ts";
+import { isImplemented } from "../http/router.ts";
 import { MAX_URL_CHARS } from "../http/target.ts";
 import { describeEvent, isProxyEvent } from "./validate-event.ts";
 
@@ -49,6 +50,9 @@ export function fromEvent(event: ProxyEvent): {
     ...(host === undefined ? {} : { host }),
     ...(requestId === undefined ? {} : { requestId }),
   };
+  // A Request would change the case of a method, or reject it.
+  if (!isImplemented(event.httpMethod))
+    return { request: EMPTY_REQUEST, context: { ...context, malformed: "not_implemented" } };
   try {
     const target = `${event.path}${toQuery(event)}`;
     if (target.length > MAX_URL_CHARS)

@@ -19,6 +19,8 @@ export interface Connection {
    * longer writable.
    */
   onParserError(code: ErrorCode): Promise<boolean>;
+  /** The length of the request line so far. `slice` is the input that is being parsed. */
+  requestLineBytes(slice: Buffer): number;
   /** Discards all further input. */
   stop(): void;
   /** True if more input has been received after the current request. */
@@ -29,7 +31,7 @@ export interface Connection {
 
 /** Tracks the requests on a connection. `holding` is shared by the connections of a server. */
 export function trackConnection(socket: Socket, holding: Set<Socket>): Connection {
-  const { hasMore, stop, begin } = feedRequests(socket, holding);
+  const { hasMore, stop, begin, requestLineBytes } = feedRequests(socket, holding);
   let current: ServerResponse | undefined;
   let parserError: ErrorCode | undefined;
   let endBody: (result: BodyResult) => void = () => {};
@@ -39,6 +41,7 @@ export function trackConnection(socket: Socket, holding: Set<Socket>): Connectio
     isBusy,
     hasMore,
     stop,
+    requestLineBytes,
 
     begin(req, res) {
       current = res;

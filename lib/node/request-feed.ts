@@ -9,6 +9,8 @@ export interface RequestFeed {
   begin(req: IncomingMessage, res: ServerResponse): void;
   /** True if more input has been received than the current request. */
   hasMore(): boolean;
+  /** The length of the request line so far. `slice` is the input that is being parsed. */
+  requestLineBytes(slice: Buffer): number;
   /** Discards all further input. */
   stop(): void;
 }
@@ -38,6 +40,11 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   let bodyBytes = 0;
   /** The end of the input so far, if it can be the beginning of `END`. */
   let tail = "";
+
+  /** What has been parsed of a request line. */
+  let lineBytes = 0;
+  let isLineComplete = false;
+  let isMeasured = false;
 
   // Node resumes the socket after each request.
   const pause = () => void socket.pause();
@@ -81,10 +88,20 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
     const found = split === -1 ? input.indexOf(END, start) : start + split - tail.length;
     if (split !== -1 || found !== -1) {
       tail = "";
+      isMeasured = false;
       return found + END.length;
     }
+    measureLine(input.subarray(start));
+    isMeasured = true;
     tail = (tail + input.toString("latin1", Math.max(start, input.length - 3))).slice(-3);
     return input.length;
+  }
+
+  function measureLine(slice: Buffer): void {
+    if (isLineComplete) return;
+    const end = slice.indexOf("\n");
+    isLineComplete = end !== -1;
+    lineBytes += isLineComplete ? end : slice.length;
   }
 
   function hold(input: Buffer): void {
@@ -119,7 +136,14 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   return {
     begin(req, res) {
       current = { req, res };
+      lineBytes = 0;
+      isLineComplete = false;
       bodyBytes = Number(req.headers["content-length"] ?? 0);
+    },
+    requestLineBytes(slice) {
+      if (current?.req.complete === false) return 0;
+      if (!isMeasured) measureLine(slice);
+      return lineBytes;
     },
     hasMore: () => held !== undefined,
     stop,

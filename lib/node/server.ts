@@ -20,6 +20,7 @@ import {
   MAX_HEADER_FIELDS,
   resolveLimits,
 } from "./connection-limits.ts";
+import { type ParserError, parserErrorCode } from "./parser-error.ts";
 import { hasBody } from "./request-body.ts";
 import { sendAndClose } from "./send-and-close.ts";
 import { sendResponse } from "./send-response.ts";
@@ -137,8 +138,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.on("checkContinue", (req, res) => onRequest(req, res, "continue"));
   server.on("checkExpectation", (req, res) => onRequest(req, res, "unknown"));
   server.on("connect", (_req, socket) => void rejectConnection(socket, "bad_request"));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    void rejectConnection(socket, PARSER_ERRORS[error.code ?? ""] ?? "bad_request");
+  server.on("clientError", (error: ParserError, socket) => {
+    const lineBytes = connections.get(socket as Socket)?.requestLineBytes(error.rawPacket ?? Buffer.alloc(0));
+    void rejectConnection(socket, parserErrorCode(error, lineBytes ?? 0));
   });
 
   await new Promise<void>((resolve, reject) => {
@@ -153,12 +155,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     },
   };
 }
-
-/** Errors of Node's parser that are not a `bad_request`. */
-const PARSER_ERRORS: Readonly<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: "headers_too_large",
-  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
-};
 
 function addressOf(address: string | undefined): { readonly address?: string } {
   return address === undefined ? {} : { address };

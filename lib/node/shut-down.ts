@@ -24,12 +24,16 @@ export function shutDown({ server, connections, graceMs }: ShutDownOptions): Pro
     const timer = setTimeout(() => connections.forEach((_, socket) => void socket.destroy()), graceMs);
     closeIdle();
 
-    // The `close` of an HTTP server would at once end every connection that is between two requests.
-    NetServer.prototype.close.call(server, () => {
+    const finish = () => {
       clearInterval(interval);
       clearTimeout(timer);
       server.close(() => resolve());
-    });
+    };
+    // The `close` of Node's HTTP server would at once end every connection that is between two requests. Other runtimes
+    // have an HTTP server that is not one of `node:net`.
+    const isNetServer = (server as object) instanceof NetServer;
+    if (isNetServer) NetServer.prototype.close.call(server, finish);
+    else server.close(finish);
 
     function closeIdle(): void {
       for (const [socket, { isBusy }] of connections) {

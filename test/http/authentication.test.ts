@@ -26,7 +26,9 @@ describe("authentication", () => {
       );
       const answer = { status: response.status, headers: response.headers, text: await response.text() };
       expect([answer.status, codeOf(answer)]).toEqual([401, code]);
-      expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
+      expect(answer.headers.get("www-authenticate")).toBe(
+        `Bearer realm="store-orders"${code === "invalid_api_key" ? ', error="invalid_token"' : ""}`,
+      );
     }
   });
 

@@ -29,6 +29,7 @@ const step = fc.record({
     undefined,
     "bad_request" as const,
     "headers_too_large" as const,
+    "not_implemented" as const,
   ),
   wait: fc.constantFrom(0, 0, 0, 0, 1, 999, MINUTE_MS, DAY_MS, 200 * DAY_MS),
   times: fc.constantFrom(1, 1, 1, 30),

@@ -70,7 +70,9 @@ test("a body is dropped if the method cannot have one", () => {
 });
 
 test.each([
-  ["a method that a Request cannot have", { httpMethod: "TRACE" }, "bad_request"],
+  ["a method that a Request cannot have", { httpMethod: "TRACE" }, "not_implemented"],
+  ["a method in lower case", { httpMethod: "get" }, "not_implemented"],
+  ["an unknown method", { httpMethod: "PROPFIND" }, "not_implemented"],
   ["an invalid header name", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
   ["an invalid header value", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
   ["a path with a query", { path: "/v1/store/orders?x" }, "bad_request"],

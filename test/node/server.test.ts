@@ -62,7 +62,12 @@ test("a request with two Authorization headers is rejected with 401", async () =
 test.each([
   ["a line that is not HTTP", "hello\r\n\r\n", 400, "bad_request"],
   ["a header without a colon", "GET / HTTP/1.1\r\nHost x\r\n\r\n", 400, "bad_request"],
-  ["an unknown method", "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n", 400, "bad_request"],
+  ["an unknown method", "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n", 501, "not_implemented"],
+  ["a method in lower case", "get / HTTP/1.1\r\nHost: x\r\n\r\n", 501, "not_implemented"],
+  ["TRACE", "TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 501, "not_implemented"],
+  ["PROPFIND", "PROPFIND / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 501, "not_implemented"],
+  ["a target above 16 KiB", `GET /${"a".repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
+  ["a target above 40 KiB", `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
   [
     "a length and a transfer coding",
     "DELETE /v1/store/orders/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -94,13 +94,13 @@ test("a connection is closed after its error response even if the client keeps s
   clearInterval(talking);
 });
 
-test("TRACE and OPTIONS get 405 and never echo the key", async () => {
+test("OPTIONS gets 405, TRACE gets 501, and neither echoes the key", async () => {
   const { url, head } = await serve();
   const connection = openSocket(url);
   for (const start of ["TRACE /v1/store/orders", "OPTIONS /v1/store/orders", "OPTIONS *"])
     connection.send(`${start} HTTP/1.1\r\n${head}\r\n`);
   const { responses } = await connection.responses(3);
-  expect(responses.map(({ status }) => status)).toEqual([405, 405, 404]);
+  expect(responses.map(({ status }) => status)).toEqual([501, 405, 404]);
   expect(responses[0]?.body).not.toContain("Bearer");
 });
 

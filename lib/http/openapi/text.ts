@@ -14,6 +14,7 @@ const BEFORE_ANY_OPERATION = [
   "expectation_failed",
   "misdirected_request",
   "headers_too_large",
+  "not_implemented",
   "gateway_timeout",
 ] as const satisfies readonly ErrorCode[];
 

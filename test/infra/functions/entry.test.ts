@@ -158,7 +158,7 @@ describe("the buffered function", () => {
     ["an unsupported method", "PUT", "/v1/store/orders", {}, 405, "method_not_allowed"],
     ["a shipped order", "DELETE", "/v1/store/orders/2", {}, 409, "order_already_shipped"],
     ["an order whose stored record is invalid", "DELETE", "/v1/store/orders/-1", {}, 500, "internal_error"],
-    ["a forbidden method", "TRACE", "/v1/store/orders", {}, 400, "bad_request"],
+    ["a method that is not implemented", "TRACE", "/v1/store/orders", {}, 501, "not_implemented"],
     ["a URL that is too long", "GET", `/v1/${"a".repeat(9_000)}`, {}, 414, "uri_too_long"],
   ] as const)(
     "responds to %s with its status, an Error body and the rate-limit headers",

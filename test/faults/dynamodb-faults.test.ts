@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
-import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
+import type { Fault } from "../support/dynamodb/fault-responses.ts";
+import type { ProxiedRequest } from "../support/dynamodb/proxy.ts";
 import { proxiedShop } from "./dynamodb/fixture.ts";
 import { PER_MINUTE } from "./mixed-run.ts";
 import { expectUnavailable, LIST, orderAt, untilServed } from "./requester.ts";
@@ -22,14 +23,14 @@ afterAll(async () => {
   tell("faults of DynamoDB", { "kinds of fault, each by itself": NOT_DONE.length + UNTOLD.length });
 });
 
-const isWrite = ({ operation }: Passing) => operation === "UpdateItem";
+const isWrite = ({ operation }: ProxiedRequest) => operation === "UpdateItem";
 
 describe.concurrent("a fault of DynamoDB", () => {
   test.each([...NOT_DONE, ...UNTOLD])(
     "'%s' causes a 503 without executing the request, and the service recovers by itself",
     async (fault) => {
       await using shop = await proxiedShop(emulator, 10);
-      shop.proxy.choose = () => fault;
+      shop.proxy.chooseFault = () => fault;
       const began = performance.now();
       const told = await Promise.all([
         shop.ask("DELETE", orderAt(1)),
@@ -44,7 +45,7 @@ describe.concurrent("a fault of DynamoDB", () => {
       expect(counted).toBeLessThanOrEqual(NOT_DONE.includes(fault) ? 0 : 9);
       expect(waited).toBeLessThan(2 * BUDGET + 2_000);
 
-      shop.proxy.choose = () => "pass";
+      shop.proxy.chooseFault = () => "pass";
       expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
       expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(counted + 1);
     },
@@ -54,7 +55,7 @@ describe.concurrent("a fault of DynamoDB", () => {
     await using shop = await proxiedShop(emulator, 10);
     let remaining = PER_MINUTE;
     for (const fault of ["throttle", "garble", "garble"] as const) {
-      shop.proxy.choose = ({ table }) => (table.endsWith("orders") ? fault : "pass");
+      shop.proxy.chooseFault = ({ table }) => (table.endsWith("orders") ? fault : "pass");
       for (const told of [await shop.ask("DELETE", orderAt(1)), await shop.ask("GET", LIST)]) {
         expectUnavailable(told);
         expect(told.headers.get("x-ratelimit-remaining")).toBe(`${--remaining}`);
@@ -66,10 +67,10 @@ describe.concurrent("a fault of DynamoDB", () => {
   test("in hundreds of concurrent requests does not delay later requests", async () => {
     const width = 300;
     await using shop = await proxiedShop(emulator, 10);
-    shop.proxy.choose = () => "hang";
+    shop.proxy.chooseFault = () => "hang";
     const told = await Promise.all(Array.from({ length: width }, () => shop.ask("DELETE", orderAt(1))));
     for (const answer of told) expectUnavailable(answer);
-    shop.proxy.choose = () => "pass";
+    shop.proxy.chooseFault = () => "pass";
     expect((await untilServed(() => shop.ask("DELETE", orderAt(1)))).status).toBe(204);
     expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(1);
   });
@@ -80,7 +81,7 @@ describe.concurrent("a lost response to a successful write", () => {
     await using shop = await proxiedShop(emulator, 10);
     // Opens the minute: three silences in a row would take more than the budget.
     expect((await shop.ask("DELETE", orderAt(2))).status).toBe(204);
-    shop.proxy.choose = (passing) => (isWrite(passing) && passing.attempt === 1 ? fault : "pass");
+    shop.proxy.chooseFault = (request) => (isWrite(request) && request.attempt === 1 ? fault : "pass");
     expect((await shop.ask("DELETE", orderAt(1))).status).toBe(204);
     expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
     const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count;
@@ -90,9 +91,10 @@ describe.concurrent("a lost response to a successful write", () => {
 
   test("at every attempt causes a 503, and a repeated cancel gets 409", async () => {
     await using shop = await proxiedShop(emulator, 10);
-    shop.proxy.choose = (passing) => (isWrite(passing) && passing.table.endsWith("orders") ? "lose" : "pass");
+    shop.proxy.chooseFault = (request) =>
+      isWrite(request) && request.table.endsWith("orders") ? "lose" : "pass";
     expectUnavailable(await shop.ask("DELETE", orderAt(1)));
-    shop.proxy.choose = () => "pass";
+    shop.proxy.chooseFault = () => "pass";
     expect((await shop.ask("DELETE", orderAt(1))).status).toBe(409);
     expect((await shop.behind.accounts.find("shop"))?.usage.minute.count).toBe(2);
   });
@@ -105,8 +107,8 @@ test("a lost response to a rejection neither delays a ban nor triggers it early"
   await behind.accounts.update("shop", ({ id, keys }) => ({ ok: true, account: { id, keys, plan: "free" } }));
   for (let request = 0; request < 60; request++) await behind.accounts.admit(key, at);
   let refusals = 0;
-  proxy.choose = (passing) =>
-    isWrite(passing) && refusals % 3 === 0 && passing.attempt === 1 ? "lose" : "pass";
+  proxy.chooseFault = (request) =>
+    isWrite(request) && refusals % 3 === 0 && request.attempt === 1 ? "lose" : "pass";
   for (;;) {
     const told = await store.accounts.admit(key, at);
     expect(told.ok).toBe(false);
@@ -124,24 +126,24 @@ describe.concurrent("a list", () => {
 
   test("is complete if DynamoDB returns short and empty pages", async () => {
     await using shop = await proxiedShop(emulator, 300);
-    shop.proxy.choose = ({ operation }) => (operation === "Query" ? "shorten" : "pass");
+    shop.proxy.chooseFault = ({ operation }) => (operation === "Query" ? "shorten" : "pass");
     const { status, text } = await shop.ask("GET", LIST);
     expect(status).toBe(200);
     expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL.slice(0, 300));
-    expect(shop.proxy.had.shorten).toBeGreaterThan(16);
+    expect(shop.proxy.faults.shorten).toBeGreaterThan(16);
   });
 
   test("that fails midway ends the connection and leaves the array unclosed", async () => {
     await using shop = await proxiedShop(emulator, ORDERS);
     for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
-      shop.proxy.choose = ({ continues }) => (continues ? fault : "pass");
+      shop.proxy.chooseFault = ({ continues }) => (continues ? fault : "pass");
       const { status, text, whole } = await shop.ask("GET", LIST);
       // The head may be lost with the connection; a 503 would have come whole.
       expect([0, 200], fault).toContain(status);
       expect({ fault, whole }).toEqual({ fault, whole: false });
       expect(text).not.toMatch(/\]$/);
     }
-    shop.proxy.choose = () => "pass";
+    shop.proxy.chooseFault = () => "pass";
     const { text } = await shop.ask("GET", LIST);
     expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL);
   });

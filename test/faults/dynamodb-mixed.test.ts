@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startEmulator } from "../support/dynamodb/emulator.ts";
-import type { Fault, Passing } from "./dynamodb/faulty-proxy.ts";
+import type { Fault } from "../support/dynamodb/fault-responses.ts";
+import type { ProxiedRequest } from "../support/dynamodb/proxy.ts";
 import { proxiedShop } from "./dynamodb/fixture.ts";
 import { mixedRun, reconcile } from "./mixed-run.ts";
 import { orderAt } from "./requester.ts";
@@ -18,7 +19,7 @@ const RATES: readonly (readonly [Fault, number])[] = [
   ["withhold", 3],
 ];
 
-function anyFault(chosen: Choices): (passing: Passing) => Fault {
+function anyFault(chosen: Choices): (request: ProxiedRequest) => Fault {
   return ({ operation }) => {
     let drawn = chosen.int(0, 999);
     for (const [fault, rate] of RATES) {
@@ -35,9 +36,9 @@ test("under faults of every kind, each 204 is one cancelled order, and no reques
   const emulator = await startEmulator("all-old");
   {
     await using shop = await proxiedShop(emulator, sizes.orders);
-    shop.proxy.choose = anyFault(chosen);
+    shop.proxy.chooseFault = anyFault(chosen);
     const tally = await mixedRun(shop.ask, chosen, { ...sizes, width: 24 });
-    shop.proxy.choose = () => "pass";
+    shop.proxy.chooseFault = () => "pass";
 
     const figures = await reconcile(shop.behind, tally, sizes.orders);
     const counted = (await shop.behind.accounts.find("shop"))?.usage.minute.count ?? 0;
@@ -50,7 +51,7 @@ test("under faults of every kind, each 204 is one cancelled order, and no reques
     expect(counted).toBeLessThanOrEqual(tally.admitted + unanswered);
     expect((await shop.ask("DELETE", orderAt(0))).status, "serves on").toBeLessThan(500);
 
-    const { pass, shorten, ...faults } = shop.proxy.had;
+    const { pass, shorten, ...faults } = shop.proxy.faults;
     tell("faults of DynamoDB", {
       "requests under faults": sizes.requests,
       "faults put in": Object.values(faults).reduce((sum, had) => sum + had, 0),

@@ -2,10 +2,10 @@ import { createHandler } from "../../../lib/http/handler.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
-import { startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
+import { startProxy } from "../../support/dynamodb/proxy.ts";
 import { FIRST_ID, openAccount } from "../fixture.ts";
 
-/** Calls to DynamoDB for one request, seen on the wire. */
+/** Calls to DynamoDB for one request, seen by a proxy. */
 export interface StoreCalls {
   readonly steady: number;
   /** The first request of a window. */
@@ -17,17 +17,17 @@ export interface StoreCalls {
 
 /** Counts the calls of whole requests through the handler. The tables are there, with orders in them. */
 export async function countStoreCalls(endpoint: string, prefix: string): Promise<StoreCalls> {
-  const wire = await startRecordingProxy(endpoint);
-  const client = clientFor(wire.endpoint);
+  const proxy = await startProxy(endpoint);
+  const client = clientFor(proxy.endpoint);
   const store = createDynamodbStore({ prefix, client });
   let now = Date.UTC(2026, 10, 20, 12);
   const handler = createHandler({ store, clock: () => now });
   const plan = { plan: "enterprise", customLimits: { perMinute: 5, perDay: 1_000 } } as const;
   const authorization = `Bearer ${await openAccount(store, "counted", plan)}`;
   const send = async (path: string, method = "GET") => {
-    wire.calls();
+    proxy.takeOperations();
     await handler(new Request(`http://localhost/v1${path}`, { method, headers: { authorization } }));
-    return wire.calls().length;
+    return proxy.takeOperations().length;
   };
 
   await store.orders.find(0n);
@@ -39,7 +39,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   for (let more = 0; more < 4; more++) await send("/pets/1");
   const refused = await send("/pets/1");
   client.destroy();
-  await wire.close();
+  await proxy.close();
   return { steady, rolled, refused, cancel };
 }
 
@@ -48,12 +48,12 @@ export async function callsOf(
   endpoint: string,
   work: (endpoint: string) => Promise<unknown>,
 ): Promise<number> {
-  const wire = await startRecordingProxy(endpoint);
+  const proxy = await startProxy(endpoint);
   try {
-    wire.calls();
-    await work(wire.endpoint);
-    return wire.calls().length;
+    proxy.takeOperations();
+    await work(proxy.endpoint);
+    return proxy.takeOperations().length;
   } finally {
-    await wire.close();
+    await proxy.close();
   }
 }

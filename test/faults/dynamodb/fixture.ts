@@ -7,16 +7,16 @@ import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/d
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { PER_MINUTE, recordAt } from "../mixed-run.ts";
 import { createRequester, type SendRequest } from "../requester.ts";
-import { type FaultyProxy, startFaultyProxy } from "./faulty-proxy.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const BUCKETS = 4;
 
 /** A service whose engine is behind a proxy. */
 export interface ProxiedShop {
-  readonly proxy: FaultyProxy;
+  readonly proxy: DynamodbProxy;
   readonly ask: SendRequest;
   /** The store behind the proxy, as the service has it. */
   readonly store: Store;
@@ -47,7 +47,7 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   const { key } = (await accounts.issueKey("shop")) as IssuedKey;
   const [{ hash = "" } = {}] = (await behind.accounts.find("shop"))?.keys ?? [];
 
-  const proxy = await startFaultyProxy(emulator.port);
+  const proxy = await startProxy(emulator.endpoint);
   const store = await storeAt(proxy.port, prefix);
   const handler = createHandler({
     store,

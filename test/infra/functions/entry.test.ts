@@ -14,7 +14,7 @@ import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/d
 import { bucketOf } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { type RecordingProxy, startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "./gateway.ts";
 import { type RunningFunction, runFunction } from "./runtime-api.ts";
 
@@ -29,7 +29,7 @@ const DOMAINS = defineDomains(
 
 let folder: string;
 let emulator: Emulator;
-let wire: RecordingProxy;
+let proxy: DynamodbProxy;
 /** The number of queries after which DynamoDB stops responding. */
 let queriesLeft = Number.POSITIVE_INFINITY;
 let isDown = false;
@@ -42,13 +42,13 @@ beforeAll(async () => {
   const files = Object.entries(await buildFunctions());
   await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text)));
   emulator = await startEmulator("all-old");
-  wire = await startRecordingProxy(emulator.endpoint, (operation) => {
+  proxy = await startProxy(emulator.endpoint, ({ operation }) => {
     if (operation === "Query") queriesLeft--;
-    return !isDown && queriesLeft >= 0;
+    return isDown || queriesLeft < 0 ? "cut" : "pass";
   });
   keys = await createFixture();
   const environment = {
-    AWS_ENDPOINT_URL: wire.endpoint,
+    AWS_ENDPOINT_URL: proxy.endpoint,
     AWS_REGION: EMULATED.region,
     AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([list.stop(), api.stop()]);
-  await wire.close();
+  await proxy.close();
   await emulator.stop();
   await rm(folder, { recursive: true });
 });

@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import http from "node:http";
-import type { AddressInfo } from "node:net";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import type { Value } from "./wire.ts";
 
 /** A statement of a policy in a registration. */
@@ -10,12 +8,10 @@ export interface PolicyStatement {
 }
 
 /** A proxy of DynamoDB that forwards only the calls that a policy allows, and records them. */
-export interface AuthorizingProxy {
-  readonly endpoint: string;
+export interface AuthorizingProxy extends Pick<DynamodbProxy, "endpoint" | "close"> {
   /** The forwarded and the denied calls: `dynamodb:GetItem on <table>`. */
   readonly used: ReadonlySet<string>;
   readonly denied: ReadonlySet<string>;
-  close(): Promise<void>;
 }
 
 /** The calls that a policy allows on tables, in the format of `used`. */
@@ -33,39 +29,13 @@ export async function startAuthorizingProxy(
   endpoint: string,
   allowed: readonly string[],
 ): Promise<AuthorizingProxy> {
-  const upstream = new URL(endpoint);
   const used = new Set<string>();
   const denied = new Set<string>();
-  const server = http.createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const operation = String(request.headers["x-amz-target"]).split(".")[1];
-    const call = `dynamodb:${operation} on ${JSON.parse(body.toString()).TableName}`;
-    if (!allowed.includes(call)) {
-      denied.add(call);
-      response.writeHead(400, { "content-type": "application/x-amz-json-1.0" });
-      response.end(JSON.stringify({ __type: "AccessDeniedException", message: `not authorized: ${call}` }));
-      return;
-    }
-    used.add(call);
-    const { method = "POST", url = "/", headers } = request;
-    const forwarded = http.request(upstream, { method, path: url, headers }, (upstreamResponse) => {
-      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
-      upstreamResponse.pipe(response);
-    });
-    forwarded.end(body);
+  const proxy = await startProxy(endpoint, ({ operation, table }) => {
+    const call = `dynamodb:${operation} on ${table}`;
+    const isAllowed = allowed.includes(call);
+    (isAllowed ? used : denied).add(call);
+    return isAllowed ? "pass" : "deny";
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    used,
-    denied,
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  return { endpoint: proxy.endpoint, used, denied, close: proxy.close };
 }

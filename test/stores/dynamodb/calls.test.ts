@@ -12,14 +12,14 @@ import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/d
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { type RecordingProxy, startRecordingProxy } from "../../support/dynamodb/recording-proxy.ts";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12) + 250;
 const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 const BUCKETS = 2;
 
 let emulator: Emulator;
-let proxy: RecordingProxy;
+let proxy: DynamodbProxy;
 let client: DynamoDBClient;
 let store: Store;
 let prefix: string;
@@ -27,7 +27,7 @@ let cases = 0;
 
 beforeAll(async () => {
   emulator = await startEmulator("all-old");
-  proxy = await startRecordingProxy(emulator.endpoint);
+  proxy = await startProxy(emulator.endpoint);
   client = clientFor(proxy.endpoint);
 });
 afterAll(async () => {
@@ -41,14 +41,14 @@ beforeEach(async () => {
   store = createDynamodbStore({ prefix, client });
   // The number of partitions is read once per process.
   await store.orders.find(0n);
-  proxy.calls();
+  proxy.takeOperations();
 });
 
 /** Runs `work` and returns the requests that it sent. */
 async function cost(work: () => Promise<unknown>): Promise<readonly string[]> {
-  proxy.calls();
+  proxy.takeOperations();
   await work();
-  return proxy.calls();
+  return proxy.takeOperations();
 }
 
 describe("requests to admit a call", () => {

@@ -7,8 +7,8 @@ import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { type FaultyProxy, startFaultyProxy } from "../../faults/dynamodb/faulty-proxy.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY = { accountId: "acme", hash: "1".repeat(64) };
@@ -64,8 +64,8 @@ describe("an unavailable engine", () => {
   });
 
   test("calls fail as unavailable within 4 seconds if the engine accepts connections but never responds", async () => {
-    const silentEngine = await startFaultyProxy(0);
-    silentEngine.choose = () => "hang";
+    const silentEngine = await startProxy();
+    silentEngine.chooseFault = () => "hang";
     pointTo(silentEngine.port);
     const store = createDynamodbStore({ prefix: "silent" });
     // The limit also applies to a client without timeouts.
@@ -90,8 +90,8 @@ describe("an unavailable engine", () => {
   });
 
   test("a throttled call is retried, then fails as unavailable with the reason as its cause", async () => {
-    const throttling = await startFaultyProxy(0);
-    throttling.choose = () => "throttle";
+    const throttling = await startProxy();
+    throttling.chooseFault = () => "throttle";
     pointTo(throttling.port);
     const store = createDynamodbStore({ prefix: "throttled" });
     const error = await store.accounts.admit(KEY, AT).catch((thrown: unknown) => thrown);
@@ -100,7 +100,7 @@ describe("an unavailable engine", () => {
       retryable: true,
       cause: { name: "ProvisionedThroughputExceededException" },
     });
-    expect(throttling.had.throttle).toBe(3);
+    expect(throttling.faults.throttle).toBe(3);
     await store.close();
     await throttling.close();
   });
@@ -123,13 +123,13 @@ describe("an unavailable engine", () => {
 
 describe("when the response to a write is lost", () => {
   let emulator: Emulator;
-  let lossy: FaultyProxy;
+  let lossy: DynamodbProxy;
   let store: Store;
   beforeAll(async () => {
     emulator = await startEmulator("all-old");
-    lossy = await startFaultyProxy(emulator.port);
+    lossy = await startProxy(emulator.endpoint);
     // The first response to every write is lost.
-    lossy.choose = ({ operation, attempt }) =>
+    lossy.chooseFault = ({ operation, attempt }) =>
       /UpdateItem|PutItem/.test(operation) && attempt === 1 ? "lose" : "pass";
     pointTo(emulator.port);
     await createDynamodbTables({ prefix: "lossy" });
@@ -143,8 +143,8 @@ describe("when the response to a write is lost", () => {
     await emulator.stop();
   });
   beforeEach(() => {
-    lossy.had.lose = 0;
-    lossy.meanwhile = undefined;
+    lossy.faults.lose = 0;
+    lossy.beforeLoss = undefined;
   });
 
   test("placing, cancelling and shipping an order succeed once", async () => {
@@ -156,7 +156,7 @@ describe("when the response to a write is lost", () => {
       order: { status: "cancelled" },
     });
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({ ok: true, order: { status: "shipped" } });
-    expect(lossy.had.lose).toBe(4);
+    expect(lossy.faults.lose).toBe(4);
     expect(await orders.apply(2n, "ship", AT)).toMatchObject({
       ok: false,
       code: "order_already_shipped",
@@ -169,7 +169,7 @@ describe("when the response to a write is lost", () => {
     await store.orders.place([{ record: { id: 3n }, status: "pending" }]);
     const client = clientFor(emulator.endpoint);
     const other = createDynamodbStore({ prefix: "lossy", client });
-    lossy.meanwhile = () => other.orders.apply(3n, "fulfil", AT);
+    lossy.beforeLoss = () => other.orders.apply(3n, "fulfil", AT);
     const shipDate = new Date(AT).toISOString();
     expect(await store.orders.apply(3n, "ship", AT)).toEqual({
       ok: true,
@@ -192,7 +192,7 @@ describe("when the response to a write is lost", () => {
       account: { ...account, plan: "pro" },
     }));
     expect(changed).toMatchObject({ account: { plan: "pro" } });
-    expect(lossy.had.lose).toBe(3);
+    expect(lossy.faults.lose).toBe(3);
   });
 
   test("an admitted request counts once more for each lost response, and is never admitted uncounted", async () => {
@@ -217,10 +217,10 @@ describe("when the response to a write is lost", () => {
         keys,
       });
       const admit = () => accounts.admit({ ...KEY, accountId }, AT, { maxRejections: 6, durationMs: 60_000 });
-      const { choose } = lossy;
-      lossy.choose = () => "pass";
+      const { chooseFault } = lossy;
+      lossy.chooseFault = () => "pass";
       await admit();
-      lossy.choose = choose;
+      lossy.chooseFault = chooseFault;
       for (let rejection = 1; rejection <= 6; rejection++) {
         expect(await admit(), `rejection ${rejection}`).toMatchObject({ code: "rate_limit_exceeded" });
       }
@@ -239,13 +239,13 @@ describe("when the response to a write is lost", () => {
       accounts.recordRejections({ ...KEY, accountId: "again" }, count, AT, undefined, token);
     const countOf = async () => (await accounts.find("again"))?.rejections["again.first"]?.count;
     await record(3, "first");
-    const { choose } = lossy;
-    lossy.choose = ({ operation }) => (operation === "UpdateItem" ? "lose" : "pass");
+    const { chooseFault } = lossy;
+    lossy.chooseFault = ({ operation }) => (operation === "UpdateItem" ? "lose" : "pass");
     await expect(record(5, "second")).rejects.toThrow(StoreUnavailableError);
-    lossy.choose = () => "pass";
+    lossy.chooseFault = () => "pass";
     await record(1, "third");
     await record(5, "second");
-    lossy.choose = choose;
+    lossy.chooseFault = chooseFault;
     expect(await countOf()).toBe(9);
     await failing.close();
   });

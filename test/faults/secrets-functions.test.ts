@@ -54,7 +54,9 @@ test("no log line, metric or response of the functions contains a key or a hash,
   expect(statuses).toEqual(new Set([200, 429]));
   await askEverything(listener, [shop.key, keep(strangersKey())], ask);
   isDown = true;
-  const down = await ask("GET", "/v1/store/orders", { authorization: `Bearer ${keep(strangersKey("other"))}` });
+  const down = await ask("GET", "/v1/store/orders", {
+    authorization: `Bearer ${keep(strangersKey("other"))}`,
+  });
   expect(down.status).toBe(503);
   hear("an outage", await down.text());
 

@@ -62,9 +62,10 @@ export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCal
 
   return {
     count(address, at) {
-      const { site: name, subnet } = networkOf(address);
-      const site = recordUse(name, minuteOf(at));
-      if (subnet !== undefined && site !== overflow) claimSubnet(site, subnet, at);
+      const network = networkOf(address);
+      const site = recordUse(network.site, minuteOf(at));
+      const subnet = site === overflow ? undefined : network.subnet;
+      if (subnet !== undefined) claimSubnet(site, subnet, at);
       const usage = usageAt(readUsage(site, subnet), at);
       if (!hasCapacity(usage, limits)) return { admitted: false, quota: tightestQuota(usage, limits) };
       const counted = increment(usage);
@@ -74,8 +75,9 @@ export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCal
     },
 
     peek(address, at) {
-      const { site: name, subnet } = networkOf(address);
-      const site = sites.get(name) ?? (sites.size < capacity ? undefined : overflow);
+      const network = networkOf(address);
+      const site = sites.get(network.site) ?? (sites.size < capacity ? undefined : overflow);
+      const subnet = site === overflow ? undefined : network.subnet;
       const usage = site === undefined ? NO_USAGE : readUsage(site, subnet);
       return tightestQuota(usageAt(usage, at), limits);
     },

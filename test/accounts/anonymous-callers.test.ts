@@ -87,6 +87,18 @@ test("beyond four /64 networks, a /48 has one limit for all others", () => {
   });
 });
 
+test("IPv6 callers above the capacity share the limit of that counter", () => {
+  const callers = createAnonymousCallers({ capacity: 1 });
+  callers.count("192.0.2.1", AT);
+  let admitted = 0;
+  for (let site = 0; site < 200; site++) {
+    if (callers.count(`2001:db8:${site.toString(16)}::1`, AT).admitted) admitted++;
+  }
+  expect(admitted).toBe(60);
+  expect(callers.peek("2001:db8:ffff::1", AT).remaining).toBe(0);
+  expect(callers.count("192.0.2.2", AT)).toMatchObject({ admitted: false });
+});
+
 test("new callers share one counter while the memory is full of callers of this minute", () => {
   const callers = createAnonymousCallers({ capacity: 2 });
   for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]) callers.count(address, AT);

@@ -85,6 +85,7 @@ test("a flood with a banned key calls the store at most once a second in each pr
     calls,
     handler: createHandler({
       store: { orders: store.orders, accounts: cached },
+      cacheRejections: false,
       clock: () => shop.time.now,
       Response: NodeResponse,
     }),
@@ -126,6 +127,7 @@ test("a flood with a banned key over sockets calls SQLite at most once a second"
   const { calls, cached } = recordCalls(store.accounts);
   const handler = createHandler({
     store: { orders: store.orders, accounts: cached },
+    cacheRejections: false,
     Response: NodeResponse,
   });
   const server = await startNodeServer({ handler, port: 0 });

@@ -31,7 +31,12 @@ export function statusOf(reply: Reply): number {
 /** A class to create responses with: `Response`, or a cheaper one with the same interface. */
 export type ResponseClass = new (
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
-  init: { readonly status: number; readonly headers: Record<string, string> },
+  init: {
+    readonly status: number;
+    readonly headers: Record<string, string>;
+    /** Of Cloudflare Workers: the body is already encoded as the headers say. */
+    readonly encodeBody?: "manual";
+  },
 ) => Response;
 
 /** Creates a response. Every response is created here, so that none lacks a header. */
@@ -53,7 +58,11 @@ export function toResponse(
       : deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`)),
     ...reply.headers,
   };
-  if (!isHead) return new ResponseImpl(body ?? null, { status, headers });
+  if (!isHead) {
+    // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
+    const encoding = "content-encoding" in headers ? ({ encodeBody: "manual" } as const) : {};
+    return new ResponseImpl(body ?? null, { status, headers, ...encoding });
+  }
   if (body instanceof ReadableStream) void body.cancel();
   return new ResponseImpl(null, { status, headers });
 }

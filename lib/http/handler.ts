@@ -6,76 +6,25 @@
  * const response = await handler(new Request("http://localhost/v1/store/orders"));
  * ```
  */
-import type { AccountStore } from "../accounts/account-store.ts";
-import { type BanPolicy, DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
+import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
-import { type Clock, systemClock } from "../clock.ts";
-import type { HostTable } from "../domains/routing.ts";
+import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { OrderStore } from "../orders/order-store.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { cachedDocument } from "./cached-document.ts";
 import { isSunset, withDocsUrl } from "./deprecation.ts";
+import type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
+import { createHealthChecks } from "./health.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
 import { openApiDocument, type Server } from "./openapi/document.ts";
-import { createOperationHandlers, type PetSource } from "./operation-handlers.ts";
+import { createOperationHandlers } from "./operation-handlers.ts";
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import type { PageSource, Reply } from "./reply.ts";
-import { type RequestEvent, toEvent } from "./request-event.ts";
-import { failureReply, type Outcome, type ResponseClass, toResponse } from "./response.ts";
+import { toEvent } from "./request-event.ts";
+import { failureReply, type Outcome, toResponse } from "./response.ts";
 import { createRouter, isImplemented, type Route } from "./router.ts";
 import { parsePath, targetOf } from "./target.ts";
-
-/** Options of a handler. Everything but the store has a default. */
-export interface HandlerOptions {
-  readonly store: { readonly orders: OrderStore; readonly accounts: AccountStore };
-  /** @default the system clock */
-  readonly clock?: Clock;
-  /** @default more than 20 rejected requests in a minute ban a key for 15 minutes */
-  readonly banPolicy?: BanPolicy;
-  /**
-   * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
-   * per key. An unban or a better plan then takes effect within a second. @default true
-   */
-  readonly cacheRejections?: boolean;
-  /** @default no pets */
-  readonly pets?: PetSource;
-  /** @default OPERATIONS */
-  readonly operations?: readonly Operation[];
-  /** Servers for the OpenAPI document, in addition to this one. @default none */
-  readonly servers?: readonly Server[];
-  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
-  readonly docsUrl?: string;
-  /** Returns the current custom domains. Called for each request. @default every host is served */
-  readonly hosts?: () => HostTable;
-  /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */
-  readonly Response?: ResponseClass;
-  /** Documents to serve beside the API, such as `docsPage()`. @default none */
-  readonly pages?: PageSource;
-  /** Called once for each finished request. Errors that it throws are ignored. */
-  readonly onRequest?: (event: RequestEvent) => void;
-}
-
-/** What a runtime knows about a request in addition to its content. */
-export interface RequestContext {
-  /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
-  readonly address?: string;
-  /**
-   * The raw request target: path and query as received. Without it the target is read from the URL of the request, in
-   * which the platform has already resolved dot segments and backslashes.
-   */
-  readonly target?: string;
-  /** The requested host, if the runtime knows it better than the `Host` header. */
-  readonly host?: string;
-  /** @default a random UUID */
-  readonly requestId?: string;
-  /** The error to respond with, if the server received an invalid request. */
-  readonly malformed?: ErrorCode;
-}
-
-/** Handles a request. Never rejects. */
-export type Handler = (request: Request, context?: RequestContext) => Promise<Response>;
 
 /** Creates the service over a store. */
 export function createHandler(options: HandlerOptions): Handler {
@@ -90,6 +39,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const routeHost = createHostRouter(options.hosts);
   const document = openApiDocument({ operations, servers: [THIS_SERVER, ...servers] });
   const openApi = cachedDocument(JSON.stringify(document));
+  const healthChecks = createHealthChecks(store.orders, clock);
 
   async function decide(request: Request, context: RequestContext): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
@@ -99,10 +49,15 @@ export function createHandler(options: HandlerOptions): Handler {
     const { target = targetOf(request.url) } = context;
     const path = parsePath(target);
     if (path === undefined) return reject("bad_request");
-    const hostReply = routeHost(host, target);
-    if (hostReply !== undefined) return { reply: hostReply };
     const { method } = request;
-    if (method === "GET" || method === "HEAD") {
+    const isRead = method === "GET" || method === "HEAD";
+    const healthCheck = isRead ? healthChecks.get(path) : undefined;
+    const hostReply = routeHost(host, target);
+    // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
+    if (hostReply !== undefined && (healthCheck === undefined || hostReply.error === undefined))
+      return { reply: hostReply };
+    if (healthCheck !== undefined) return healthCheck();
+    if (isRead) {
       if (path === "/openapi.json") return { reply: await openApi(request) };
       const page = options.pages && (await pageAt(options.pages, path, request));
       if (page !== undefined) return page;

@@ -5,7 +5,8 @@
  */
 
 export type { Deprecation } from "./deprecation.ts";
-export { createHandler, type Handler, type HandlerOptions, type RequestContext } from "./handler.ts";
+export { createHandler } from "./handler.ts";
+export type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
 export { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
 export type { PetSource } from "./operation-handlers.ts";
 export { OPERATIONS, type Operation, type OperationId } from "./operations.ts";

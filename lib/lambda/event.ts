@@ -1,4 +1,4 @@
-import type { RequestContext } from "../http/handler.ts";
+import type { RequestContext } from "../http/handler-options.ts";
 import { isImplemented } from "../http/router.ts";
 import { MAX_URL_CHARS } from "../http/target.ts";
 import { describeEvent, isProxyEvent } from "./validate-event.ts";

@@ -12,7 +12,7 @@
  *
  * @module store-orders/lambda
  */
-import type { Handler, RequestContext } from "../http/handler.ts";
+import type { Handler, RequestContext } from "../http/handler-options.ts";
 import { parsePath } from "../http/target.ts";
 import { fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
-import type { Handler } from "../http/handler.ts";
+import type { Handler } from "../http/handler-options.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { sendResponse } from "./send-response.ts";
 import { targetOfRequest, validateRequest } from "./validate-request.ts";

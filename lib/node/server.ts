@@ -11,7 +11,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
-import type { Handler } from "../http/handler.ts";
+import type { Handler } from "../http/handler-options.ts";
 import type { ResponseClass } from "../http/response.ts";
 import { type Connection, trackConnection } from "./connection.ts";
 import {

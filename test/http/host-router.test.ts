@@ -53,6 +53,21 @@ test.each(["evil.example", "orders.example.com.evil.example", "127.0.0.1:8787", 
   },
 );
 
+test.each(["/healthz", "/readyz"])(
+  "%s is served on a host that is not configured, such as an IP address; a redirect host redirects it",
+  async (path) => {
+    const { send } = await openDomains();
+    for (const host of ["10.0.0.7:8787", "orders.example.com", "unknown.example", ""])
+      expect((await send("GET", path, { host })).status).toBe(200);
+    expect((await send("POST", path, { host: "10.0.0.7" })).status).toBe(421);
+    const redirected = await send("GET", path, { host: "www.orders.example.com" });
+    expect([redirected.status, redirected.headers.get("location")]).toEqual([
+      301,
+      `https://orders.example.com${path}`,
+    ]);
+  },
+);
+
 test("no request header can change the redirect target", async () => {
   const { send } = await openDomains();
   const steering = {

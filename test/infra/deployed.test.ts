@@ -107,6 +107,15 @@ describe("the deployed production stack", () => {
     }
   });
 
+  test("the health checks are served without a key on every host", async () => {
+    for (const root of ["https://orders.example.com/", `https://${PLATFORM}/live/`]) {
+      for (const path of ["healthz", "readyz"]) {
+        const { status, body } = await deployed.fetch("GET", `${root}${path}`);
+        expect([status, body.toString()]).toEqual([200, '{"status":"ok"}']);
+      }
+    }
+  });
+
   test("both functions redirect every path of a redirect host to the primary host", async () => {
     for (const path of ["/", "/v1/store/orders?a=1&a=2", "/v1/store/orders/7", "/anything/else"]) {
       const { status, headers } = await deployed.fetch("GET", `${WWW}${path}`);

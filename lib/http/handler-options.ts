@@ -1,0 +1,62 @@
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { BanPolicy } from "../accounts/admission.ts";
+import type { Clock } from "../clock.ts";
+import type { HostTable } from "../domains/routing.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { OrderStore } from "../orders/order-store.ts";
+import type { Server } from "./openapi/document.ts";
+import type { PetSource } from "./operation-handlers.ts";
+import type { Operation } from "./operations.ts";
+import type { PageSource } from "./reply.ts";
+import type { RequestEvent } from "./request-event.ts";
+import type { ResponseClass } from "./response.ts";
+
+/** Options of a handler. Everything but the store has a default. */
+export interface HandlerOptions {
+  readonly store: { readonly orders: OrderStore; readonly accounts: AccountStore };
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** @default more than 20 rejected requests in a minute ban a key for 15 minutes */
+  readonly banPolicy?: BanPolicy;
+  /**
+   * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
+   * per key. An unban or a better plan then takes effect within a second. @default true
+   */
+  readonly cacheRejections?: boolean;
+  /** @default no pets */
+  readonly pets?: PetSource;
+  /** @default OPERATIONS */
+  readonly operations?: readonly Operation[];
+  /** Servers for the OpenAPI document, in addition to this one. @default none */
+  readonly servers?: readonly Server[];
+  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
+  readonly docsUrl?: string;
+  /** Returns the current custom domains. Called for each request. @default every host is served */
+  readonly hosts?: () => HostTable;
+  /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */
+  readonly Response?: ResponseClass;
+  /** Documents to serve beside the API, such as `docsPage()`. @default none */
+  readonly pages?: PageSource;
+  /** Called once for each finished request. Errors that it throws are ignored. */
+  readonly onRequest?: (event: RequestEvent) => void;
+}
+
+/** What a runtime knows about a request in addition to its content. */
+export interface RequestContext {
+  /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
+  readonly address?: string;
+  /**
+   * The raw request target: path and query as received. Without it the target is read from the URL of the request, in
+   * which the platform has already resolved dot segments and backslashes.
+   */
+  readonly target?: string;
+  /** The requested host, if the runtime knows it better than the `Host` header. */
+  readonly host?: string;
+  /** @default a random UUID */
+  readonly requestId?: string;
+  /** The error to respond with, if the server received an invalid request. */
+  readonly malformed?: ErrorCode;
+}
+
+/** Handles a request. Never rejects. */
+export type Handler = (request: Request, context?: RequestContext) => Promise<Response>;

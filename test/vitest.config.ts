@@ -1,14 +1,22 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Files that take long although they are beside what they test. `npm run test:system` runs them. */
+export const LONG_TESTS = [
+  "test/client/long-list.test.ts",
+  "test/infra/domains/next-update.test.ts",
+  "test/stores/dynamodb/model.test.ts",
+  "test/stores/dynamodb/processes.test.ts",
+];
+
 /** What `npm test` runs. The suites left out need long or another program: see test/system and test/faults. */
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/system/**", "test/faults/*.test.ts", "node_modules/**"],
-    // Vitest leaves one core to itself; on two cores no two files would run at the same time.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    exclude: ["test/system/**", "test/faults/*.test.ts", ...LONG_TESTS, "node_modules/**"],
+    // One more than there are cores: some files mostly wait, for timeouts and for the processes that they start.
+    maxWorkers: availableParallelism() + 1,
     // The processes that tests start load their packages faster with it.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/store-orders", import.meta.url).pathname },
     // No module keeps state between tests, and loading them once per worker saves a third of the time of a short file.

@@ -1,19 +1,26 @@
-/** Preloaded into programs whose test does not run the functions: replaces esbuild, because bundling takes long. */
+/**
+ * Preloaded into programs whose test does not run the functions. Replaces two packages that take long: esbuild, which
+ * bundles the functions, and npm's tree reader, which Pulumi loads for functions that it serialises itself; we have none.
+ */
 import { registerHooks } from "node:module";
 
-const SOURCE = `
+const SOURCES: Readonly<Record<string, string>> = {
+  esbuild: `
 export const build = async () => ({
   outputFiles: ["entry.mjs", "entry.mjs.map"].map((name) => ({ path: "/" + name, text: "" })),
 });
-`;
+`,
+  "@npmcli/arborist": "",
+};
 
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier !== "esbuild") return next(specifier, context);
-    return { url: "test:esbuild", format: "module", shortCircuit: true };
+    if (!(specifier in SOURCES)) return next(specifier, context);
+    return { url: `test:${specifier}`, format: "module", shortCircuit: true };
   },
   load(url, context, next) {
-    if (url !== "test:esbuild") return next(url, context);
-    return { format: "module", source: SOURCE, shortCircuit: true };
+    const source = SOURCES[url.slice("test:".length)];
+    if (!url.startsWith("test:") || source === undefined) return next(url, context);
+    return { format: "module", source, shortCircuit: true };
   },
 });

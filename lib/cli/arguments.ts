@@ -5,6 +5,7 @@ import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
 import { isAccountId } from "../accounts/api-key.ts";
 import type { Instant } from "../clock.ts";
 import { InvalidInputError, isInvalidInput } from "../errors.ts";
+import { BASE_PATH } from "../http/operations.ts";
 import { isDateTime } from "../orders/fields.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { DAY_MS } from "../plans/windows.ts";
@@ -53,11 +54,29 @@ export function readOverlap(text: string): number {
   return value <= MAX_OVERLAP_MS ? value : invalid(`Use at most ${MAX_OVERLAP_MS / DAY_MS}d.`);
 }
 
-export function readUrl(text: string, previous: readonly string[] = []): readonly string[] {
+/** Returns a function that reads a whole number of a range. */
+export function readNumberBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : invalid(`Use a whole number from ${min} to ${max}.`);
+  };
+}
+
+export function readUrl(text: string): string {
+  const protocol = URL.parse(text)?.protocol;
+  return protocol === "https:" || protocol === "http:"
+    ? text
+    : invalid("Use a URL with its scheme, such as https://docs.example.com.");
+}
+
+/** Collects the base URLs of the service, which end with the version. */
+export function readBaseUrl(text: string, previous: readonly string[] = []): readonly string[] {
   const url = URL.parse(text);
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
-    invalid("Use a URL with its scheme, such as https://orders.example.com/v1.");
-  }
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
+  if (!isWeb || !text.endsWith(BASE_PATH))
+    invalid(
+      `Use a URL with its scheme that ends with ${BASE_PATH}, such as https://orders.example.com${BASE_PATH}.`,
+    );
   return [...previous, text];
 }
 

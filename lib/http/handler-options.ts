@@ -31,6 +31,16 @@ export interface HandlerOptions {
   readonly servers?: readonly Server[];
   /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
   readonly docsUrl?: string;
+  /**
+   * The path below which everything is served, such as `/shop` for `/shop/v1/…`, `/shop/openapi.json` and the health
+   * checks. Leave it out if the framework removes the prefix from the path, as Express does. @default the root
+   */
+  readonly basePath?: string;
+  /**
+   * The origins whose web pages may call the API, as browsers send them: `https://shop.example.com`.
+   * @default none: browsers allow pages of the same origin only
+   */
+  readonly corsOrigins?: readonly string[];
   /** Returns the current custom domains. Called for each request. @default every host is served */
   readonly hosts?: () => HostTable;
   /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */

@@ -11,14 +11,16 @@ import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { type Access, createAccessControl } from "./access.ts";
+import { createBasePath } from "./base-path.ts";
 import { cachedDocument } from "./cached-document.ts";
+import { createCors } from "./cors.ts";
 import { isSunset, withDocsUrl } from "./deprecation.ts";
 import type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
 import { createHealthChecks } from "./health.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
-import { openApiDocument, type Server } from "./openapi/document.ts";
+import { openApiDocument, THIS_SERVER } from "./openapi/document.ts";
 import { createOperationHandlers } from "./operation-handlers.ts";
-import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "./operations.ts";
+import { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import type { PageSource, Reply } from "./reply.ts";
 import { toEvent } from "./request-event.ts";
@@ -37,6 +39,8 @@ export function createHandler(options: HandlerOptions): Handler {
   const handlers = createOperationHandlers(store.orders, clock, pets);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
+  const toInnerPath = createBasePath(options.basePath ?? "");
+  const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
   const document = openApiDocument({ operations, servers: [THIS_SERVER, ...servers] });
   const openApi = cachedDocument(JSON.stringify(document));
   const healthChecks = createHealthChecks(store.orders, clock);
@@ -47,8 +51,9 @@ export function createHandler(options: HandlerOptions): Handler {
     if (malformed !== undefined) return reject(malformed);
     if (!isImplemented(request.method)) return reject("not_implemented");
     const { target = targetOf(request.url) } = context;
-    const path = parsePath(target);
-    if (path === undefined) return reject("bad_request");
+    const fullPath = parsePath(target);
+    if (fullPath === undefined) return reject("bad_request");
+    const path = toInnerPath(fullPath);
     const { method } = request;
     const isRead = method === "GET" || method === "HEAD";
     const healthCheck = isRead ? healthChecks.get(path) : undefined;
@@ -57,6 +62,8 @@ export function createHandler(options: HandlerOptions): Handler {
     if (hostReply !== undefined && (healthCheck === undefined || hostReply.error === undefined))
       return { reply: hostReply };
     if (healthCheck !== undefined) return healthCheck();
+    const preflightReply = cors?.preflight(request);
+    if (preflightReply !== undefined) return { reply: preflightReply };
     if (isRead) {
       if (path === "/openapi.json") return { reply: await openApi(request) };
       const page = options.pages && (await pageAt(options.pages, path, request));
@@ -96,7 +103,8 @@ export function createHandler(options: HandlerOptions): Handler {
     const ended = outcome.reply.error === undefined ? outcome.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });
     else void ended.then(emit);
-    return toResponse(outcome, requestId, request.method === "HEAD", options.Response);
+    const cross = cors && ((headers: Record<string, string>) => cors.addHeaders(headers, request));
+    return toResponse(outcome, requestId, request.method === "HEAD", options.Response, cross);
   };
 }
 
@@ -108,6 +116,3 @@ async function pageAt(pages: PageSource, path: string, request: Request): Promis
     return { reply: failureReply(thrown), thrown };
   }
 }
-
-/** Relative to the document, so that it is right on every host and below every path. */
-const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This server" };

@@ -7,7 +7,7 @@
 export type { Deprecation } from "./deprecation.ts";
 export { createHandler } from "./handler.ts";
 export type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
-export { openApiDocument, SERVERS, type Server } from "./openapi/document.ts";
+export { openApiDocument, type Server } from "./openapi/document.ts";
 export type { PetSource } from "./operation-handlers.ts";
 export { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 export { type PageSource, type Reply, rateLimitHeaders } from "./reply.ts";

@@ -45,10 +45,11 @@ export function toResponse(
   requestId: string,
   isHead: boolean,
   ResponseImpl: ResponseClass = Response,
+  addHeaders?: (headers: Record<string, string>) => void,
 ): Response {
   const status = statusOf(reply);
   const body = reply.error === undefined ? reply.body : errorJson(reply.error);
-  const headers = {
+  const headers: Record<string, string> = {
     ...(body === undefined ? {} : JSON_HEADERS),
     "cache-control": "no-store",
     "x-request-id": requestId,
@@ -58,6 +59,7 @@ export function toResponse(
       : deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`)),
     ...reply.headers,
   };
+  addHeaders?.(headers);
   if (!isHead) {
     // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
     const encoding = "content-encoding" in headers ? ({ encodeBody: "manual" } as const) : {};

@@ -1,39 +1,18 @@
-import { accessSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
+import { launchBrowser, reasonToSkip } from "./browser.ts";
 
-/** Debian's: `apt-get install chromium`. */
-const CHROMIUM = "/usr/bin/chromium";
-/** Flags that disable all background traffic of the browser. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-function reasonToSkip(): string | undefined {
-  try {
-    accessSync(CHROMIUM);
-    return undefined;
-  } catch {
-    return `${CHROMIUM} is missing; apt-get install chromium`;
-  }
-}
 const reason = reasonToSkip();
 if (reason !== undefined) process.stderr.write(`docs page in a browser: skipped, ${reason}\n`);
 
 describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { readUrl } from "../arguments.ts";
+import { readBaseUrl } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 
 /** `openapi`: the OpenAPI document. */
@@ -7,7 +7,7 @@ export function addOpenApiCommand(parent: Command, { terminal }: CommandContext)
   parent
     .command("openapi")
     .description("Prints the OpenAPI 3.1 document.")
-    .option("--server <url>", "a base URL of the service (repeatable)", readUrl)
+    .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrl)
     .addHelpText("after", HELP)
     .action(async ({ server }: { server?: readonly string[] }) => {
       const { openApiDocument } = await import("../../http/openapi/document.ts");

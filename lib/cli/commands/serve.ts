@@ -1,44 +1,28 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
 import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
-import { PLANS, type Plan } from "../../plans/plan-limits.ts";
-import { readPort } from "../arguments.ts";
+import type { Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
+import { addServeFlags, DOCS_PATH, type ServeFlags, toHandlerOptions } from "../serve-flags.ts";
 import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
 import { explainNotSeeded, formatNextSteps, formatStartMessage } from "../start-message.ts";
 import type { Terminal } from "../terminal.ts";
 
-interface ServeFlags {
-  readonly host?: string;
-  readonly port?: number;
-  readonly domains?: string;
-  readonly plan?: Plan;
-  readonly trustProxy?: boolean;
-  readonly demo?: boolean;
-}
-
 /** `serve`: the API over HTTP, until a signal stops it. */
 export function addServeCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("serve")
+  addServeFlags(parent.command("serve"))
     .description(
       "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
     )
-    .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
-    .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
-    .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
-    .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-    .option("--trust-proxy", "read client addresses from the last entry of X-Forwarded-For")
-    .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags, command: Command) => {
       const { env, terminal, clock } = context;
-      const { trustProxy = false, demo = false } = flags;
+      const { trustProxy = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
       const environment = readEnvironment(env);
       // Loaded here, so that other commands start without the server's modules.
@@ -53,7 +37,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           clock,
           Response: NodeResponse,
           pages: docsPage(),
-          docsUrl: DOCS_PATH,
+          ...toHandlerOptions(flags),
           ...(hosts === undefined ? {} : { hosts }),
           onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
         });
@@ -63,8 +47,9 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
-          const url = `${server.url}${BASE_PATH}`;
-          const result = { url, docs: `${server.url}${DOCS_PATH}`, database: name, key: key ?? null };
+          const root = `${server.url}${basePath}`;
+          const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
+          const result = { url, docs, database: name, key: key ?? null };
           const storeFlags = globalFlags(command);
           if (storeFlags.json) await printResult(context, command, result);
           else {
@@ -84,18 +69,13 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
     });
 }
 
-/** Where `docsPage()` serves the documentation. */
-const DOCS_PATH = "/docs";
-
-const PLAN_HELP =
-  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default free)";
-
 const HELP = `
 Examples:
   $ store-orders serve
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
   $ store-orders serve --domains domains.yaml --plan pro
+  $ store-orders serve --base-path /shop --server https://example.com/shop/v1 --cors-origin https://shop.example.com
 
 Each request is logged as a line of JSON on standard error.`;
 

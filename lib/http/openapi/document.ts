@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from "../../errors.ts";
-import { INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "../operations.ts";
+import { BASE_PATH, INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "../operations.ts";
 import { EXAMPLES, HEADERS, SCHEMAS } from "./components.ts";
 import { DESCRIPTION, describeOperation } from "./text.ts";
 
@@ -9,16 +9,13 @@ export interface Server {
   readonly description?: string;
 }
 
-/** The two example servers. A deployment passes its own. */
-export const SERVERS: readonly Server[] = [
-  { url: "https://orders.example.com/v1", description: "Production" },
-  { url: "https://staging.orders.example.com/v1", description: "Staging" },
-];
+/** The server of the document, relative to it, so that it is right on every host and below every path. */
+export const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This server" };
 
 /** The OpenAPI 3.1 document, derived from the operations. */
 export function openApiDocument({
   operations = OPERATIONS,
-  servers = SERVERS,
+  servers = [THIS_SERVER],
 }: {
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];

@@ -10,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/cached-document.ts";
-import type { HeaderFields, PageSource } from "../../http/reply.ts";
+import type { HeaderFields, PageSource, Reply } from "../../http/reply.ts";
 import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
 
@@ -87,6 +87,7 @@ export function docsPage({
   }
 
   return async function serve(path, request) {
+    if (path === "/docs/") return TO_PAGE;
     const [, root, name = "", ...rest] = path.split("/");
     if (root !== "docs" || rest.length > 0 || !FILES.has(name)) return undefined;
     const loaded = files.get(name) ?? load(name);
@@ -94,6 +95,9 @@ export function docsPage({
     return (await loaded)?.(request);
   };
 }
+
+/** The links of the page are relative to its path without the slash. */
+const TO_PAGE: Reply = { status: 301, headers: { location: "../docs" } };
 
 const FILES = new Set(["", "page.css", "page.js", ...Object.keys(VENDOR_FILES)]);
 

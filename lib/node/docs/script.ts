@@ -65,7 +65,7 @@ const render = (spec) =>
     validatorUrl: null,
   });
 
-fetch("/openapi.json").then((response) => response.json()).then(render).catch((error) => {
+fetch("openapi.json").then((response) => response.json()).then(render).catch((error) => {
   document.getElementById("docs").textContent = "The OpenAPI document could not be loaded: " + error.message;
 });
 `;

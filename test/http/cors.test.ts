@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { createHandler } from "../../lib/http/handler.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createHandlerFixture } from "./fixture.ts";
+
+const SHOP = "https://shop.example.com";
+const PREFLIGHT = {
+  authorization: "",
+  "access-control-request-method": "DELETE",
+  "access-control-request-headers": "authorization",
+};
+const corsOrigins = [SHOP, "http://localhost:5173"];
+
+test("a preflight from a configured origin is answered without a key and without counting", async () => {
+  const { send } = await createHandlerFixture({ corsOrigins });
+  for (const path of ["/v1/store/orders", "/v1/store/orders/1"]) {
+    const { status, headers, text } = await send("OPTIONS", path, { ...PREFLIGHT, origin: SHOP });
+    expect([status, text]).toEqual([204, ""]);
+    expect(headers.get("access-control-allow-origin")).toBe(SHOP);
+    expect(headers.get("access-control-allow-methods")).toBe("GET, HEAD, DELETE");
+    expect(headers.get("access-control-allow-headers")).toBe("authorization, content-type");
+    expect(headers.get("access-control-max-age")).toBe("600");
+    expect(headers.get("access-control-allow-credentials")).toBeNull();
+    expect([headers.get("vary"), headers.get("x-ratelimit-limit")]).toEqual(["origin", null]);
+  }
+  const anonymous = await send("GET", "/v1/store/orders", { authorization: "" });
+  expect(anonymous.headers.get("x-ratelimit-remaining")).toBe("59");
+});
+
+test("a page of a configured origin can read every response with its limits, errors included", async () => {
+  const { send } = await createHandlerFixture({ corsOrigins });
+  for (const [method, path, headers] of [
+    ["GET", "/v1/store/orders", {}],
+    ["DELETE", "/v1/store/orders/1", {}],
+    ["DELETE", "/v1/store/orders/2", {}],
+    ["GET", "/v1/store/orders", { authorization: "" }],
+    ["GET", "/nowhere", {}],
+    ["GET", "/openapi.json", {}],
+  ] as const) {
+    const response = await send(method, path, { ...headers, origin: "http://localhost:5173" });
+    expect(response.headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+    expect(response.headers.get("access-control-expose-headers")).toBe(
+      "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, x-request-id",
+    );
+    expect(response.headers.get("vary")).toMatch(/(?:^|, )origin$/);
+  }
+});
+
+test.each([
+  "https://evil.example",
+  "https://shop.example.com.evil.example",
+  "http://shop.example.com",
+  "null",
+])(
+  "a page of the origin %s gets no permission, and its preflight is an unauthenticated request",
+  async (origin) => {
+    const { send } = await createHandlerFixture({ corsOrigins });
+    const preflight = await send("OPTIONS", "/v1/store/orders", { ...PREFLIGHT, origin });
+    expect([preflight.status, preflight.headers.get("x-ratelimit-remaining")]).toEqual([401, "59"]);
+    const list = await send("GET", "/v1/store/orders", { origin });
+    for (const { headers } of [preflight, list]) {
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+      expect(headers.get("vary")).toMatch(/origin$/);
+    }
+  },
+);
+
+test("an OPTIONS request that is no preflight is not allowed at the path", async () => {
+  const { send } = await createHandlerFixture({ corsOrigins });
+  expect((await send("OPTIONS", "/v1/store/orders", { origin: SHOP })).status).toBe(405);
+});
+
+test("without corsOrigins no response has a CORS header and a preflight gets 401", async () => {
+  const { send } = await createHandlerFixture();
+  const preflight = await send("OPTIONS", "/v1/store/orders", { ...PREFLIGHT, origin: SHOP });
+  const list = await send("GET", "/v1/store/orders", { origin: SHOP });
+  expect([preflight.status, list.status]).toEqual([401, 200]);
+  for (const { headers } of [preflight, list]) {
+    expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    expect(headers.get("vary") ?? "").not.toContain("origin");
+  }
+});
+
+test.each([
+  ["*", "Name each origin, such as https://shop.example.com. A wildcard is not accepted."],
+  ["https://*.example.com", "Use an origin, such as https://shop.example.com."],
+  ["shop.example.com", "Use an origin, such as https://shop.example.com."],
+  ["null", "Use an origin, such as https://shop.example.com."],
+  ["ftp://shop.example.com", "Use an origin, such as https://shop.example.com."],
+  ["https://shop.example.com/", "Use the origin as browsers send it: https://shop.example.com."],
+  ["https://Shop.example.com:443/a", "Use the origin as browsers send it: https://shop.example.com."],
+  ["https://bücher.example", "Use the origin as browsers send it: https://xn--bcher-kva.example."],
+])("the origin %s is rejected at startup with the fix", (origin, message) => {
+  expect(() => createHandler({ store: createMemoryStore(), corsOrigins: [SHOP, origin] })).toThrow(
+    expect.objectContaining({ code: "invalid_input", issues: [{ path: "corsOrigins.1", message }] }),
+  );
+});

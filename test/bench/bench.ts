@@ -1,5 +1,5 @@
 /**
- * Runs this service and its peers side by side and prints what came of it: `npm run bench -- [--quick] [--only JOB]
+ * Runs this service and its peers side by side, and prints the figures: `npm run bench -- [--quick] [--only JOB]
  * [--json] [--rounds N] [--seconds N]`. Progress goes to standard error.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ import { growth } from "./jobs/growth.ts";
 import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
-import { refused } from "./jobs/refused.ts";
+import { rejected } from "./jobs/rejected.ts";
 import { findLoadGenerator } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { toMarkdown } from "./report.ts";
@@ -24,7 +24,7 @@ import { toMarkdown } from "./report.ts";
 const JOBS: readonly Job[] = [
   list,
   cancel,
-  refused,
+  rejected,
   longList,
   dynamodbList,
   admission,
@@ -42,15 +42,15 @@ const { values } = parseArgs({
     seconds: { type: "string" },
   },
 });
-const tell = (line: string) => process.stderr.write(`${line}\n`);
+const log = (line: string) => process.stderr.write(`${line}\n`);
 const jobs = JOBS.filter(({ id }) => values.only.length === 0 || values.only.includes(id));
 const unknown = values.only.filter((id) => !JOBS.some((job) => job.id === id));
 if (unknown.length > 0) {
-  tell(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
+  log(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
   process.exit(2);
 }
 
-installPeers(tell);
+installPeers(log);
 mkdirSync(".data", { recursive: true });
 const home = mkdtempSync(join(".data", "bench-"));
 process.on("exit", () => rmSync(home, { recursive: true, force: true }));
@@ -73,5 +73,5 @@ function benchIn(folder: string): Bench {
   const { quick } = values;
   const rounds = Number(values.rounds ?? (quick ? 1 : 5));
   const seconds = Number(values.seconds ?? (quick ? 1 : 3));
-  return { folder, load, rounds, seconds, quick, tell };
+  return { folder, load, rounds, seconds, quick, log };
 }

@@ -1,8 +1,8 @@
 import { bestPeer, type Figure, timesBetter, type Verdict } from "./figures.ts";
 
-/** The budgets of the design are of three kinds: against the best peer, against the floor, and plain. */
+/** A budget limits a figure relative to the best peer, relative to the baseline, or absolutely. */
 
-/** So many times better than the best peer. */
+/** At least this many times better than the best peer. */
 export function atLeastPeers(times: number): (figure: Figure) => Verdict {
   return (figure) => {
     const best = bestPeer(figure);
@@ -11,15 +11,15 @@ export function atLeastPeers(times: number): (figure: Figure) => Verdict {
   };
 }
 
-/** At most so many times the floor. */
-export function atMostFloor(times: number): (figure: Figure) => Verdict {
-  return ({ ours, floor }) => ({
-    budget: `≤ ${times} × the floor`,
-    met: floor !== undefined && ours.median <= times * floor.median,
+/** At most this many times the baseline. */
+export function atMostBaseline(times: number): (figure: Figure) => Verdict {
+  return ({ ours, baseline }) => ({
+    budget: `≤ ${times} × the baseline`,
+    met: baseline !== undefined && ours.median <= times * baseline.median,
   });
 }
 
-/** At most so much. */
-export function atMost(most: number): (figure: Figure) => Verdict {
-  return ({ ours, unit }) => ({ budget: `≤ ${most} ${unit}`.trim(), met: ours.median <= most });
+/** At most this value. */
+export function atMost(max: number): (figure: Figure) => Verdict {
+  return ({ ours, unit }) => ({ budget: `≤ ${max} ${unit}`.trim(), met: ours.median <= max });
 }

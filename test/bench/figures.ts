@@ -1,55 +1,55 @@
-/** A figure over all rounds. */
-export interface Spread {
+/** The values of a figure over all rounds. */
+export interface Distribution {
   readonly median: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
-/** What one budget of the design asks for, and whether it was kept. */
+/** A budget, and whether the figure met it. */
 export interface Verdict {
   readonly budget: string;
   readonly met: boolean;
 }
 
-/** One thing that was measured, for everyone who did the job. */
+/** One measured quantity, for every candidate of a job. */
 export interface Figure {
-  readonly what: string;
+  readonly name: string;
   readonly unit: string;
   readonly better: "more" | "less";
-  readonly ours: Spread;
-  /** Those that we are compared with. */
-  readonly peers?: Readonly<Record<string, Spread>>;
-  /** The least that the job can cost, or the most that it can yield. */
-  readonly floor?: Spread;
-  /** Told, but not compared. */
-  readonly besides?: Readonly<Record<string, Spread>>;
+  readonly ours: Distribution;
+  /** The candidates that ours is compared with. */
+  readonly peers?: Readonly<Record<string, Distribution>>;
+  /** The least work that does the job: the lowest possible cost, or the highest possible yield. */
+  readonly baseline?: Distribution;
+  /** Reported, but not compared. */
+  readonly others?: Readonly<Record<string, Distribution>>;
   readonly verdict?: Verdict;
 }
 
-/** What a job found. */
+/** The result of a job. */
 export interface JobReport {
   readonly title: string;
   readonly figures: readonly Figure[];
-  /** What one has to know to read the figures. */
+  /** What a reader needs to know to interpret the figures. */
   readonly notes: readonly string[];
 }
 
-/** Median, least and most. */
-export function spreadOf(values: readonly number[]): Spread {
+/** Median, minimum and maximum. */
+export function distributionOf(values: readonly number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const median = ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
-  return { median, least: sorted.at(0) ?? NaN, most: sorted.at(-1) ?? NaN };
+  return { median, min: sorted.at(0) ?? NaN, max: sorted.at(-1) ?? NaN };
 }
 
-/** The peer that does best, by its median. */
-export function bestPeer({ peers = {}, better }: Figure): readonly [string, Spread] | undefined {
+/** The peer with the best median. */
+export function bestPeer({ peers = {}, better }: Figure): readonly [string, Distribution] | undefined {
   const sign = better === "more" ? -1 : 1;
   const known = Object.entries(peers).filter(([, { median }]) => !Number.isNaN(median));
   return known.sort(([, a], [, b]) => sign * (a.median - b.median))[0];
 }
 
-/** How many times better than another we are: above 1 is better than it, whatever the figure's direction. */
-export function timesBetter({ ours, better }: Figure, other: Spread): number {
+/** How many times better ours is than another: above 1 is better, in either direction. */
+export function timesBetter({ ours, better }: Figure, other: Distribution): number {
   return better === "more" ? ours.median / other.median : other.median / ours.median;
 }

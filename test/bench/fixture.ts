@@ -7,8 +7,8 @@ import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 
-/** A shop in two databases with the same orders, accounts and keys: ours, and one as the peers keep it. */
-export interface Shop {
+/** Two databases with the same orders, accounts and keys: ours, and one in the schema of the peers. */
+export interface BenchDatabases {
   readonly ours: string;
   readonly peers: string;
   /** Keys of enterprise accounts, one each. */
@@ -17,15 +17,15 @@ export interface Shop {
   readonly freeKey: string;
 }
 
-/** The identifier before the first order's. */
+/** The identifier before that of the first order. */
 export const FIRST_ID = 1_000_000;
 
-/** Small enough that a batch is one transaction of some milliseconds. */
+/** A batch is one transaction of a few milliseconds. */
 const BATCH = 1_000;
 const DAY = 86_400_000;
-const NEVER_BITES = 1_000_000_000;
+const OUT_OF_REACH = 1_000_000_000;
 
-/** An order with every field; 97 bytes as JSON. All are pending, so that each can be cancelled once. */
+/** An order with every field, 97 bytes as JSON. All are pending, so each can be cancelled once. */
 export function orderAt(index: number): StoredOrder {
   const id = FIRST_ID + 1 + index;
   const shipDate = new Date(Date.UTC(2026, 0, 1) + (index % 365) * DAY).toISOString();
@@ -33,30 +33,34 @@ export function orderAt(index: number): StoredOrder {
   return { record: { ...record, shipDate, complete: index % 3 === 0 }, status: "pending" };
 }
 
-/** Makes a shop in a folder. */
-export async function makeShop(folder: string, orders: number, accounts = 1): Promise<Shop> {
+/** Creates the databases in a folder. */
+export async function createBenchDatabases(
+  folder: string,
+  orders: number,
+  accounts = 1,
+): Promise<BenchDatabases> {
   mkdirSync(folder, { recursive: true });
   const [ours, peers] = [join(folder, "ours.db"), join(folder, "peers.db")];
   const store = createSqliteStore({ path: ours });
   await placeOrders(store, orders);
   const keys: string[] = [];
   for (let account = 0; account < accounts; account++) {
-    keys.push(await openAccount(store, `shop-${account}`, ENTERPRISE));
+    keys.push(await createAccountWithKey(store, `shop-${account}`, ENTERPRISE));
   }
-  const freeKey = await openAccount(store, "free", { plan: "free" });
+  const freeKey = await createAccountWithKey(store, "free", { plan: "free" });
   await store.close();
-  translate(ours, peers);
+  copyToPeerSchema(ours, peers);
   return { ours, peers, keys, freeKey };
 }
 
-/** The most that an enterprise account can have. */
+/** The highest limits of an enterprise account. */
 export const ENTERPRISE: PlanAssignment = {
   plan: "enterprise",
-  customLimits: { perMinute: 60_000, perDay: NEVER_BITES },
+  customLimits: { perMinute: 60_000, perDay: OUT_OF_REACH },
 };
 
-/** Opens an account with one key. */
-export async function openAccount(store: Store, id: string, plan: PlanAssignment): Promise<string> {
+/** Creates an account with one key, and returns the key. */
+export async function createAccountWithKey(store: Store, id: string, plan: PlanAssignment): Promise<string> {
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create(id, plan);
   return ((await accounts.issueKey(id)) as IssuedKey).key;
@@ -69,8 +73,8 @@ async function placeOrders({ orders }: Store, count: number): Promise<void> {
   }
 }
 
-/** Copies a shop of ours into tables as one would make them who writes the service by hand. */
-function translate(ours: string, peers: string): void {
+/** Copies our database into the tables of a service written by hand. */
+function copyToPeerSchema(ours: string, peers: string): void {
   const db = new DatabaseSync(peers);
   db.prepare("ATTACH ? AS ours").run(ours);
   db.exec(`
@@ -83,22 +87,22 @@ function translate(ours: string, peers: string): void {
     CREATE TABLE keys (
       hash TEXT PRIMARY KEY, account TEXT NOT NULL, per_minute INTEGER NOT NULL, per_day INTEGER NOT NULL
     ) WITHOUT ROWID;
-    INSERT INTO keys SELECT hash, account, iif(plan = 'free', 60, ${NEVER_BITES}), iif(plan = 'free', 1000, ${NEVER_BITES})
+    INSERT INTO keys SELECT hash, account, iif(plan = 'free', 60, ${OUT_OF_REACH}), iif(plan = 'free', 1000, ${OUT_OF_REACH})
       FROM ours.api_keys k JOIN ours.accounts a ON a.id = k.account;`);
   db.close();
 }
 
-/** A copy of a shop that a server may write to. */
-export function copyOf(shop: Shop, folder: string): Shop {
+/** Copies the databases, so that a server may write to them. */
+export function copyDatabases(databases: BenchDatabases, folder: string): BenchDatabases {
   mkdirSync(folder, { recursive: true });
   const [ours, peers] = [join(folder, "ours.db"), join(folder, "peers.db")];
   for (const [from, to] of [
-    [shop.ours, ours],
-    [shop.peers, peers],
+    [databases.ours, ours],
+    [databases.peers, peers],
   ] as const) {
-    // What a server left in its log belongs to the copy before this one.
-    for (const rest of ["-wal", "-shm"]) rmSync(to + rest, { force: true });
+    // The log that a server left behind belongs to the previous copy.
+    for (const suffix of ["-wal", "-shm"]) rmSync(to + suffix, { force: true });
     cpSync(from, to);
   }
-  return { ...shop, ours, peers };
+  return { ...databases, ours, peers };
 }

@@ -1,12 +1,12 @@
-/** One line of a picture. */
+/** One curve of a chart. */
 export interface Curve {
   readonly label: string;
   readonly points: readonly { readonly at: number; readonly value: number }[];
-  /** Ours are drawn solid, others dashed. */
+  /** Ours are solid lines, others are dashed. */
   readonly ours: boolean;
 }
 
-/** One set of axes, both logarithmic. */
+/** One chart. Both axes are logarithmic. */
 export interface Panel {
   readonly title: string;
   readonly unit: string;
@@ -16,23 +16,23 @@ export interface Panel {
 const WIDTH = 460;
 const HEIGHT = 340;
 const PLOT = { left: 62, right: 300, top: 44, bottom: 290 };
-/** Of one lightness, so that they can be read on white and on black. */
+/** Colours of equal lightness, legible on white and on black. */
 const COLOURS = ["#3b82c4", "#c2681f", "#3f9655"];
 
-/** The panels side by side as an SVG, legible in light and dark. */
-export function growthPicture(panels: readonly Panel[]): string {
+/** Draws the panels side by side as an SVG, legible in light and dark mode. */
+export function drawGrowthPicture(panels: readonly Panel[]): string {
   const style = `text { font: 12px system-ui, sans-serif; fill: #24292f } .faint { fill: #6e7781 }
     .grid { stroke: #8c959f; stroke-opacity: .3 } .curve { fill: none; stroke-width: 2 }
     @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .faint { fill: #9198a1 } }`;
   const width = WIDTH * panels.length;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" role="img" aria-label="How the cost grows">
   <style>${style}</style>
-${panels.map((panel, index) => `  <g transform="translate(${index * WIDTH} 0)">\n${drawn(panel)}\n  </g>`).join("\n")}
+${panels.map((panel, index) => `  <g transform="translate(${index * WIDTH} 0)">\n${drawPanel(panel)}\n  </g>`).join("\n")}
 </svg>
 `;
 }
 
-function drawn({ title, unit, curves }: Panel): string {
+function drawPanel({ title, unit, curves }: Panel): string {
   const points = curves.flatMap((curve) => curve.points);
   const x = scale(
     points.map(({ at }) => at),
@@ -49,20 +49,20 @@ function drawn({ title, unit, curves }: Panel): string {
     `<text x="${PLOT.left}" y="36" class="faint">${unit}, both axes logarithmic</text>`,
     ...y.ticks.map(
       (tick) =>
-        `<path class="grid" d="M${PLOT.left} ${y.of(tick)}H${PLOT.right}"/><text x="${PLOT.left - 8}" y="${y.of(tick) + 4}" text-anchor="end" class="faint">${short(tick)}</text>`,
+        `<path class="grid" d="M${PLOT.left} ${y.of(tick)}H${PLOT.right}"/><text x="${PLOT.left - 8}" y="${y.of(tick) + 4}" text-anchor="end" class="faint">${abbreviate(tick)}</text>`,
     ),
     ...x.ticks.map(
       (tick) =>
-        `<text x="${x.of(tick)}" y="${PLOT.bottom + 20}" text-anchor="middle" class="faint">${short(tick)}</text>`,
+        `<text x="${x.of(tick)}" y="${PLOT.bottom + 20}" text-anchor="middle" class="faint">${abbreviate(tick)}</text>`,
     ),
   ];
-  const ends = apart(curves.map(({ points: its }) => y.of(its.at(-1)?.value ?? 1)));
-  const marks = curves.map(({ label, points: its, ours }, index) => {
+  const ends = spreadLabels(curves.map(({ points }) => y.of(points.at(-1)?.value ?? 1)));
+  const marks = curves.map(({ label, points, ours }, index) => {
     const colour = COLOURS[Math.floor(index / 2) % COLOURS.length];
-    const path = its
+    const path = points
       .map(({ at, value }, nth) => `${nth === 0 ? "M" : "L"}${x.of(at)} ${y.of(value)}`)
       .join("");
-    const dots = its.map(
+    const dots = points.map(
       ({ at, value }) => `<circle cx="${x.of(at)}" cy="${y.of(value)}" r="3" fill="${colour}"/>`,
     );
     const dash = ours ? "" : ` stroke-dasharray="4 4"`;
@@ -71,7 +71,7 @@ function drawn({ title, unit, curves }: Panel): string {
   return [...lines, ...marks].map((line) => `    ${line}`).join("\n");
 }
 
-/** Powers of ten around some values, laid out between two places. */
+/** A logarithmic scale from one position to another, with a tick at each power of ten. */
 function scale(values: readonly number[], from: number, to: number) {
   const known = values.filter((value) => value > 0);
   const low = Math.floor(Math.log10(Math.min(...known)));
@@ -80,18 +80,18 @@ function scale(values: readonly number[], from: number, to: number) {
   return { of, ticks: Array.from({ length: high - low + 1 }, (_, step) => 10 ** (low + step)) };
 }
 
-/** Moves labels down until none lies on another. */
-function apart(places: readonly number[]): readonly number[] {
-  const moved = [...places];
+/** Moves labels down until none overlaps another. */
+function spreadLabels(positions: readonly number[]): readonly number[] {
+  const moved = [...positions];
   let lowest = -Infinity;
-  for (const [index] of [...places.entries()].sort(([, a], [, b]) => a - b)) {
-    lowest = Math.max(places[index] ?? 0, lowest + 14);
+  for (const [index] of [...positions.entries()].sort(([, a], [, b]) => a - b)) {
+    lowest = Math.max(positions[index] ?? 0, lowest + 14);
     moved[index] = lowest;
   }
   return moved;
 }
 
-function short(value: number): string {
+function abbreviate(value: number): string {
   if (value >= 1_000_000) return `${value / 1_000_000}M`;
   if (value >= 1_000) return `${value / 1_000}k`;
   return `${Number(value.toPrecision(1))}`;

@@ -1,18 +1,18 @@
 import type { JobReport } from "./figures.ts";
 import type { LoadGenerator } from "./load/load.ts";
 
-/** What a job may use. */
+/** The means of a job. */
 export interface Bench {
-  /** A folder of its own on the disk that is measured. */
+  /** The job's own folder, on the measured disk. */
   readonly folder: string;
   readonly load: LoadGenerator;
   readonly rounds: number;
-  /** How long load is sent in a round. */
+  /** How long a round sends load. */
   readonly seconds: number;
-  /** Smaller data and fewer rounds: shows that everything works, and roughly what it gives. */
+  /** Smaller data and fewer rounds: checks that everything works, with rough figures. */
   readonly quick: boolean;
-  /** Says on the side what is going on. */
-  tell(line: string): void;
+  /** Reports progress. */
+  log(line: string): void;
 }
 
 /** One thing to measure. */

@@ -1,9 +1,9 @@
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { join } from "node:path";
-import { spreadOf } from "./figures.ts";
+import { distributionOf } from "./figures.ts";
 
-/** What the figures depend on: the machine, what runs on it, and how long its disk takes. */
+/** Describes the machine, its software and the speed of its disk. */
 export function describeMachine(folder: string, load: string): readonly string[] {
   const [processor] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
@@ -11,21 +11,21 @@ export function describeMachine(folder: string, load: string): readonly string[]
   return [
     `${availableParallelism()} × ${processor?.model.trim() ?? "unknown processor"}, ${memory} GiB, ${type()} ${release()}, Node ${node}, SQLite ${sqlite}`,
     `one flush to disk takes ${flushTime(folder).toFixed(2)} ms`,
-    `load from ${load}; load of the machine before the run: ${loadavg()[0]?.toFixed(1)}`,
+    `load from ${load}; load average before the run: ${loadavg()[0]?.toFixed(1)}`,
     `${new Date().toISOString().slice(0, 10)}`,
   ];
 }
 
-/** The median time of 4 KiB that are appended and flushed, in milliseconds. */
+/** The median time to append and flush 4 KiB, in milliseconds. */
 function flushTime(folder: string): number {
   const file = openSync(join(folder, "flush"), "w");
   const page = Buffer.alloc(4096);
   const times = Array.from({ length: 100 }, () => {
-    const began = performance.now();
+    const startedAt = performance.now();
     writeSync(file, page);
     fsyncSync(file);
-    return performance.now() - began;
+    return performance.now() - startedAt;
   });
   closeSync(file);
-  return spreadOf(times).median;
+  return distributionOf(times).median;
 }

@@ -1,50 +1,50 @@
-import { bestPeer, type Figure, type JobReport, type Spread, timesBetter } from "./figures.ts";
+import { bestPeer, type Distribution, type Figure, type JobReport, timesBetter } from "./figures.ts";
 
-/** The whole run as Markdown: one table of what counts, then everyone's figures job by job. */
+/** Formats the run as Markdown: one summary table, then the figures of every candidate by job. */
 export function toMarkdown(machine: readonly string[], reports: readonly JobReport[]): string {
   const verdicts = reports.flatMap(({ figures }) => figures.flatMap(({ verdict }) => verdict ?? []));
-  const met = verdicts.filter((verdict) => verdict.met).length;
+  const metCount = verdicts.filter((verdict) => verdict.met).length;
   return [
     ...machine.map((line) => `- ${line}`),
     "",
     table(
-      ["job", "figure", "ours", "best peer", "× better", "floor", "of the floor", "budget", ""],
+      ["job", "figure", "ours", "best peer", "× better", "baseline", "× baseline", "budget", ""],
       reports.flatMap(({ title, figures }) => figures.map((figure) => summary(title, figure))),
     ),
     "",
-    `${met} of ${verdicts.length} budgets met.`,
+    `${metCount} of ${verdicts.length} budgets met.`,
     ...reports.flatMap(details),
     "",
   ].join("\n");
 }
 
 function summary(title: string, figure: Figure): readonly string[] {
-  const { what, unit, ours, floor, verdict } = figure;
+  const { name, unit, ours, baseline, verdict } = figure;
   const best = bestPeer(figure);
   return [
     title,
-    what,
-    number(ours.median, unit),
-    best === undefined ? "" : `${number(best[1].median, unit)} (${best[0]})`,
+    name,
+    formatNumber(ours.median, unit),
+    best === undefined ? "" : `${formatNumber(best[1].median, unit)} (${best[0]})`,
     best === undefined ? "" : timesBetter(figure, best[1]).toFixed(2),
-    floor === undefined ? "" : number(floor.median, unit),
-    floor === undefined ? "" : (ours.median / floor.median).toFixed(2),
+    baseline === undefined ? "" : formatNumber(baseline.median, unit),
+    baseline === undefined ? "" : (ours.median / baseline.median).toFixed(2),
     verdict?.budget ?? "",
     verdict === undefined ? "" : verdict.met ? "met" : "**missed**",
   ];
 }
 
 function details({ title, figures, notes }: JobReport): readonly string[] {
-  const everyone = figures.map(({ ours, besides, peers, floor }) => ({
+  const distributions = figures.map(({ ours, others, peers, baseline }) => ({
     ours,
-    ...besides,
+    ...others,
     ...peers,
-    ...(floor === undefined ? {} : { floor }),
+    ...(baseline === undefined ? {} : { baseline }),
   }));
-  const names = [...new Set(everyone.flatMap((spreads) => Object.keys(spreads)))];
-  const rows = figures.map(({ what, unit }, index) => {
-    const spreads: Readonly<Record<string, Spread>> = everyone[index] ?? {};
-    return [what, ...names.map((name) => range(spreads[name], unit))];
+  const names = [...new Set(distributions.flatMap((row) => Object.keys(row)))];
+  const rows = figures.map(({ name, unit }, index) => {
+    const row: Readonly<Record<string, Distribution>> = distributions[index] ?? {};
+    return [name, ...names.map((name) => formatRange(row[name], unit))];
   });
   return ["", `### ${title}`, "", table(["", ...names], rows), "", ...notes.map((note) => `- ${note}`)];
 }
@@ -55,16 +55,16 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return [line(heads), line(rule), ...rows.map(line)].join("\n");
 }
 
-function range(spread: Spread | undefined, unit: string): string {
-  if (spread === undefined || Number.isNaN(spread.median)) return "";
-  const { median, least, most } = spread;
-  return least === most
-    ? number(median, unit)
-    : `${number(median, unit)} (${number(least)} … ${number(most)})`;
+function formatRange(distribution: Distribution | undefined, unit: string): string {
+  if (distribution === undefined || Number.isNaN(distribution.median)) return "";
+  const { median, min, max } = distribution;
+  return min === max
+    ? formatNumber(median, unit)
+    : `${formatNumber(median, unit)} (${formatNumber(min)} … ${formatNumber(max)})`;
 }
 
-function number(value: number, unit = ""): string {
-  if (Number.isNaN(value)) return "not known here";
+function formatNumber(value: number, unit = ""): string {
+  if (Number.isNaN(value)) return "unknown";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const text = value.toLocaleString("en-US", { maximumFractionDigits: digits });
   return unit === "" ? text : unit === "/s" ? `${text}/s` : `${text} ${unit}`;

@@ -1,40 +1,46 @@
-import { type Spread, spreadOf } from "./figures.ts";
+import { type Distribution, distributionOf } from "./figures.ts";
 
-/** What one round of one contender gave, by the name of each figure. */
+/** The figures of one candidate in one round, by name. */
 export type Sample<Name extends string> = Readonly<Record<Name, number>>;
 
-/** What all rounds gave, by contender. */
+/** The figures of all rounds, by candidate. */
 export type Samples<Name extends string> = ReadonlyMap<string, readonly Sample<Name>[]>;
 
 /**
- * Lets contenders take turns, so that what the machine does besides falls on all alike. Each round begins with
- * another one.
+ * Runs the candidates in turns, so that other work on the machine affects all of them alike. Each round begins with
+ * another candidate.
  */
-export async function takeTurns<Contender extends string, Name extends string>(
-  contenders: readonly Contender[],
+export async function runInTurns<Candidate extends string, Name extends string>(
+  candidates: readonly Candidate[],
   rounds: number,
-  run: (contender: Contender, round: number) => Promise<Sample<Name>>,
+  run: (candidate: Candidate, round: number) => Promise<Sample<Name>>,
 ): Promise<Samples<Name>> {
-  const samples = new Map<string, Sample<Name>[]>(contenders.map((contender) => [contender, []]));
+  const samples = new Map<string, Sample<Name>[]>(candidates.map((candidate) => [candidate, []]));
   for (let round = 0; round < rounds; round++) {
-    const first = round % contenders.length;
-    for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
-      samples.get(contender)?.push(await run(contender, round));
+    const first = round % candidates.length;
+    for (const candidate of [...candidates.slice(first), ...candidates.slice(0, first)]) {
+      samples.get(candidate)?.push(await run(candidate, round));
     }
   }
   return samples;
 }
 
-/** One figure of one contender over all rounds. */
-export function spreadIn<Name extends string>(samples: Samples<Name>, contender: string, name: Name): Spread {
-  return spreadOf((samples.get(contender) ?? []).map((sample) => sample[name]));
+/** One figure of one candidate over all rounds. */
+export function distributionIn<Name extends string>(
+  samples: Samples<Name>,
+  candidate: string,
+  name: Name,
+): Distribution {
+  return distributionOf((samples.get(candidate) ?? []).map((sample) => sample[name]));
 }
 
-/** One figure of several contenders. */
-export function spreadsIn<Name extends string>(
+/** One figure of several candidates. */
+export function distributionsIn<Name extends string>(
   samples: Samples<Name>,
-  contenders: readonly string[],
+  candidates: readonly string[],
   name: Name,
-): Readonly<Record<string, Spread>> {
-  return Object.fromEntries(contenders.map((contender) => [contender, spreadIn(samples, contender, name)]));
+): Readonly<Record<string, Distribution>> {
+  return Object.fromEntries(
+    candidates.map((candidate) => [candidate, distributionIn(samples, candidate, name)]),
+  );
 }

@@ -8,9 +8,9 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { expectDocumented } from "./abuse/expect-documented.ts";
 import { type HostileRequest, hostileRequest } from "./abuse/requests.ts";
-import { figuresOf } from "./load/growth.ts";
+import { memoryFigures } from "./load/growth.ts";
 import { type Memory, memoryNow } from "./load/memory.ts";
-import { choices, seed, tell } from "./run.ts";
+import { createRandom, reportFigures, seed } from "./run.ts";
 
 const REQUESTS = 100_000;
 const TENTH = REQUESTS / 10;
@@ -18,7 +18,7 @@ const TENTH = REQUESTS / 10;
 test(`${REQUESTS} hostile requests get only documented responses, and memory does not grow`, async () => {
   const store = createMemoryStore();
   const customLimits = { perMinute: 100, perDay: 10_000_000 };
-  const shop = await createHandlerFixture({ store, plan: "enterprise", customLimits });
+  const fixture = await createHandlerFixture({ store, plan: "enterprise", customLimits });
   const primary = "orders.example.com";
   const hosts = hostTable(
     defineDomains({ primary, redirects: [{ from: "www.example.com", to: primary }] }, { plan: "pro" }),
@@ -26,13 +26,13 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
   );
   const handler = createHandler({
     store,
-    clock: () => shop.time.now,
+    clock: () => fixture.time.now,
     pages: docsPage(),
     hosts: () => hosts,
     banPolicy: { maxRejections: 20, durationMs: 2_000 },
     pets: async (id) => (id === 1n ? { id } : undefined),
   });
-  const { pick, int, chance } = choices("hosts and addresses");
+  const { pick, int, chance } = createRandom("hosts and addresses");
   const statuses = new Map<number, number>();
   const memory: Memory[] = [];
   let sent = 0;
@@ -47,7 +47,7 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
       ...(body === undefined || method === "GET" || method === "HEAD" ? {} : { body }),
     });
     // About 200 requests per minute on the fixture's clock, so that limits are reached and reset.
-    shop.time.now += int(0, 400);
+    fixture.time.now += int(0, 400);
     const response = await handler(request, { address: `192.0.2.${int(0, 255)}`, host });
     const text = await response.text();
     const { pathname } = new URL(request.url);
@@ -61,7 +61,7 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
     if (++sent % TENTH === 0) memory.push(await memoryNow());
   }
 
-  await fc.assert(fc.asyncProperty(hostileRequest(shop.key), send), {
+  await fc.assert(fc.asyncProperty(hostileRequest(fixture.key), send), {
     seed,
     numRuns: REQUESTS,
     endOnFailure: true,
@@ -70,12 +70,12 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
   for (const status of [200, 204, 301, 401, 404, 405, 421, 429])
     expect(statuses.has(status), `${status}`).toBe(true);
   expect(sent).toBe(REQUESTS);
-  tell("abuse of the handler", {
+  reportFigures("abuse of the handler", {
     "hostile requests with documented responses only, without a 500": sent,
     statuses: [...statuses]
       .toSorted()
       .map(([status, times]) => `${status}: ${times}`)
       .join(", "),
-    ...figuresOf(memory),
+    ...memoryFigures(memory),
   });
 });

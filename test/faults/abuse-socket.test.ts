@@ -5,12 +5,12 @@ import { type Child, startChild } from "../bench/servers/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { expectDocumented } from "./abuse/expect-documented.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";
-import { figuresOf } from "./load/growth.ts";
+import { memoryFigures } from "./load/growth.ts";
 import type { Memory } from "./load/memory.ts";
-import { seed, tell } from "./run.ts";
+import { reportFigures, seed } from "./run.ts";
 
 const CONNECTIONS = 10_000;
-const AT_A_TIME = 64;
+const CONCURRENCY = 64;
 const LIMITS: Partial<ConnectionLimits> = {
   headersTimeoutMs: 1_000,
   requestTimeoutMs: 1_000,
@@ -24,13 +24,13 @@ let url: string;
 let key: string;
 beforeAll(async () => {
   child = startChild(new URL("abuse/server-process.ts", import.meta.url), [JSON.stringify(LIMITS)]);
-  ({ url, key } = await child.told<{ url: string; key: string }>());
+  ({ url, key } = await child.nextMessage<{ url: string; key: string }>());
 });
 afterAll(() => child.kill());
 
 async function memoryOfServer(): Promise<Memory> {
   child.send("memory");
-  return child.told<Memory>();
+  return child.nextMessage<Memory>();
 }
 
 /** Sends the bytes and checks every response until the server closes the connection. */
@@ -42,9 +42,9 @@ async function send({ kind, bytes, methods }: RawBytes): Promise<readonly number
     expect(rest, "an incomplete response").toBe("");
     const final = responses.filter(({ status }) => status >= 200);
     if (kind === "valid" || kind === "pipelined") expect(final).toHaveLength(methods.length);
-    for (const [turn, { status, headers, body }] of final.entries()) {
+    for (const [index, { status, headers, body }] of final.entries()) {
       const isPage = status === 200 && !headers.has("x-ratelimit-limit");
-      const isHead = methods[turn] === "HEAD";
+      const isHead = methods[index] === "HEAD";
       expectDocumented({ status, body, header: (name) => headers.get(name) }, { isHead, isPage });
     }
     return final.map(({ status }) => status);
@@ -59,15 +59,15 @@ test(`${CONNECTIONS} connections with arbitrary bytes get only documented respon
   const statuses = new Map<number, number>();
   const memory: Memory[] = [];
 
-  async function sendAll(some: readonly RawBytes[]): Promise<void> {
-    const turns = some.values();
+  async function sendAll(requests: readonly RawBytes[]): Promise<void> {
+    const queue = requests.values();
     const sender = async () => {
-      for (const raw of turns) {
+      for (const raw of queue) {
         kinds.set(raw.kind, (kinds.get(raw.kind) ?? 0) + 1);
         for (const status of await send(raw)) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }
     };
-    await Promise.all(Array.from({ length: AT_A_TIME }, sender));
+    await Promise.all(Array.from({ length: CONCURRENCY }, sender));
   }
 
   const tenth = CONNECTIONS / 10;
@@ -81,10 +81,10 @@ test(`${CONNECTIONS} connections with arbitrary bytes get only documented respon
       .toSorted()
       .map((entry) => entry.join(": "))
       .join(", ");
-  tell("abuse of the socket", {
+  reportFigures("abuse of the socket", {
     "connections with documented responses only, without a 500": CONNECTIONS,
     kinds: format(kinds),
     statuses: format(statuses),
-    ...figuresOf(memory),
+    ...memoryFigures(memory),
   });
 });

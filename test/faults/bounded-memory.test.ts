@@ -15,9 +15,9 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { figuresOf } from "./load/growth.ts";
+import { memoryFigures } from "./load/growth.ts";
 import { type Memory, memoryNow } from "./load/memory.ts";
-import { tell } from "./run.ts";
+import { reportFigures } from "./run.ts";
 
 const CALLERS = 1_000_000;
 const folder = mkdtempSync(join(tmpdir(), "store-orders-flood-"));
@@ -33,8 +33,12 @@ function addressOf(caller: number): string {
 }
 
 test(`memory does not grow with ${CALLERS} unknown keys from as many addresses`, async () => {
-  const shop = await createHandlerFixture();
-  const handler = createHandler({ store: shop.store, clock: () => shop.time.now, Response: NodeResponse });
+  const fixture = await createHandlerFixture();
+  const handler = createHandler({
+    store: fixture.store,
+    clock: () => fixture.time.now,
+    Response: NodeResponse,
+  });
   const request = new Request("http://localhost/v1/store/orders/1", { method: "DELETE" });
   const memory: Memory[] = [];
   for (let caller = 1; caller <= CALLERS; caller++) {
@@ -42,12 +46,15 @@ test(`memory does not grow with ${CALLERS} unknown keys from as many addresses`,
     const account = caller % 2 === 0 ? "shop" : `a${caller.toString(36)}`;
     request.headers.set("authorization", `Bearer ${generateKey("test", account)}`);
     // Fewer callers in a minute than networks are tracked: those above share one counter.
-    if (caller % (MAX_NETWORKS / 2) === 0) shop.time.now += MINUTE_MS;
+    if (caller % (MAX_NETWORKS / 2) === 0) fixture.time.now += MINUTE_MS;
     const { status } = await handler(request, { address: addressOf(caller) });
     if (status !== 401) expect.fail(`caller ${caller} got ${status}`);
     if (caller >= MAX_NETWORKS && caller % (CALLERS / 10) === 0) memory.push(await memoryNow());
   }
-  tell("bounded memory", { "unknown keys from as many addresses": CALLERS, ...figuresOf(memory) });
+  reportFigures("bounded memory", {
+    "unknown keys from as many addresses": CALLERS,
+    ...memoryFigures(memory),
+  });
 });
 
 test("the count of a caller survives 50,000 others in the same minute", () => {
@@ -55,7 +62,7 @@ test("the count of a caller survives 50,000 others in the same minute", () => {
   const remaining = (caller: number) => callers.peek(addressOf(caller), 0).remaining;
   for (let caller = 0; caller < 3 * MAX_NETWORKS; caller++) callers.count(addressOf(caller), 0);
   expect([remaining(0), remaining(1), remaining(MAX_NETWORKS)]).toEqual([59, 59, 0]);
-  tell("bounded memory", { "networks tracked at a time": MAX_NETWORKS });
+  reportFigures("bounded memory", { "networks tracked at a time": MAX_NETWORKS });
 });
 
 /** Records when `admit` of an account store is called, behind a rejection cache. */
@@ -80,20 +87,20 @@ const plan = { plan: "enterprise", customLimits: { perMinute: 1, perDay: 1_000 }
 
 test("a flood with a banned key calls the store at most once a second in each process", async () => {
   const store = createMemoryStore();
-  const shop = await createHandlerFixture({ store, ...plan });
+  const fixture = await createHandlerFixture({ store, ...plan });
   const processes = [recordCalls(store.accounts), recordCalls(store.accounts)].map(({ calls, cached }) => ({
     calls,
     handler: createHandler({
       store: { orders: store.orders, accounts: cached },
       cacheRejections: false,
-      clock: () => shop.time.now,
+      clock: () => fixture.time.now,
       Response: NodeResponse,
     }),
   }));
   const request = new Request("http://localhost/v1/store/orders", {
-    headers: { authorization: `Bearer ${shop.key}` },
+    headers: { authorization: `Bearer ${fixture.key}` },
   });
-  const send = async (handler: (typeof shop)["handler"]) =>
+  const send = async (handler: (typeof fixture)["handler"]) =>
     JSON.parse(await (await handler(request)).text()).code;
   for (const { handler } of processes) for (let sent = 0; sent < 30; sent++) await send(handler);
 
@@ -101,7 +108,7 @@ test("a flood with a banned key calls the store at most once a second in each pr
   let rejected = 0;
   for (const { calls } of processes) calls.length = 0;
   for (let millisecond = 0; millisecond < seconds * 1_000; millisecond += 4) {
-    shop.time.now += 4;
+    fixture.time.now += 4;
     for (const { handler } of processes) {
       expect(await send(handler)).toBe("api_key_banned");
       rejected++;
@@ -111,7 +118,7 @@ test("a flood with a banned key calls the store at most once a second in each pr
     expect(calls.length).toBeLessThanOrEqual(seconds + 1);
     expect(minGap(calls)).toBeGreaterThanOrEqual(1_000);
   }
-  tell("bounded memory", {
+  reportFigures("bounded memory", {
     "requests with a banned key, in virtual time": rejected,
     "seconds of virtual time": seconds,
     "store calls for them, in two processes": processes.map(({ calls }) => calls.length).join(" and "),
@@ -132,18 +139,18 @@ test("a flood with a banned key over sockets calls SQLite at most once a second"
   });
   const server = await startNodeServer({ handler, port: 0 });
   const request = `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${issued.key}\r\n\r\n`;
-  const openFlooder = () => {
-    const opened = openSocket(server.url);
+  const startFlooding = () => {
+    const connection = openSocket(server.url);
     let sent = 0;
     return async (times: number) => {
-      opened.send(request.repeat(times));
+      connection.send(request.repeat(times));
       sent += times;
-      const { responses } = await opened.responses(sent);
+      const { responses } = await connection.responses(sent);
       expect(responses).toHaveLength(sent);
       return responses.at(-1)?.body ?? "";
     };
   };
-  const first = openFlooder();
+  const first = startFlooding();
   while (!(await first(10)).includes("api_key_banned"));
 
   calls.length = 0;
@@ -156,15 +163,15 @@ test("a flood with a banned key over sockets calls SQLite at most once a second"
       rejected += 50;
     }
   };
-  await Promise.all(Array.from({ length: 8 }, () => flood(openFlooder())));
-  const passed = (performance.now() - startedAt) / 1_000;
+  await Promise.all(Array.from({ length: 8 }, () => flood(startFlooding())));
+  const elapsedSeconds = (performance.now() - startedAt) / 1_000;
   await server.close();
   await store.close();
-  expect(calls.length).toBeLessThanOrEqual(Math.ceil(passed) + 1);
+  expect(calls.length).toBeLessThanOrEqual(Math.ceil(elapsedSeconds) + 1);
   expect(minGap(calls)).toBeGreaterThanOrEqual(1_000);
-  tell("bounded memory", {
+  reportFigures("bounded memory", {
     "requests with a banned key, over sockets on SQLite": rejected,
-    "seconds that they took": passed.toFixed(1),
+    "seconds that they took": elapsedSeconds.toFixed(1),
     "store calls for them, on SQLite": calls.length,
   });
 });

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
-import { openEvidence } from "./crash/acknowledged-state.ts";
+import { createAcknowledgedState } from "./crash/acknowledged-state.ts";
 import { checkAfterCrash } from "./crash/check-after-crash.ts";
-import { httpCaller } from "./crash/http-caller.ts";
-import { NOBODY, runRound } from "./crash/round.ts";
-import { openAccount } from "./crash/scenario.ts";
+import { openAccount } from "./crash/fixture.ts";
+import { createHttpCaller } from "./crash/http-caller.ts";
+import { MISSING_ORDER, runRound } from "./crash/round.ts";
 import { startServer } from "./crash/test-process.ts";
-import { choices, tell } from "./run.ts";
+import { createRandom, reportFigures } from "./run.ts";
 
 const ROUNDS = 50;
 
@@ -16,38 +16,38 @@ afterAll(() => cli[Symbol.dispose]());
 
 test("after kill -9, every acknowledged cancel, shipment, import and key is stored, and every other one is stored completely or not at all", async () => {
   const path = join(cli.directory, "crash.db");
-  const evidence = openEvidence();
+  const state = createAcknowledgedState();
   const key = await openAccount(path, "shop", 60_000);
-  const scene = { cli, path, key, evidence, random: choices("crash") };
+  const context = { cli, path, key, state, random: createRandom("crash") };
   let killed = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const firstOrder = BigInt(round * 10_000);
-    killed += await runRound(`round-${round}`, firstOrder, scene);
-    const objections = await checkAfterCrash(path, evidence, { meteredAccount: "shop", firstOrder });
-    expect(objections, `round ${round}`).toEqual([]);
+    killed += await runRound(`round-${round}`, firstOrder, context);
+    const violations = await checkAfterCrash(path, state, { meteredAccount: "shop", firstOrder });
+    expect(violations, `round ${round}`).toEqual([]);
   }
-  expect(await checkAfterCrash(path, evidence, { meteredAccount: "shop", firstOrder: 0n })).toEqual([]);
+  expect(await checkAfterCrash(path, state, { meteredAccount: "shop", firstOrder: 0n })).toEqual([]);
 
   const server = await startServer(cli, path);
-  using caller = httpCaller(server.url);
-  for (const shown of evidence.keys) expect((await caller.cancel(NOBODY, shown))?.status).toBe(404);
-  for (const banned of evidence.bans.keys()) {
-    expect((await caller.cancel(NOBODY, banned))?.code).toBe("api_key_banned");
+  using caller = createHttpCaller(server.url);
+  for (const key of state.keys) expect((await caller.cancel(MISSING_ORDER, key))?.status).toBe(404);
+  for (const banned of state.bans.keys()) {
+    expect((await caller.cancel(MISSING_ORDER, banned))?.code).toBe("api_key_banned");
   }
   server.kill();
-  await server.over;
+  await server.ended;
 
-  const { cancelled, shipped, imported } = evidence.counts;
-  for (const acknowledged of [cancelled, shipped, imported, evidence.keys.size, evidence.bans.size]) {
-    expect(acknowledged).toBeGreaterThan(0);
+  const { cancelled, shipped, imported } = state.counts;
+  for (const count of [cancelled, shipped, imported, state.keys.size, state.bans.size]) {
+    expect(count).toBeGreaterThan(0);
   }
-  tell("crash (SQLite)", {
+  reportFigures("crash (SQLite)", {
     rounds: ROUNDS,
     "processes killed": killed,
-    "cancels acknowledged, all there": cancelled,
-    "shipments acknowledged, all there": shipped,
-    "imported lines acknowledged, all there": imported,
-    "keys shown, all living": evidence.keys.size,
-    "bans told, all in force": evidence.bans.size,
+    "acknowledged cancels, all stored": cancelled,
+    "acknowledged shipments, all stored": shipped,
+    "acknowledged imported lines, all stored": imported,
+    "keys shown, all active": state.keys.size,
+    "bans reported, all in force": state.bans.size,
   });
 });

@@ -8,14 +8,14 @@ import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/layout.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { EMULATED } from "../support/dynamodb/emulator.ts";
-import { tell } from "./run.ts";
+import { reportFigures } from "./run.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const LISTS = 24;
 const PAGE_SIZE = 500;
 const PAGES = 2;
 const ORDERS = DEFAULT_BUCKETS * PAGES * PAGE_SIZE;
-/** 24 lists over 64 connections would wait longer for a connection than the connection timeout of the AWS client. */
+/** With this latency, 24 lists over 64 connections wait longer for one than the AWS client's connection timeout. */
 const QUERY_MS = 300;
 
 interface Input {
@@ -57,12 +57,12 @@ test(`${LISTS} concurrent lists are complete, and cancels neither fail nor wait 
   const store = createDynamodbStore({ prefix: "lists" });
   await store.orders.apply(1n, "cancel", AT);
 
-  let areDone = false;
+  let done = false;
   const lists = Promise.all(Array.from({ length: LISTS }, () => countListed(store))).finally(() => {
-    areDone = true;
+    done = true;
   });
   const waits: number[] = [];
-  while (!areDone) {
+  while (!done) {
     const startedAt = performance.now();
     expect((await store.orders.apply(1n, "cancel", AT)).ok).toBe(true);
     waits.push(performance.now() - startedAt);
@@ -71,7 +71,7 @@ test(`${LISTS} concurrent lists are complete, and cancels neither fail nor wait 
   expect(await lists).toEqual(new Array(LISTS).fill(ORDERS));
   expect(Math.max(...waits)).toBeLessThan(1_000);
   await store.close();
-  tell("concurrent lists from DynamoDB", {
+  reportFigures("concurrent lists from DynamoDB", {
     "lists / orders in each": `${LISTS} / ${ORDERS}`,
     "cancels meanwhile": waits.length,
     "slowest cancel": `${Math.round(Math.max(...waits))} ms`,

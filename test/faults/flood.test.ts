@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
-import { forgetPeak, memory, processorTime } from "../bench/servers/process-cost.ts";
+import { memory, processorTime, resetPeak } from "../bench/servers/process-cost.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { tell } from "./run.ts";
+import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
 const MAX_P99_MS = 100;
@@ -14,14 +14,14 @@ let key: string;
 const children: Child[] = [];
 beforeEach(async () => {
   server = startChild(new URL("abuse/server-process.ts", import.meta.url), []);
-  ({ url, key } = await server.told<{ url: string; key: string }>());
+  ({ url, key } = await server.nextMessage<{ url: string; key: string }>());
 });
 afterEach(async () => {
   for (const child of [server, ...children.splice(0)]) await child.kill();
 });
 
 const figures: Record<string, string> = {};
-afterAll(() => tell("floods without a key", figures));
+afterAll(() => reportFigures("floods without a key", figures));
 
 /** Sends the bytes on many connections, and measures what that costs the server and another client. */
 async function flood(name: string, connections: number, bytes: string): Promise<void> {
@@ -41,8 +41,8 @@ async function flood(name: string, connections: number, bytes: string): Promise<
 
   const client = startChild(new URL("abuse/flood-process.ts", import.meta.url), [url, `${connections}`]);
   children.push(client);
-  await client.told();
-  forgetPeak(server.pid);
+  await client.nextMessage();
+  resetPeak(server.pid);
   const idle = memory(server.pid).now;
   client.send(bytes);
   const end = performance.now() + 10_000;

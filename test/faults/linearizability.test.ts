@@ -7,18 +7,18 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { BROKEN } from "./linearizability/broken-stores.ts";
-import { chooseScenario, PROCESSES } from "./linearizability/plans.ts";
 import { startProcesses } from "./linearizability/processes.ts";
 import { runAndCheck } from "./linearizability/run-and-check.ts";
-import { choices, tell } from "./run.ts";
+import { chooseScenario, PROCESSES } from "./linearizability/scenarios.ts";
+import { createRandom, reportFigures } from "./run.ts";
 
 const HISTORIES = {
   sqlite: 200,
   "all-old": 100,
   "as-is": 50,
 };
-/** A broken store that is not caught within so many histories is not caught at all. */
-const MOST_UNTIL_CAUGHT = 60;
+/** A broken store must be detected within this many histories. */
+const MAX_HISTORIES_UNTIL_CAUGHT = 60;
 
 let folder: string;
 beforeAll(() => {
@@ -26,35 +26,35 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Makes histories of what several processes do with a store, and expects each to be one that the rules allow. */
+/** Records histories of several processes on a store, and expects each to be linearizable. */
 async function expectLinearizable(
   name: string,
   store: Store,
   worker: readonly string[],
   { histories, losses = 0 }: { histories: number; losses?: number },
 ): Promise<void> {
-  const random = choices(`linearizability ${name}`);
+  const random = createRandom(`linearizability ${name}`);
   const processes = startProcesses(PROCESSES, worker);
-  const figures = { operations: 0, withoutAnswer: 0 };
+  const figures = { operations: 0, incomplete: 0 };
   try {
     for (let number = 0; number < histories; number++) {
-      const judged = await runAndCheck(chooseScenario(number, random, { losses }), store, processes);
-      expect(judged.objections.join("\n\n"), `history ${number}`).toBe("");
-      figures.operations += judged.operations;
-      figures.withoutAnswer += judged.withoutAnswer;
+      const result = await runAndCheck(chooseScenario(number, random, { losses }), store, processes);
+      expect(result.violations.join("\n\n"), `history ${number}`).toBe("");
+      figures.operations += result.operations;
+      figures.incomplete += result.incomplete;
     }
   } finally {
     await processes.stop();
   }
-  tell(`linearizability (${name})`, {
+  reportFigures(`linearizability (${name})`, {
     "histories, each linearizable": histories,
     "operations in them": figures.operations,
-    "of these without an answer": figures.withoutAnswer,
+    "of these incomplete": figures.incomplete,
   });
 }
 
 test("concurrent operations of several processes on SQLite are linearizable", async () => {
-  const path = join(folder, "sound.db");
+  const path = join(folder, "correct.db");
   const store = createSqliteStore({ path });
   await expectLinearizable("SQLite", store, ["sqlite", path], { histories: HISTORIES.sqlite });
   await store.close();
@@ -83,20 +83,20 @@ describe("the checker detects a broken store that", () => {
   test.for(Object.keys(BROKEN))("%s", async (name) => {
     const path = join(folder, `${name}.db`);
     const store = createSqliteStore({ path });
-    const random = choices(`broken: ${name}`);
+    const random = createRandom(`broken: ${name}`);
     const processes = startProcesses(PROCESSES, ["broken", path, name]);
     try {
       let caughtBy = 0;
-      for (let number = 0; caughtBy === 0 && number < MOST_UNTIL_CAUGHT; number++) {
-        const { objections } = await runAndCheck(
+      for (let number = 0; caughtBy === 0 && number < MAX_HISTORIES_UNTIL_CAUGHT; number++) {
+        const { violations } = await runAndCheck(
           chooseScenario(number, random, { losses: 0 }),
           store,
           processes,
         );
-        if (objections.length > 0) caughtBy = number + 1;
+        if (violations.length > 0) caughtBy = number + 1;
       }
       expect(caughtBy).toBeGreaterThan(0);
-      tell("linearizability (broken stores)", { [`${name}: caught by history`]: caughtBy });
+      reportFigures("linearizability (broken stores)", { [`${name}: detected in history`]: caughtBy });
     } finally {
       await processes.stop();
       await store.close();

@@ -8,7 +8,7 @@ export interface ObservedResponse {
   readonly headers: Headers;
   readonly text: string;
   /** False if the connection failed within the body. */
-  readonly whole: boolean;
+  readonly complete: boolean;
 }
 
 /** Sends a request with a key. */
@@ -18,17 +18,22 @@ export type SendRequest = (method: "GET" | "DELETE", path: string) => Promise<Ob
 export function createRequester(url: string, key: string): SendRequest {
   return async (method, path) => {
     const headers = { authorization: `Bearer ${key}` };
-    const answer = await fetch(`${url}${path}`, { method, headers }).catch(() => undefined);
-    if (answer === undefined) return { status: 0, headers: new Headers(), text: "", whole: false };
-    const text = await answer.text().catch(() => undefined);
-    return { status: answer.status, headers: answer.headers, text: text ?? "", whole: text !== undefined };
+    const response = await fetch(`${url}${path}`, { method, headers }).catch(() => undefined);
+    if (response === undefined) return { status: 0, headers: new Headers(), text: "", complete: false };
+    const text = await response.text().catch(() => undefined);
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: text ?? "",
+      complete: text !== undefined,
+    };
   };
 }
 
 export const LIST = "/v1/store/orders";
 export const orderAt = (id: number | bigint) => `${LIST}/${id}`;
 
-const QUOTA = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+const RATE_LIMIT_HEADERS = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /** Expects a 503 with the Error body, `Retry-After` and the three rate-limit headers. */
 export function expectUnavailable({ status, headers, text }: ObservedResponse): void {
@@ -39,21 +44,21 @@ export function expectUnavailable({ status, headers, text }: ObservedResponse): 
     status: 503,
   });
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
-  for (const name of QUOTA) expect(headers.get(name), name).toMatch(/^\d+$/);
+  for (const name of RATE_LIMIT_HEADERS) expect(headers.get(name), name).toMatch(/^\d+$/);
 }
 
 /**
  * Repeats a request until the status is not 503: the service must recover by itself, within `patience` milliseconds.
  */
-export async function untilServed(
-  ask: () => Promise<ObservedResponse>,
-  patience = 10_000,
+export async function retryWhileUnavailable(
+  send: () => Promise<ObservedResponse>,
+  timeoutMs = 10_000,
 ): Promise<ObservedResponse> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const told = await ask();
-    if (told.status !== 503) return told;
-    expectUnavailable(told);
+    const response = await send();
+    if (response.status !== 503) return response;
+    expectUnavailable(response);
     expect(performance.now(), "the service did not recover").toBeLessThan(deadline);
   }
 }

@@ -1,4 +1,4 @@
-/** What a suite under faults chooses by the seed of the run, and the figures that it reports. */
+/** Seeded random choices and reported figures of a fault suite. */
 import { appendFileSync } from "node:fs";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
@@ -12,42 +12,42 @@ declare module "vitest" {
   }
 }
 
-/** A line of the table at the end of a run. */
+/** A row of the table at the end of a run. */
 export interface Figure {
   readonly suite: string;
-  readonly what: string;
+  readonly label: string;
   readonly value: string;
 }
 
-/** Puts lines into the table at the end of the run. */
-export function tell(suite: string, figures: Readonly<Record<string, number | string>>): void {
-  for (const [what, figure] of Object.entries(figures)) {
+/** Adds rows to the table at the end of the run. */
+export function reportFigures(suite: string, figures: Readonly<Record<string, number | string>>): void {
+  for (const [label, figure] of Object.entries(figures)) {
     const value = typeof figure === "number" ? figure.toLocaleString("en-US") : figure;
-    appendFileSync(inject("figures"), `${JSON.stringify({ suite, what, value } satisfies Figure)}\n`);
+    appendFileSync(inject("figures"), `${JSON.stringify({ suite, label, value } satisfies Figure)}\n`);
   }
 }
 
-/** Choices that the run's seed decides. */
-export interface Choices {
-  /** A whole number from `least` to `most`, both included. */
-  int(least: number, most: number): number;
-  pick<T>(from: readonly T[]): T;
+/** A random generator that the seed of the run determines. */
+export interface SeededRandom {
+  /** An integer from `min` to `max`, inclusive. */
+  int(min: number, max: number): number;
+  pick<T>(items: readonly T[]): T;
   /** True with a probability from 0 to 1. */
   chance(probability: number): boolean;
 }
 
-/** The seed of this run for generators that take one, such as fast-check's. */
+/** The seed of this run, for generators such as fast-check's. */
 export const seed: number = inject("seed");
 
-/** Choices for one purpose: each `purpose` has its own, whatever another one takes. */
-export function choices(purpose: string): Choices {
+/** Creates a generator. Each `purpose` has its own sequence, independent of the others. */
+export function createRandom(purpose: string): SeededRandom {
   let mixed = seed;
   for (const character of purpose) mixed = (Math.imul(mixed, 31) + (character.codePointAt(0) ?? 0)) | 0;
   const generator = xoroshiro128plus(mixed);
-  const int = (least: number, most: number) => uniformInt(generator, least, most);
+  const int = (min: number, max: number) => uniformInt(generator, min, max);
   return {
     int,
-    pick: (from) => from[int(0, from.length - 1)] as (typeof from)[number],
+    pick: (items) => items[int(0, items.length - 1)] as (typeof items)[number],
     chance: (probability) => int(0, 999_999) < probability * 1_000_000,
   };
 }

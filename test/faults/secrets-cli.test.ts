@@ -4,44 +4,44 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../support/command-line.ts";
-import { askEverything } from "./secrets/ask-everything.ts";
-import { listenThroughout } from "./secrets/listen-throughout.ts";
-import { strangersKey } from "./secrets/listener.ts";
+import { detectLeaks } from "./secrets/detect-leaks.ts";
+import { unknownKey } from "./secrets/leak-detector.ts";
+import { sendKeysEverywhere } from "./secrets/send-keys-everywhere.ts";
 
-const listener = listenThroughout("the command line and the server");
-const { hear, keep } = listener;
+const detector = detectLeaks("the command line and the server");
+const { record, addSecret } = detector;
 
 describe("the command line and the server", () => {
   const cli = createCommandLine();
   afterAll(() => cli[Symbol.dispose]());
   const store = ["--database", "shop.db"];
 
-  /** Runs a command and hears all that it says; what it shows of a key on purpose is told apart. */
-  async function heard(words: readonly string[], { shows }: { readonly shows?: boolean } = {}) {
-    const said = await cli.run([...words, ...store]);
-    hear(words.slice(0, 2).join(" "), said.stderr);
-    if (shows !== true) hear(words.slice(0, 2).join(" "), said.stdout);
-    return said;
+  /** Runs a command and records its output, except the standard output of a command that shows a key on purpose. */
+  async function run(args: readonly string[], { showsKey }: { readonly showsKey?: boolean } = {}) {
+    const result = await cli.run([...args, ...store]);
+    record(args.slice(0, 2).join(" "), result.stderr);
+    if (showsKey !== true) record(args.slice(0, 2).join(" "), result.stdout);
+    return result;
   }
 
-  async function issued(...words: readonly string[]) {
-    const { stdout } = await heard([...words, "--json"], { shows: true });
+  async function issueKey(...args: readonly string[]) {
+    const { stdout } = await run([...args, "--json"], { showsKey: true });
     const { key, keyId } = JSON.parse(stdout) as { key: string; keyId: string };
-    keep(key);
+    addSecret(key);
     expect(stdout.split(key)).toHaveLength(2);
     return { key, keyId };
   }
 
-  const mistaken = strangersKey();
-  keep(mistaken);
+  const neverIssued = unknownKey();
+  addSecret(neverIssued);
 
   test("show a key only once, when it is issued", async () => {
-    await heard(["accounts", "create", "shop", "--plan", "free"]);
-    await heard(["orders", "place", "--id", "1"]);
-    const first = await issued("keys", "issue", "--account", "shop");
-    const second = await issued("keys", "rotate", first.keyId, "--overlap", "0");
-    const third = await issued("keys", "issue", "--account", "shop");
-    for (const words of [
+    await run(["accounts", "create", "shop", "--plan", "free"]);
+    await run(["orders", "place", "--id", "1"]);
+    const first = await issueKey("keys", "issue", "--account", "shop");
+    const second = await issueKey("keys", "rotate", first.keyId, "--overlap", "0");
+    const third = await issueKey("keys", "issue", "--account", "shop");
+    for (const args of [
       ["keys", "list", "--account", "shop"],
       ["keys", "list", "--account", "shop", "--json"],
       ["keys", "revoke", second.keyId],
@@ -50,73 +50,75 @@ describe("the command line and the server", () => {
       ["accounts", "set-plan", "shop", "--plan", "pro"],
       ["orders", "export"],
     ]) {
-      expect((await heard(words)).status, words.join(" ")).toBe(0);
+      expect((await run(args)).status, args.join(" ")).toBe(0);
     }
 
     const server = cli.spawn(["serve", "--port", "0", ...store]);
-    const over = waitForExit(server);
+    const exited = waitForExit(server);
     const start = await waitForOutput(server, /^database.*\n/m);
     const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
-    const keys = [first.key, second.key, third.key, mistaken];
-    await askEverything(listener, keys, (method, path, headers) => fetch(url + path, { method, headers }));
+    const keys = [first.key, second.key, third.key, neverIssued];
+    await sendKeysEverywhere(detector, keys, (method, path, headers) =>
+      fetch(url + path, { method, headers }),
+    );
     const { hostname, port } = new URL(url);
-    for (const bytes of [`${mistaken}\r\n\r\n`, `GET /${mistaken} HTTP/9\r\n${mistaken}\r\n\r\n`]) {
+    for (const bytes of [`${neverIssued}\r\n\r\n`, `GET /${neverIssued} HTTP/9\r\n${neverIssued}\r\n\r\n`]) {
       const socket = connect(Number(port), hostname);
       socket.write(bytes);
-      hear("no HTTP", await text(socket));
+      record("invalid HTTP", await text(socket));
     }
-    // A flood, so that refusals are among what is logged.
+    // A flood, so that rejections are logged too.
     const bearer = { authorization: `Bearer ${third.key}` };
     let status = 0;
     for (let request = 0; request < 700 && status !== 429; request++) {
       status = (await fetch(`${url}/v1/store/orders`, { headers: bearer })).status;
     }
     expect(status).toBe(429);
-    writeFileSync(join(cli.directory, "shop.db"), "no database any more", { flag: "r+" });
-    await askEverything(listener, [first.key], (method, path, headers) =>
+    writeFileSync(join(cli.directory, "shop.db"), "not a database", { flag: "r+" });
+    await sendKeysEverywhere(detector, [first.key], (method, path, headers) =>
       fetch(url + path, { method, headers }),
     );
     server.kill("SIGTERM");
-    const { stdout, stderr } = await over;
+    const { stdout, stderr } = await exited;
     expect(stderr.split("\n").length).toBeGreaterThan(300);
-    hear("the server's output", start + stdout);
-    hear("the server's log", stderr);
+    record("the server's output", start + stdout);
+    record("the server's log", stderr);
   });
 
   test("never repeat a key that is passed as another argument", async () => {
-    const said = await Promise.all(
+    const result = await Promise.all(
       [
-        [mistaken],
-        ["keys", mistaken],
-        ["keys", "revoke", mistaken],
-        ["keys", "unban", mistaken, mistaken],
-        ["keys", "rotate", mistaken, "--overlap", mistaken],
-        ["keys", "list", "--account", mistaken],
-        ["keys", "issue", "--account", "shop", "--expires", mistaken],
-        ["accounts", "create", mistaken, "--plan", mistaken],
-        ["orders", "ship", mistaken],
-        ["orders", "import", mistaken],
-        ["domains", "check", mistaken, "--target", mistaken],
-        ["serve", "--port", mistaken],
-        ["serve", `--${mistaken}`],
-      ].map((words) => heard(words)),
+        [neverIssued],
+        ["keys", neverIssued],
+        ["keys", "revoke", neverIssued],
+        ["keys", "unban", neverIssued, neverIssued],
+        ["keys", "rotate", neverIssued, "--overlap", neverIssued],
+        ["keys", "list", "--account", neverIssued],
+        ["keys", "issue", "--account", "shop", "--expires", neverIssued],
+        ["accounts", "create", neverIssued, "--plan", neverIssued],
+        ["orders", "ship", neverIssued],
+        ["orders", "import", neverIssued],
+        ["domains", "check", neverIssued, "--target", neverIssued],
+        ["serve", "--port", neverIssued],
+        ["serve", `--${neverIssued}`],
+      ].map((args) => run(args)),
     );
-    for (const { status, stderr } of said) {
+    for (const { status, stderr } of result) {
       expect(status).toBeGreaterThan(0);
       expect(stderr).toMatch(/^error: /);
     }
-    expect(said.some(({ stderr }) => stderr.includes("so_live_shop_…"))).toBe(true);
+    expect(result.some(({ stderr }) => stderr.includes("so_live_shop_…"))).toBe(true);
   });
 
   test("redact keys in the message of a crash", async () => {
-    const crash = `setTimeout(() => { throw new Error("lost ${mistaken}") }, 0)`;
+    const crash = `setTimeout(() => { throw new Error("lost ${neverIssued}") }, 0)`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` };
     const { status, stdout, stderr } = await cli.run(["serve", "--port", "0", "--database", "other.db"], {
       env,
     });
     expect(status).toBe(1);
     expect(stderr).toContain("lost so_live_shop_…");
-    hear("a crash", stdout + stderr);
+    record("a crash", stdout + stderr);
   });
 
   test("store no key on disk, and create files that only their owner can read, whatever the umask", async () => {
@@ -125,7 +127,7 @@ describe("the command line and the server", () => {
     const server = cli.spawn(["serve", "--demo", "--port", "0", "--database", "private/demo.db"]);
     process.umask(umask);
     const start = await waitForOutput(server, /^try .*\n/m);
-    const key = keep(/so_test_demo_\w+/.exec(start)?.[0] ?? "");
+    const key = addSecret(/so_test_demo_\w+/.exec(start)?.[0] ?? "");
     const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
     await fetch(`${url}/v1/store/orders`, { headers: { authorization: `Bearer ${key}` } });
     expect(statSync(folder).mode & 0o077).toBe(0);

@@ -6,12 +6,12 @@ import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dyna
 import { createHandlerFixture } from "../http/fixture.ts";
 import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { startProxy } from "../support/dynamodb/proxy.ts";
-import { askEverything } from "./secrets/ask-everything.ts";
-import { listenThroughout } from "./secrets/listen-throughout.ts";
-import { strangersKey } from "./secrets/listener.ts";
+import { detectLeaks } from "./secrets/detect-leaks.ts";
+import { unknownKey } from "./secrets/leak-detector.ts";
+import { sendKeysEverywhere } from "./secrets/send-keys-everywhere.ts";
 
-const listener = listenThroughout("the functions");
-const { hear, keep } = listener;
+const detector = detectLeaks("the functions");
+const { record, addSecret } = detector;
 
 test("no log line, metric or response of the functions contains a key or a hash, and no request to DynamoDB contains a key", async () => {
   const emulator = await startEmulator("all-old");
@@ -28,40 +28,40 @@ test("no log line, metric or response of the functions contains a key or a hash,
     { step: "finalizeRequest", name: "listen" },
   );
   const { orders, accounts } = createDynamodbStore({ prefix: "secret", client });
-  const telemetry = createTelemetry({ namespace: "secret", write: (line) => hear("the log", line) });
-  const shop = await createHandlerFixture({ store: { orders, accounts, close: async () => {} } });
-  keep(shop.key);
+  const telemetry = createTelemetry({ namespace: "secret", write: (line) => record("the log", line) });
+  const fixture = await createHandlerFixture({ store: { orders, accounts, close: async () => {} } });
+  addSecret(fixture.key);
   const handler = createHandler({
     store: telemetry.instrument({ orders, accounts }),
     onRequest: telemetry.onRequest,
-    clock: () => shop.time.now,
+    clock: () => fixture.time.now,
     banPolicy: { maxRejections: 2, durationMs: 60_000 },
     pages: docsPage(),
     pets: async () => {
-      throw new Error(`The caller sent Bearer ${shop.key}`);
+      throw new Error(`The caller sent Bearer ${fixture.key}`);
     },
   });
-  const ask = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
+  const send = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
     handler(new Request(`http://localhost${path}`, { method, headers }), { address: "192.0.2.1" });
-  const bearer = { authorization: `Bearer ${shop.key}` };
-  const pet = await ask("GET", "/v1/pets/1", bearer);
+  const bearer = { authorization: `Bearer ${fixture.key}` };
+  const pet = await send("GET", "/v1/pets/1", bearer);
   expect(pet.status).toBe(500);
-  hear("an error", await pet.text());
+  record("an error", await pet.text());
   const statuses = new Set<number>();
   for (let request = 0; request < 70; request++) {
-    statuses.add((await ask("GET", "/v1/store/orders", bearer)).status);
+    statuses.add((await send("GET", "/v1/store/orders", bearer)).status);
   }
   expect(statuses).toEqual(new Set([200, 429]));
-  await askEverything(listener, [shop.key, keep(strangersKey())], ask);
+  await sendKeysEverywhere(detector, [fixture.key, addSecret(unknownKey())], send);
   isDown = true;
-  const down = await ask("GET", "/v1/store/orders", {
-    authorization: `Bearer ${keep(strangersKey("other"))}`,
+  const down = await send("GET", "/v1/store/orders", {
+    authorization: `Bearer ${addSecret(unknownKey("other"))}`,
   });
   expect(down.status).toBe(503);
-  hear("an outage", await down.text());
+  record("an outage", await down.text());
 
   expect(sent.length).toBeGreaterThan(100);
-  expect(sent.filter((request) => request.includes(shop.key.slice(-38, -10)))).toEqual([]);
+  expect(sent.filter((request) => request.includes(fixture.key.slice(-38, -10)))).toEqual([]);
   client.destroy();
   await proxy.close();
   await emulator.stop();

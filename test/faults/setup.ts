@@ -1,4 +1,4 @@
-/** Chooses the seed of a run before it begins, and prints the figures when it is over. */
+/** Chooses the seed before a run, and prints the figures after it. */
 import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ export default function setup(project: TestProject): () => void {
   const figures = join(folder, "figures.ndjson");
   project.provide("seed", seed);
   project.provide("figures", figures);
-  process.stderr.write(`seed ${seed} (SEED=${seed} makes the same choices again)\n`);
+  process.stderr.write(`seed ${seed} (SEED=${seed} repeats the choices of this run)\n`);
 
   return () => {
     const lines = existsSync(figures) ? readFileSync(figures, "utf8").trimEnd().split("\n") : [];
@@ -24,29 +24,29 @@ export default function setup(project: TestProject): () => void {
   };
 }
 
-function seedOf(given: string | undefined): number {
-  if (given === undefined || given === "") return randomInt(2 ** 31);
-  if (!/^\d{1,10}$/.test(given)) throw new Error("SEED is a whole number of at most ten digits.");
-  return Number(given) % 2 ** 31;
+function seedOf(value: string | undefined): number {
+  if (value === undefined || value === "") return randomInt(2 ** 31);
+  if (!/^\d{1,10}$/.test(value)) throw new Error("SEED is a whole number of at most ten digits.");
+  return Number(value) % 2 ** 31;
 }
 
-/** One block a suite, its name in the first line. */
+/** One block per suite, with its name in the first row. */
 function tableOf(figures: readonly Figure[]): string {
   const table = new Table({
-    chars: OPEN,
+    chars: NO_BORDERS,
     style: { head: [], border: [], "padding-left": 0 },
     wordWrap: true,
   });
   const suites = [...new Set(figures.map(({ suite }) => suite))].toSorted();
   for (const suite of suites) {
-    const own = figures.filter((figure) => figure.suite === suite);
-    table.push(...own.map(({ what, value }, index) => [index === 0 ? suite : "", what, value]));
+    const rows = figures.filter((figure) => figure.suite === suite);
+    table.push(...rows.map(({ label: what, value }, index) => [index === 0 ? suite : "", what, value]));
     table.push(["", "", ""]);
   }
   return table.toString().replace(/ +$/gm, "").trimEnd();
 }
 
-const OPEN = {
+const NO_BORDERS = {
   ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
   ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
   ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },

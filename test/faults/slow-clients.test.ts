@@ -6,11 +6,11 @@ import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket, type RawConnection } from "../support/http/raw-connection.ts";
-import { tell } from "./run.ts";
+import { reportFigures } from "./run.ts";
 
 const store = createMemoryStore();
 const customLimits = { perMinute: 60_000, perDay: 10_000_000 };
-const SHORT: Partial<ConnectionLimits> = {
+const SHORT_TIMEOUTS: Partial<ConnectionLimits> = {
   headersTimeoutMs: 400,
   requestTimeoutMs: 800,
   keepAliveTimeoutMs: 300,
@@ -18,12 +18,12 @@ const SHORT: Partial<ConnectionLimits> = {
   lingerTimeoutMs: 50,
 };
 
-let shop: Awaited<ReturnType<typeof createHandlerFixture>>;
+let fixture: Awaited<ReturnType<typeof createHandlerFixture>>;
 let server: NodeServer;
 let head: string;
 beforeAll(async () => {
-  shop = await createHandlerFixture({ store, plan: "enterprise", customLimits });
-  head = `Host: x\r\nAuthorization: Bearer ${shop.key}\r\n`;
+  fixture = await createHandlerFixture({ store, plan: "enterprise", customLimits });
+  head = `Host: x\r\nAuthorization: Bearer ${fixture.key}\r\n`;
   const record = {
     petId: 9_223_372_036_854_775_807n,
     quantity: 1,
@@ -39,7 +39,7 @@ afterEach(() => server.close({ graceMs: 0 }));
 const closed = { heads: 0, bodies: 0, readers: 0, idle: 0 };
 let slowest = 0;
 afterAll(() =>
-  tell("slow clients", {
+  reportFigures("slow clients", {
     "slow heads, closed": closed.heads,
     "slow bodies, closed": closed.bodies,
     "readers below the minimum rate, closed": closed.readers,
@@ -49,7 +49,7 @@ afterAll(() =>
 );
 
 async function serve(limits: Partial<ConnectionLimits>) {
-  server = await startNodeServer({ handler: shop.handler, port: 0, limits });
+  server = await startNodeServer({ handler: fixture.handler, port: 0, limits });
 }
 
 /** Sends text character by character. Resolves to true if the connection was closed before the end. */
@@ -63,7 +63,10 @@ async function drip(connection: RawConnection, text: string): Promise<boolean> {
 }
 
 /** Requests the list and reads `bytes` at a time, with a pause of `pauseMs` after each read. */
-function read(bytes: number, pauseMs: number): { socket: Socket; tail: () => string; ended: Promise<void> } {
+function readList(
+  bytes: number,
+  pauseMs: number,
+): { socket: Socket; tail: () => string; ended: Promise<void> } {
   const { hostname, port } = new URL(server.url);
   let tail = "";
   const onread = {
@@ -88,14 +91,14 @@ async function expectServed(): Promise<void> {
   const startedAt = performance.now();
   const response = await fetch(`${server.url}/v1/store/orders/1`, {
     method: "DELETE",
-    headers: { authorization: `Bearer ${shop.key}`, connection: "close" },
+    headers: { authorization: `Bearer ${fixture.key}`, connection: "close" },
   });
   expect([204, 409]).toContain(response.status);
   slowest = Math.max(slowest, performance.now() - startedAt);
 }
 
 test("a slow head gets 408, and the connection is closed", async () => {
-  await serve(SHORT);
+  await serve(SHORT_TIMEOUTS);
   const connections = Array.from({ length: 200 }, () => openSocket(server.url));
   const dripping = connections.map((connection) =>
     drip(connection, `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(400)}`),
@@ -109,7 +112,7 @@ test("a slow head gets 408, and the connection is closed", async () => {
 });
 
 test("a slow body gets 408, the connection is closed, and the request has no effect", async () => {
-  await serve(SHORT);
+  await serve(SHORT_TIMEOUTS);
   const connections = Array.from({ length: 200 }, () => openSocket(server.url));
   const dripping = connections.map((connection) => {
     connection.send(`DELETE /v1/store/orders/10 HTTP/1.1\r\n${head}Content-Length: 400\r\n\r\n`);
@@ -126,13 +129,13 @@ test("a slow body gets 408, the connection is closed, and the request has no eff
 
 test("a client that reads below the minimum rate is disconnected, and the list is not read further", async () => {
   await serve({ writeTimeoutMs: 400 });
-  shop.events.length = 0;
+  fixture.events.length = 0;
   const readers = [
-    ...Array.from({ length: 30 }, () => read(1_024, 60_000)),
-    ...Array.from({ length: 30 }, () => read(512, 100)),
+    ...Array.from({ length: 30 }, () => readList(1_024, 60_000)),
+    ...Array.from({ length: 30 }, () => readList(512, 100)),
   ];
   await expect
-    .poll(() => shop.events.filter(({ bodyEnd }) => bodyEnd === "cancelled").length, { timeout: 30_000 })
+    .poll(() => fixture.events.filter(({ bodyEnd }) => bodyEnd === "cancelled").length, { timeout: 30_000 })
     .toBe(readers.length);
   await expectServed();
   closed.readers = readers.length;
@@ -141,16 +144,16 @@ test("a client that reads below the minimum rate is disconnected, and the list i
 
 test("a slow client above the minimum rate gets the whole list", async () => {
   const writeTimeoutMs = 2_000;
-  await serve({ ...SHORT, writeTimeoutMs });
+  await serve({ ...SHORT_TIMEOUTS, writeTimeoutMs });
   const startedAt = performance.now();
-  const reader = read(64 * 1024, 12);
+  const reader = readList(64 * 1024, 12);
   await reader.ended;
   expect(reader.tail()).toMatch(/\]\r\n0\r\n\r\n$/);
   expect(performance.now() - startedAt).toBeGreaterThan(writeTimeoutMs);
 });
 
 test("a thousand silent connections are closed, and other clients are served meanwhile", async () => {
-  await serve({ ...SHORT, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 });
+  await serve({ ...SHORT_TIMEOUTS, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 });
   const connections = Array.from({ length: 1_000 }, () => openSocket(server.url));
   const keptAlive = connections.slice(500);
   await Promise.all(

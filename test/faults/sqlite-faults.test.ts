@@ -2,148 +2,150 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } 
 import { open } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
-import { expectUnavailable, LIST, orderAt, untilServed } from "./requester.ts";
-import { tell } from "./run.ts";
-import { limitFiles, noLimitBecause } from "./sqlite/disk-limit.ts";
-import { type ServedShop, servedShop } from "./sqlite/fixture.ts";
+import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
+import { reportFigures } from "./run.ts";
+import { limitFiles, reasonToSkip } from "./sqlite/disk-limit.ts";
+import { type ServedDatabase, serveDatabase } from "./sqlite/fixture.ts";
 import { holdLock } from "./sqlite/lock.ts";
 
-const cancel = (shop: ServedShop, id: number) => shop.ask("DELETE", orderAt(id));
-const usage = (shop: ServedShop) =>
-  shop.inspect(async ({ accounts }) => (await accounts.find("shop"))?.usage.minute.count);
-const statusOf = (shop: ServedShop, id: number) =>
-  shop.inspect(async ({ orders }) => (await orders.find(BigInt(id)))?.status);
+const cancel = (service: ServedDatabase, id: number) => service.send("DELETE", orderAt(id));
+const usage = (service: ServedDatabase) =>
+  service.inspect(async ({ accounts }) => (await accounts.find("shop"))?.usage.minute.count);
+const statusOf = (service: ServedDatabase, id: number) =>
+  service.inspect(async ({ orders }) => (await orders.find(BigInt(id)))?.status);
 
 describe.concurrent("a database that another process locks", () => {
   test("for a moment delays only the requests that need the store", async () => {
-    await using shop = await servedShop(10);
-    const lock = holdLock(shop.path);
-    const waiting = cancel(shop, 1);
-    expect((await shop.ask("GET", "/openapi.json")).status).toBe(200);
+    await using service = await serveDatabase(10);
+    const lock = holdLock(service.path);
+    const waiting = cancel(service, 1);
+    expect((await service.send("GET", "/openapi.json")).status).toBe(200);
     lock.release();
     expect((await waiting).status).toBe(204);
-    expect(await usage(shop)).toBe(1);
+    expect(await usage(service)).toBe(1);
   });
 
   test("for longer than the timeout causes a 503 that changes and counts nothing, and is served again afterwards", async () => {
-    await using shop = await servedShop(10);
-    const lock = holdLock(shop.path);
-    const refused = async (id: number) => {
-      const began = performance.now();
-      expectUnavailable(await cancel(shop, id));
-      return performance.now() - began;
+    await using service = await serveDatabase(10);
+    const lock = holdLock(service.path);
+    const expectTimeout = async (id: number) => {
+      const startedAt = performance.now();
+      expectUnavailable(await cancel(service, id));
+      return performance.now() - startedAt;
     };
-    const first = refused(1);
-    await shop.ask("GET", "/openapi.json");
-    const waited = await Promise.all([first, refused(2), refused(3)]);
+    const first = expectTimeout(1);
+    await service.send("GET", "/openapi.json");
+    const waited = await Promise.all([first, expectTimeout(2), expectTimeout(3)]);
     lock.release();
-    expect((await cancel(shop, 1)).status).toBe(204);
-    // Who comes while others wait waits no longer than they do.
+    expect((await cancel(service, 1)).status).toBe(204);
+    // Requests that arrive while others wait do not wait longer than those.
     for (const time of waited) expect(time).toBeGreaterThanOrEqual(5_000);
     for (const time of waited) expect(time).toBeLessThan(9_000);
-    expect(await usage(shop)).toBe(1);
-    tell("faults of a SQLite file", {
-      "503 after a lock that is held for good": `${Math.round(Math.max(...waited))} ms`,
+    expect(await usage(service)).toBe(1);
+    reportFigures("faults of a SQLite file", {
+      "503 after a lock that is never released": `${Math.round(Math.max(...waited))} ms`,
     });
   });
 });
 
 describe.concurrent("a full disk", () => {
-  const missing = noLimitBecause();
-  if (missing !== undefined) process.stderr.write(`a full disk: skipped, ${missing}\n`);
-  test.skipIf(missing !== undefined)(
+  const skipReason = reasonToSkip();
+  if (skipReason !== undefined) process.stderr.write(`a full disk: skipped, ${skipReason}\n`);
+  test.skipIf(skipReason !== undefined)(
     "causes a 503 for every request and loses no acknowledged cancel",
     async () => {
-      await using shop = await servedShop(10);
-      expect((await cancel(shop, 1)).status).toBe(204);
-      limitFiles(shop.process.pid, statSync(`${shop.path}-wal`).size);
-      for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
-      expectUnavailable(await shop.ask("GET", LIST));
-      limitFiles(shop.process.pid, "unlimited");
-      expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-      expect(await usage(shop)).toBe(2);
-      expect([await statusOf(shop, 1), await statusOf(shop, 3)]).toEqual(["cancelled", "pending"]);
+      await using service = await serveDatabase(10);
+      expect((await cancel(service, 1)).status).toBe(204);
+      limitFiles(service.process.pid, statSync(`${service.path}-wal`).size);
+      for (let id = 2; id < 6; id++) expectUnavailable(await cancel(service, id));
+      expectUnavailable(await service.send("GET", LIST));
+      limitFiles(service.process.pid, "unlimited");
+      expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
+      expect(await usage(service)).toBe(2);
+      expect([await statusOf(service, 1), await statusOf(service, 3)]).toEqual(["cancelled", "pending"]);
     },
   );
 });
 
 describe.concurrent("a file that is damaged while it is served", () => {
   test("never results in a list that looks complete, and is served again when it is repaired", async () => {
-    // Larger than what a connection keeps in memory, so that the damage is met.
+    // Larger than the cache of a connection, so that the damage is read.
     const orders = 60_000;
-    await using shop = await servedShop(orders);
-    const mended = readFileSync(shop.path);
-    const from = Math.floor(mended.length * 0.7);
-    await overwrite(shop.path, from, Buffer.alloc(200_000, 0xa5));
+    await using service = await serveDatabase(orders);
+    const intact = readFileSync(service.path);
+    const from = Math.floor(intact.length * 0.7);
+    await overwrite(service.path, from, Buffer.alloc(200_000, 0xa5));
     for (let time = 0; time < 3; time++) {
-      // What comes before the damage is read as it is asked for, and sent before the damage is met.
-      const { status, whole, text } = await shop.ask("GET", LIST);
-      expect({ status, whole }).toEqual({ status: 200, whole: false });
+      // Pages are read on demand, so those before the damage have been sent already.
+      const { status, complete, text } = await service.send("GET", LIST);
+      expect({ status, complete }).toEqual({ status: 200, complete: false });
       expect(text).not.toMatch(/\]$/);
     }
-    await overwrite(shop.path, from, mended.subarray(from, from + 200_000));
-    const { status, whole, text } = await shop.ask("GET", LIST);
-    expect({ status, whole }).toEqual({ status: 200, whole: true });
+    await overwrite(service.path, from, intact.subarray(from, from + 200_000));
+    const { status, complete, text } = await service.send("GET", LIST);
+    expect({ status, complete }).toEqual({ status: 200, complete: true });
     expect(JSON.parse(text)).toHaveLength(orders);
   });
 });
 
 describe.concurrent("a schema that a newer version changes while the database is served", () => {
   test("causes a 503 without a change of the database, until the known schema is restored", async () => {
-    await using shop = await servedShop(10);
-    expect((await cancel(shop, 1)).status).toBe(204);
-    shop.outside("PRAGMA user_version = 99; ALTER TABLE orders RENAME COLUMN record TO wire");
-    expectUnavailable(await cancel(shop, 2));
-    expectUnavailable(await shop.ask("GET", LIST));
-    shop.outside(`PRAGMA user_version = ${SCHEMA_VERSION}; ALTER TABLE orders RENAME COLUMN wire TO record`);
-    expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-    expect(await usage(shop)).toBe(2);
+    await using service = await serveDatabase(10);
+    expect((await cancel(service, 1)).status).toBe(204);
+    service.executeOutside("PRAGMA user_version = 99; ALTER TABLE orders RENAME COLUMN record TO wire");
+    expectUnavailable(await cancel(service, 2));
+    expectUnavailable(await service.send("GET", LIST));
+    service.executeOutside(
+      `PRAGMA user_version = ${SCHEMA_VERSION}; ALTER TABLE orders RENAME COLUMN wire TO record`,
+    );
+    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
+    expect(await usage(service)).toBe(2);
   });
 });
 
 describe.concurrent("a database file that is served", () => {
   test("and moved acknowledges no cancel that would be lost, and is served again when it is back", async () => {
-    await using shop = await servedShop(10);
-    expect((await cancel(shop, 1)).status).toBe(204);
-    renameSync(shop.path, `${shop.path}.away`);
-    for (let id = 2; id < 6; id++) expectUnavailable(await cancel(shop, id));
-    expect(existsSync(shop.path), "none is made in its place").toBe(false);
-    renameSync(`${shop.path}.away`, shop.path);
-    expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-    expect([await statusOf(shop, 1), await statusOf(shop, 2)]).toEqual(["cancelled", "cancelled"]);
-    expect(await statusOf(shop, 3)).toBe("pending");
+    await using service = await serveDatabase(10);
+    expect((await cancel(service, 1)).status).toBe(204);
+    renameSync(service.path, `${service.path}.away`);
+    for (let id = 2; id < 6; id++) expectUnavailable(await cancel(service, id));
+    expect(existsSync(service.path), "no new file is created").toBe(false);
+    renameSync(`${service.path}.away`, service.path);
+    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
+    expect([await statusOf(service, 1), await statusOf(service, 2)]).toEqual(["cancelled", "cancelled"]);
+    expect(await statusOf(service, 3)).toBe("pending");
   });
 
   test("and replaced is not mixed with the log of the old file, and is served once that log is deleted", async () => {
-    await using shop = await servedShop(10);
-    copyFileSync(shop.path, `${shop.path}.backup`);
-    expect((await cancel(shop, 1)).status).toBe(204);
-    renameSync(`${shop.path}.backup`, shop.path);
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(shop, 1));
-    for (const suffix of ["-wal", "-shm"]) rmSync(shop.path + suffix);
-    // In the backup the order is pending still.
-    expect((await untilServed(() => cancel(shop, 1))).status).toBe(204);
-    expect(await statusOf(shop, 1)).toBe("cancelled");
+    await using service = await serveDatabase(10);
+    copyFileSync(service.path, `${service.path}.backup`);
+    expect((await cancel(service, 1)).status).toBe(204);
+    renameSync(`${service.path}.backup`, service.path);
+    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
+    for (const suffix of ["-wal", "-shm"]) rmSync(service.path + suffix);
+    // In the backup the order is still pending.
+    expect((await retryWhileUnavailable(() => cancel(service, 1))).status).toBe(204);
+    expect(await statusOf(service, 1)).toBe("cancelled");
   });
 
   test("and replaced by an empty file or another program's database is neither served nor changed", async () => {
-    await using shop = await servedShop(10);
-    await using other = await servedShop(1);
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(shop.path + suffix);
-    await overwrite(shop.path, 0, Buffer.alloc(0), "w");
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(shop, 1));
-    expect(statSync(shop.path).size).toBe(0);
-    other.outside("PRAGMA application_id = 1; PRAGMA wal_checkpoint(TRUNCATE)");
-    copyFileSync(other.path, shop.path);
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(shop, 1));
+    await using service = await serveDatabase(10);
+    await using other = await serveDatabase(1);
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(service.path + suffix);
+    await overwrite(service.path, 0, Buffer.alloc(0), "w");
+    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
+    expect(statSync(service.path).size).toBe(0);
+    other.executeOutside("PRAGMA application_id = 1; PRAGMA wal_checkpoint(TRUNCATE)");
+    copyFileSync(other.path, service.path);
+    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
   });
 
   test("loses no acknowledged cancel if only its log is deleted", async () => {
-    await using shop = await servedShop(10);
-    expect((await cancel(shop, 1)).status).toBe(204);
-    rmSync(`${shop.path}-wal`);
-    expect((await untilServed(() => cancel(shop, 2))).status).toBe(204);
-    expect([await statusOf(shop, 1), await statusOf(shop, 2)]).toEqual(["cancelled", "cancelled"]);
+    await using service = await serveDatabase(10);
+    expect((await cancel(service, 1)).status).toBe(204);
+    rmSync(`${service.path}-wal`);
+    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
+    expect([await statusOf(service, 1), await statusOf(service, 2)]).toEqual(["cancelled", "cancelled"]);
   });
 });
 

@@ -1,41 +1,41 @@
 import { expect, test } from "vitest";
-import { mixedRun, reconcile, wasAdmitted } from "./mixed-run.ts";
-import { orderAt, untilServed } from "./requester.ts";
-import { choices, tell } from "./run.ts";
+import { reconcile, runMixedRequests, wasAdmitted } from "./mixed-requests.ts";
+import { orderAt, retryWhileUnavailable } from "./requester.ts";
+import { createRandom, reportFigures } from "./run.ts";
 import { injectFaults } from "./sqlite/fault-injector.ts";
-import { servedShop } from "./sqlite/fixture.ts";
+import { serveDatabase } from "./sqlite/fixture.ts";
 
 test("under faults of every kind in a SQLite file, each 204 is one cancelled order, and each counted request was admitted", async () => {
   const sizes = { orders: 1_000, requests: 8_000 };
-  const chosen = choices("faults of a SQLite file");
-  await using shop = await servedShop(sizes.orders);
-  let over = false;
+  const random = createRandom("faults of a SQLite file");
+  await using service = await serveDatabase(sizes.orders);
+  let isDone = false;
   let others = 0;
-  const askAnother = async () => {
-    const told = await shop.ask("DELETE", orderAt(-1));
-    if (wasAdmitted(told)) others++;
-    return told;
+  const sendOther = async () => {
+    const response = await service.send("DELETE", orderAt(-1));
+    if (wasAdmitted(response)) others++;
+    return response;
   };
-  const deeds = injectFaults(shop, choices("deeds"), {
-    recovered: () => untilServed(askAnother),
-    stopped: () => over,
+  const faults = injectFaults(service, createRandom("faults"), {
+    recovered: () => retryWhileUnavailable(sendOther),
+    stopped: () => isDone,
   });
-  const running = mixedRun(shop.ask, chosen, { ...sizes, width: 16 }).finally(() => {
-    over = true;
+  const running = runMixedRequests(service.send, random, { ...sizes, width: 16 }).finally(() => {
+    isDone = true;
   });
-  const [tally, done] = await Promise.all([running, deeds]);
-  expect((await untilServed(askAnother)).status, "serves on").toBe(404);
+  const [tally, faultCounts] = await Promise.all([running, faults]);
+  expect((await retryWhileUnavailable(sendOther)).status, "still serves").toBe(404);
 
-  await shop.inspect(async (store) => {
+  await service.inspect(async (store) => {
     const figures = await reconcile(store, tally, sizes.orders);
     const counted = (await store.accounts.find("shop"))?.usage.minute.count ?? 0;
-    // No answer is lost between the file and its process: who was not told of a count was not counted.
+    // No response is lost between the file and its process, so every count has its response.
     expect(counted).toBe(tally.admitted + others);
-    tell("faults of a SQLite file", {
+    reportFigures("faults of a SQLite file", {
       "requests under faults": sizes.requests,
-      "faults put in": Object.values(done).reduce((sum, times) => sum + times, 0),
+      "injected faults": Object.values(faultCounts).reduce((sum, times) => sum + times, 0),
       ...figures,
-      "admitted and told so / counted": `${tally.admitted + others} / ${counted}`,
+      "admitted / counted": `${tally.admitted + others} / ${counted}`,
     });
   });
 });

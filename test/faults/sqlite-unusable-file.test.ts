@@ -15,15 +15,15 @@ import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { expectUnavailable } from "./requester.ts";
-import { filledDatabase, NOW } from "./sqlite/fixture.ts";
+import { createFilledDatabase, NOW } from "./sqlite/fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 let databases = 0;
 const newPath = () => join(folder, `${databases++}.db`);
 
-/** A store with its connection at hand, to make SQLite refuse what it is asked. */
-function storeOn(path: string) {
+/** A store that exposes its connection, so that a test can make SQLite reject statements. */
+function openStore(path: string) {
   const connection = openConnection(path);
   const { db, close } = connection;
   return { db, orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), close };
@@ -38,14 +38,14 @@ const SHOP = {
 
 describe("a write that SQLite rejects", () => {
   test("because the database is read-only causes a 503 and changes nothing, and succeeds once it is writable", async () => {
-    const store = storeOn(newPath());
+    const store = openStore(newPath());
     const { send } = await createHandlerFixture({ store });
     store.db.exec("PRAGMA query_only = ON");
     for (const [method, path] of [
       ["DELETE", "/v1/store/orders/1"],
       ["GET", "/v1/store/orders"],
     ] as const) {
-      expectUnavailable({ ...(await send(method, path)), whole: true });
+      expectUnavailable({ ...(await send(method, path)), complete: true });
     }
     store.db.exec("PRAGMA query_only = OFF");
     expect((await store.orders.find(1n))?.status).toBe("pending");
@@ -55,7 +55,7 @@ describe("a write that SQLite rejects", () => {
   });
 
   test("because the database is full places no order of a batch, and places all of them later", async () => {
-    const store = storeOn(newPath());
+    const store = openStore(newPath());
     const orders = Array.from({ length: 5_000 }, (_, id) => ({
       record: { id: BigInt(id) },
       status: "pending" as const,
@@ -71,45 +71,45 @@ describe("a write that SQLite rejects", () => {
 
 describe("an unusable database file", () => {
   test("that is truncated or lacks a table makes the store unavailable and is left unchanged", async () => {
-    const [short, without] = [newPath(), newPath()];
-    await filledDatabase(short, 2_000);
-    truncateSync(short, 3 * 4096);
-    await filledDatabase(without, 1);
-    const db = new DatabaseSync(without);
+    const [truncated, withoutTable] = [newPath(), newPath()];
+    await createFilledDatabase(truncated, 2_000);
+    truncateSync(truncated, 3 * 4096);
+    await createFilledDatabase(withoutTable, 1);
+    const db = new DatabaseSync(withoutTable);
     db.exec("DROP TABLE orders; PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL");
     db.close();
-    for (const path of [short, without]) {
+    for (const path of [truncated, withoutTable]) {
       const before = readFileSync(path);
       expect(() => createSqliteStore({ path })).toThrow(StoreUnavailableError);
       expect(readFileSync(path).equals(before)).toBe(true);
     }
   });
 
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const otherUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
-  const run = (words: readonly string[]) =>
-    spawnSync(process.execPath, [bin, ...words], {
-      ...nobody,
+  const run = (args: readonly string[]) =>
+    spawnSync(process.execPath, [bin, ...args], {
+      ...otherUser,
       cwd: "/",
       encoding: "utf8",
       env: { HOME: "/" },
     });
-  const able = run(["--help"]).status === 0;
+  const canRun = run(["--help"]).status === 0;
 
-  if (!able)
+  if (!canRun)
     process.stderr.write(
       "a database without write permission: skipped, because no other user can read the sources here\n",
     );
-  test.skipIf(!able)(
+  test.skipIf(!canRun)(
     "without write permission for the file or its directory makes the store unavailable",
     async () => {
       const path = newPath();
-      await filledDatabase(path, 1);
+      await createFilledDatabase(path, 1);
       const before = readFileSync(path);
       chmodSync(folder, 0o755);
       for (const mode of [0o444, 0o666, 0o000]) {
         chmodSync(path, mode);
-        if (nobody.uid === undefined) chmodSync(folder, 0o555);
+        if (otherUser.uid === undefined) chmodSync(folder, 0o555);
         const { status, stderr } = run(["serve", "--port", "0", "--database", path]);
         chmodSync(folder, 0o755);
         expect({ mode, status }).toEqual({ mode, status: 3 });
@@ -123,7 +123,7 @@ describe("an unusable database file", () => {
 
 test("a log that is deleted while two connections use it is saved by the last one, and neither creates a new log before", async () => {
   const path = newPath();
-  await filledDatabase(path, 4);
+  await createFilledDatabase(path, 4);
   const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
   const cancel = (store: Store, id: bigint) =>
     store.orders.apply(id, "cancel", NOW).then(
@@ -149,22 +149,22 @@ test("each rejection counts exactly once towards the ban, however often the stor
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create(SHOP);
-  const remembering = withRejectionCache(store.accounts);
+  const cached = withRejectionCache(store.accounts);
   const other = new DatabaseSync(path);
-  for (let request = 0; request < 60; request++) await remembering.admit(KEY, NOW);
+  for (let request = 0; request < 60; request++) await cached.admit(KEY, NOW);
 
-  let refused = 0;
+  let rejected = 0;
   for (let at = NOW; ; at += 300) {
     const failing = (at / 300) % 3 === 0;
     if (failing) other.exec("PRAGMA user_version = 99");
-    const told = await remembering.admit(KEY, at).catch((error: unknown) => error);
+    const result = await cached.admit(KEY, at).catch((error: unknown) => error);
     other.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-    if (told instanceof StoreUnavailableError) continue;
-    if ((told as { code?: string }).code === "api_key_banned") break;
-    expect(told).toMatchObject({ code: "rate_limit_exceeded" });
-    refused++;
+    if (result instanceof StoreUnavailableError) continue;
+    if ((result as { code?: string }).code === "api_key_banned") break;
+    expect(result).toMatchObject({ code: "rate_limit_exceeded" });
+    rejected++;
   }
-  expect(refused).toBe(20);
+  expect(rejected).toBe(20);
   other.close();
   await store.close();
 });
@@ -175,14 +175,14 @@ test("calls that are in progress when the store is closed succeed, and later cal
   await store.accounts.create(SHOP);
   const lock = new DatabaseSync(path);
   lock.exec("BEGIN IMMEDIATE");
-  const underWay = [
+  const inFlight = [
     store.accounts.admit(KEY, NOW),
     store.orders.place([{ record: { id: 1n }, status: "pending" }]),
   ];
   const closed = store.close();
   lock.exec("COMMIT");
   lock.close();
-  expect(await Promise.all(underWay)).toEqual([expect.objectContaining({ ok: true }), ["placed"]]);
+  expect(await Promise.all(inFlight)).toEqual([expect.objectContaining({ ok: true }), ["placed"]]);
   await closed;
   await store.close();
 

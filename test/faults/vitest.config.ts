@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: ["test/faults/setup.ts"],
     testTimeout: 300_000,
     hookTimeout: 60_000,
-    // Each suite measures: they must not take the processor from one another.
+    // Suites measure time, so they must not share the processor.
     fileParallelism: false,
   },
 });

@@ -7,48 +7,51 @@ import { toLine } from "../../../lib/orders/wire.ts";
 import type { Figure } from "../figures.ts";
 import { orderAt } from "../fixture.ts";
 import type { Job } from "../job.ts";
-import { type Sample, spreadIn, spreadsIn, takeTurns } from "../rounds.ts";
+import { distributionIn, distributionsIn, runInTurns, type Sample } from "../rounds.ts";
 import { memory } from "../servers/process-cost.ts";
 
 const BY_HAND = "by hand";
 
 type Imported = Sample<"rate" | "peak">;
 
-/** Importing orders with the command, start of the process included. */
+/** Importing orders with the command, including the start of the process. */
 export const importOrders: Job = {
   id: "import",
-  async run({ folder, quick, rounds, tell }) {
+  async run({ folder, quick, rounds, log }) {
     const lines = quick ? 20_000 : 500_000;
     const file = join(folder, "orders.ndjson");
-    await write(file, lines);
+    await writeLines(file, lines);
     const database = join(folder, "import.db");
     const programs: Readonly<Record<string, readonly string[]>> = {
-      ours: [at("../../../lib/cli/bin.ts"), "orders", "import", file, "--database", database],
-      [BY_HAND]: [at("../servers/import-by-hand.ts"), file, database],
+      ours: [pathOf("../../../lib/cli/bin.ts"), "orders", "import", file, "--database", database],
+      [BY_HAND]: [pathOf("../servers/import-by-hand.ts"), file, database],
     };
-    const samples = await takeTurns(Object.keys(programs), Math.min(rounds, 3), async (name, round) => {
-      tell(`import: round ${round + 1}, ${name}`);
+    const samples = await runInTurns(Object.keys(programs), Math.min(rounds, 3), async (name, round) => {
+      log(`import: round ${round + 1}, ${name}`);
       for (const suffix of ["", "-wal", "-shm"]) rmSync(database + suffix, { force: true });
       return run(programs[name] ?? [], lines);
     });
-    const figure = (what: string, unit: string, better: "more" | "less", name: keyof Imported): Figure => ({
-      what,
+    const figure = (label: string, unit: string, better: "more" | "less", name: keyof Imported): Figure => ({
+      name: label,
       unit,
       better,
-      ours: spreadIn(samples, "ours", name),
-      peers: spreadsIn(samples, [BY_HAND], name),
+      ours: distributionIn(samples, "ours", name),
+      peers: distributionsIn(samples, [BY_HAND], name),
     });
     return {
       title: `Import of ${lines.toLocaleString("en-US")} orders into SQLite`,
-      figures: [figure("lines a second", "/s", "more", "rate"), figure("peak memory", "MiB", "less", "peak")],
+      figures: [
+        figure("lines per second", "/s", "more", "rate"),
+        figure("peak memory", "MiB", "less", "peak"),
+      ],
       notes: [
-        "By hand: lines, `JSON.parse`, inserts in transactions of a thousand; it checks nothing, tells of no line that is wrong, and cannot be run again.",
+        "By hand: lines, `JSON.parse`, inserts in transactions of a thousand; it validates nothing, reports no invalid line, and cannot be repeated.",
       ],
     };
   },
 };
 
-async function write(file: string, lines: number): Promise<void> {
+async function writeLines(file: string, lines: number): Promise<void> {
   const stream = createWriteStream(file);
   for (let index = 0; index < lines; index++) {
     if (!stream.write(`${toLine(orderAt(index))}\n`)) await once(stream, "drain");
@@ -58,7 +61,7 @@ async function write(file: string, lines: number): Promise<void> {
 }
 
 async function run(program: readonly string[], lines: number): Promise<Imported> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "pipe"] });
   let peak = NaN;
   const watch = setInterval(() => {
@@ -68,9 +71,9 @@ async function run(program: readonly string[], lines: number): Promise<Imported>
   const [status] = await once(child, "exit");
   clearInterval(watch);
   if (status !== 0) throw new Error(`The import ended with ${status}: ${Buffer.concat(await errors)}`);
-  return { rate: (lines * 1000) / (performance.now() - began), peak };
+  return { rate: (lines * 1000) / (performance.now() - startedAt), peak };
 }
 
-function at(file: string): string {
+function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url));
 }

@@ -1,6 +1,6 @@
 /**
- * Somebody else who uses the service meanwhile: one small request after the other, a millisecond apart, until the
- * parent says stop; then tells the longest wait. `bystander-process.ts URL KEY`.
+ * Another client of the service: sends small requests, a millisecond apart, until the parent sends `stop`, then reports the
+ * longest latency. `latency-probe-process.ts URL KEY`.
  */
 import { once } from "node:events";
 import { Agent, request } from "node:http";
@@ -10,11 +10,11 @@ const [url = "", key = ""] = process.argv.slice(2);
 const agent = new Agent({ keepAlive: true });
 const headers = { authorization: `Bearer ${key}` };
 
-async function ask(): Promise<number> {
-  const began = performance.now();
-  // A server that stood still closes connections that have been idle for it; every client sends again then.
+async function measure(): Promise<number> {
+  const startedAt = performance.now();
+  // A server that was blocked closes idle connections. Every client then retries.
   await send().catch(send);
-  return performance.now() - began;
+  return performance.now() - startedAt;
 }
 
 async function send(): Promise<void> {
@@ -24,14 +24,14 @@ async function send(): Promise<void> {
   await once(response, "end");
 }
 
-for (let request = 0; request < 50; request++) await ask();
-let [asking, longest, requests] = [true, 0, 0];
+for (let request = 0; request < 50; request++) await measure();
+let [isRunning, longest, requests] = [true, 0, 0];
 process.once("message", () => {
-  asking = false;
+  isRunning = false;
 });
 process.send?.("ready");
-while (asking) {
-  longest = Math.max(longest, await ask());
+while (isRunning) {
+  longest = Math.max(longest, await measure());
   requests++;
   await sleep(1);
 }

@@ -1,23 +1,23 @@
 import { startChild } from "../servers/child.ts";
 
-/** What somebody else met with while something was going on. */
-export interface Waits {
-  /** Milliseconds of the longest wait for an answer. */
+/** The latency of small requests during other work. */
+export interface ConcurrentLatency {
+  /** The longest latency, in milliseconds. */
   readonly longest: number;
   readonly requests: number;
 }
 
-/** Does something while somebody else, in a process of its own, sends small requests to the same server. */
+/** Runs `work` while another process sends small requests to the same server. */
 export async function measureConcurrentLatency(
   url: string,
   key: string,
   work: () => Promise<unknown>,
-): Promise<Waits> {
-  const bystander = startChild(new URL("latency-probe-process.ts", import.meta.url), [url, key]);
-  await bystander.told();
+): Promise<ConcurrentLatency> {
+  const probe = startChild(new URL("latency-probe-process.ts", import.meta.url), [url, key]);
+  await probe.nextMessage();
   await work();
-  bystander.send("stop");
-  const waits = await bystander.told<Waits>();
-  await bystander.end();
-  return waits;
+  probe.send("stop");
+  const latency = await probe.nextMessage<ConcurrentLatency>();
+  await probe.end();
+  return latency;
 }

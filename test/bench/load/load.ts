@@ -4,33 +4,33 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { PEERS_HOME } from "../install-peers.ts";
 
-/** What to send, and for how long. */
+/** The requests to send, and for how long. */
 export interface Load {
   readonly method: "GET" | "DELETE";
-  /** The path or, with `firstId`, what stands before the identifier. */
+  /** The path or, with `firstId`, the part before the identifier. */
   readonly path: string;
-  /** The identifier before the first one; each request takes the next. */
+  /** The identifier before the first one. Each request uses the next. */
   readonly firstId?: number;
-  /** Sent in turn. */
+  /** Used in turn. */
   readonly keys: readonly string[];
   readonly seconds: number;
   /** @default 32 */
   readonly connections?: number;
 }
 
-/** What came of it. Latencies in milliseconds. */
+/** The result of a load. Latencies in milliseconds. */
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   readonly p50: number;
   readonly p99: number;
-  /** Answers with a status of 400 and more. */
-  readonly refused: number;
-  /** Requests without an answer. */
+  /** Responses with a status of 400 or above. */
+  readonly rejected: number;
+  /** Requests without a response. */
   readonly failed: number;
 }
 
-/** Sends load to a server from a process of its own. */
+/** Sends load to a server from another process. */
 export interface LoadGenerator {
   readonly name: string;
   run(url: string, load: Load): Promise<LoadResult>;
@@ -43,8 +43,8 @@ const wrk: LoadGenerator = {
   name: "wrk",
   async run(url, { method, path, firstId, keys, seconds, connections = 32 }) {
     const settings = ["-t1", `-c${connections}`, `-d${Math.max(1, Math.round(seconds))}s`, "-s", SCRIPT];
-    const what = [method, path, `${firstId ?? "-"}`, ...keys];
-    const { stdout } = await run("wrk", [...settings, url, "--", ...what]);
+    const requestArgs = [method, path, `${firstId ?? "-"}`, ...keys];
+    const { stdout } = await run("wrk", [...settings, url, "--", ...requestArgs]);
     return JSON.parse(stdout.slice(stdout.lastIndexOf('{"requests"')));
   },
 };
@@ -58,12 +58,12 @@ const autocannon: LoadGenerator = {
   },
 };
 
-/** wrk where it is on the path, since it takes least from the server; autocannon otherwise. */
+/** wrk if it is installed, because it uses less of the machine, otherwise autocannon. */
 export function findLoadGenerator(): LoadGenerator {
   try {
     execFileSync("wrk", ["-v"], { stdio: "ignore" });
   } catch (error) {
-    // It ends with 1 when it has told its version.
+    // `wrk -v` prints its version and exits with 1.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return autocannon;
   }
   return wrk;

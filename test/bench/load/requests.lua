@@ -1,5 +1,5 @@
--- What wrk sends, and what it tells afterwards. Arguments: method, path, first identifier or "-", key, key, …
--- Where there is an identifier, it stands at the end of the path and goes up by one at each request.
+-- The requests that wrk sends, and the summary that it prints. Arguments: method, path, first identifier or "-", key, key, …
+-- An identifier is appended to the path and increases by one with each request.
 local static = {}
 local head, tail, id
 local keys = 0
@@ -27,7 +27,7 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '{"requests":%d,"seconds":%f,"p50":%f,"p99":%f,"refused":%d,"failed":%d}\n',
+    '{"requests":%d,"seconds":%f,"p50":%f,"p99":%f,"rejected":%d,"failed":%d}\n',
     summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
     errors.status, errors.connect + errors.read + errors.write + errors.timeout
   ))

@@ -1,4 +1,4 @@
-/** The load where wrk is missing: `autocannon-load.mjs '{"url", "seconds", "connections", "method", "path", …}'`. */
+/** The load if wrk is missing: `autocannon-load.mjs '{"url", "seconds", "connections", "method", "path", …}'`. */
 import autocannon from "autocannon";
 
 const { url, seconds, connections, method, path, keys, firstId } = JSON.parse(process.argv[2]);
@@ -23,7 +23,7 @@ process.stdout.write(
     seconds: duration,
     p50: latency.p50,
     p99: latency.p99,
-    refused: non2xx,
+    rejected: non2xx,
     failed: errors + timeouts,
   }),
 );

@@ -1,6 +1,6 @@
 /**
  * The database of a peer: `node:sqlite`, orders in columns, keys by hash, every commit on disk. Opened by
- * `PROGRAM DATABASE`; `serve` tells the parent the port.
+ * `PROGRAM DATABASE`; `announce` sends the port to the parent.
  */
 import { hash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
@@ -21,7 +21,7 @@ export function problem(code) {
 }
 
 /** Opens the database that the first argument names. */
-export function openShop(path = process.argv[2]) {
+export function openDatabase(path = process.argv[2]) {
   const db = new DatabaseSync(path);
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   const byKey = db.prepare(
@@ -40,7 +40,7 @@ export function openShop(path = process.argv[2]) {
       for (const row of rows) row.complete = row.complete === 1;
       return rows;
     },
-    /** Cancels an order; `undefined` where that was done, otherwise the code of the refusal. */
+    /** Cancels an order. Returns `undefined` if it succeeded, otherwise the error code. */
     cancel(id) {
       if (cancel.run(id).changes === 1) return undefined;
       const found = statusOf.get(id);
@@ -49,7 +49,7 @@ export function openShop(path = process.argv[2]) {
   };
 }
 
-/** Tells the parent where the server listens, and ends with the parent. */
+/** Sends the port to the parent, and ends with the parent. */
 export function announce(port) {
   process.send?.({ port });
   process.on("disconnect", () => process.exit());

@@ -1,6 +1,6 @@
 /**
- * rate-limiter-flexible over DynamoDB: one limiter a window. `dynamodb-limiter.mjs ENDPOINT CHECKS` tells its parent
- * the microseconds of a check, one at a time, and how many of them on a processor here; the first check warms up and makes the rows.
+ * rate-limiter-flexible over DynamoDB: one limiter per window. `dynamodb-limiter.mjs ENDPOINT CHECKS` reports the microseconds of a
+ * sequential check to its parent, and its processor time in this process. The first checks create the rows.
  */
 import { DynamoDB } from "@aws-sdk/client-dynamodb";
 import { RateLimiterDynamo } from "rate-limiter-flexible";
@@ -36,11 +36,11 @@ const check = async () => {
 for (let warm = 0; warm < 20; warm++) await check();
 process.send("warm");
 await new Promise((resolve) => process.once("message", resolve));
-const began = performance.now();
+const startedAt = performance.now();
 const before = process.cpuUsage();
 for (let done = 0; done < Number(checks); done++) await check();
 const { user, system } = process.cpuUsage(before);
-const single = ((performance.now() - began) * 1000) / Number(checks);
+const single = ((performance.now() - startedAt) * 1000) / Number(checks);
 process.send({ single, processor: (user + system) / Number(checks) });
 process.disconnect();
 storeClient.destroy();

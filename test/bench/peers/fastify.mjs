@@ -2,9 +2,9 @@
 import bearerAuth from "@fastify/bearer-auth";
 import rateLimit from "@fastify/rate-limit";
 import Fastify from "fastify";
-import { announce, openShop, problem } from "./database.mjs";
+import { announce, openDatabase, problem } from "./database.mjs";
 
-const shop = openShop();
+const database = openDatabase();
 const app = Fastify();
 
 app.setErrorHandler((error, _request, reply) => {
@@ -17,12 +17,12 @@ await app.register(bearerAuth, {
   keys: new Set(),
   errorResponse: () => problem("invalid_api_key"),
   auth(key, request) {
-    request.account = shop.accountOf(key);
+    request.account = database.accountOf(key);
     return request.account !== undefined;
   },
 });
 
-// One registration a window: the second limiter of one registration would not run.
+// One registration per window: the second limiter of one registration would not run.
 const window = (timeWindow, max, shown) =>
   app.register(rateLimit, {
     timeWindow,
@@ -38,12 +38,12 @@ await window(60_000, "perMinute", true);
 await window(86_400_000, "perDay", false);
 
 app.get("/v1/store/orders", (_request, reply) => {
-  reply.send(shop.orders());
+  reply.send(database.orders());
 });
 app.delete("/v1/store/orders/:id", (request, reply) => {
-  const refused = shop.cancel(Number(request.params.id));
-  if (refused === undefined) return reply.code(204).send();
-  const body = problem(refused);
+  const failure = database.cancel(Number(request.params.id));
+  if (failure === undefined) return reply.code(204).send();
+  const body = problem(failure);
   reply.code(body.status).send(body);
 });
 

@@ -3,12 +3,12 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
 import { rateLimiter } from "hono-rate-limiter";
-import { announce, openShop, problem } from "./database.mjs";
+import { announce, openDatabase, problem } from "./database.mjs";
 
-const shop = openShop();
+const database = openDatabase();
 const app = new Hono();
 
-const refuse = (context, code) => {
+const reject = (context, code) => {
   const body = problem(code);
   return context.json(body, body.status);
 };
@@ -18,15 +18,15 @@ app.use(
     noAuthenticationHeader: { message: problem("missing_api_key") },
     invalidToken: { message: problem("invalid_api_key") },
     verifyToken(key, context) {
-      const account = shop.accountOf(key);
+      const account = database.accountOf(key);
       context.set("account", account);
       return account !== undefined;
     },
   }),
 );
 
-// The limiter knows the headers of the later drafts only, so those of the service are set beside it.
-const tell = (context) => {
+// The limiter supports only the headers of later drafts, so those of the service are set here.
+const setLimitHeaders = (context) => {
   const { limit, remaining, resetTime } = context.get("minute");
   context.header("X-RateLimit-Limit", `${limit}`);
   context.header("X-RateLimit-Remaining", `${remaining}`);
@@ -41,22 +41,22 @@ const window = (windowMs, limit, requestPropertyName) =>
     requestPropertyName,
     handler: (context) => {
       const { resetTime } = context.get(requestPropertyName);
-      tell(context);
+      setLimitHeaders(context);
       context.header("Retry-After", `${Math.max(1, Math.ceil((resetTime.getTime() - Date.now()) / 1000))}`);
-      return refuse(context, "rate_limit_exceeded");
+      return reject(context, "rate_limit_exceeded");
     },
   });
 app.use(window(60_000, "perMinute", "minute"));
 app.use(window(86_400_000, "perDay", "day"));
 
 app.get("/v1/store/orders", (context) => {
-  tell(context);
-  return context.json(shop.orders());
+  setLimitHeaders(context);
+  return context.json(database.orders());
 });
 app.delete("/v1/store/orders/:id", (context) => {
-  tell(context);
-  const refused = shop.cancel(Number(context.req.param("id")));
-  return refused === undefined ? context.body(null, 204) : refuse(context, refused);
+  setLimitHeaders(context);
+  const failure = database.cancel(Number(context.req.param("id")));
+  return failure === undefined ? context.body(null, 204) : reject(context, failure);
 });
 
 serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) => announce(port));

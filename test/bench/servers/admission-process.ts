@@ -1,12 +1,12 @@
 /**
- * Admission alone, without HTTP, in a process of its own: `admission-process.ts '{"store": "sqlite", …}'` tells its
- * parent the microseconds of a check.
+ * Admission without HTTP, in its own process: `admission-process.ts '{"store": "sqlite", …}'` reports the
+ * microseconds of a check to its parent.
  */
 import { parseKey } from "../../../lib/accounts/api-key.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { ENTERPRISE, openAccount } from "../fixture.ts";
+import { createAccountWithKey, ENTERPRISE } from "../fixture.ts";
 
 /** What to measure. */
 export interface AdmissionTask {
@@ -18,38 +18,38 @@ export interface AdmissionTask {
 
 /** Microseconds of a check. */
 export interface AdmissionCost {
-  /** One after the other. */
+  /** Sequential checks. */
   readonly single: number;
-  /** Of that, on a processor in this process. */
+  /** The processor time of a sequential check in this process. */
   readonly processor: number;
-  /** 32 at a time. */
-  readonly many: number;
-  /** Over the limit, 32 at a time, bans out of reach. */
-  readonly refused: number;
+  /** 32 concurrent checks. */
+  readonly concurrent: number;
+  /** 32 concurrent checks over the limit, with bans out of reach. */
+  readonly rejected: number;
 }
 
 const task: AdmissionTask = JSON.parse(process.argv[2] ?? "{}");
 const store = openStore();
-const key = await openAccount(store, `shop-${process.pid}`, ENTERPRISE);
-const freeKey = await openAccount(store, `free-${process.pid}`, { plan: "free" });
+const key = await createAccountWithKey(store, `shop-${process.pid}`, ENTERPRISE);
+const freeKey = await createAccountWithKey(store, `free-${process.pid}`, { plan: "free" });
 
 let now = Date.now();
-// A clock of its own: no window is ever full.
-const admitted = admitting(key, () => {
+// The clock advances with each check, so that no window is ever full.
+const admittedCheck = createCheck(key, () => {
   now += 2;
   return now;
 });
 const fixed = Date.now();
-const refused = admitting(freeKey, () => fixed);
-for (let warm = 0; warm < 100; warm++) await Promise.all([admitted(), refused()]);
+const rejected = createCheck(freeKey, () => fixed);
+for (let warm = 0; warm < 100; warm++) await Promise.all([admittedCheck(), rejected()]);
 const before = process.cpuUsage();
-const single = await timed(admitted, 1);
+const single = await timed(admittedCheck, 1);
 const { user, system } = process.cpuUsage(before);
 const cost: AdmissionCost = {
   single,
   processor: (user + system) / task.checks,
-  many: await timed(admitted, 32),
-  refused: await timed(refused, 32),
+  concurrent: await timed(admittedCheck, 32),
+  rejected: await timed(rejected, 32),
 };
 process.send?.(cost);
 process.disconnect();
@@ -61,20 +61,20 @@ function openStore() {
   return createDynamodbStore({ prefix: task.prefix });
 }
 
-function admitting(presented: string, clock: () => number): () => Promise<unknown> {
+function createCheck(key: string, clock: () => number): () => Promise<unknown> {
   const policy = { maxRejections: 1_000_000_000, durationMs: 1 };
   return async () => {
-    const parsed = parseKey(presented);
+    const parsed = parseKey(key);
     if (parsed !== undefined) await store.accounts.admit(parsed, clock(), policy);
   };
 }
 
-async function timed(check: () => Promise<unknown>, atATime: number): Promise<number> {
-  const each = Math.ceil(task.checks / atATime);
-  const began = performance.now();
+async function timed(check: () => Promise<unknown>, concurrency: number): Promise<number> {
+  const each = Math.ceil(task.checks / concurrency);
+  const startedAt = performance.now();
   const caller = async () => {
     for (let done = 0; done < each; done++) await check();
   };
-  await Promise.all(Array.from({ length: atATime }, caller));
-  return ((performance.now() - began) * 1000) / (each * atATime);
+  await Promise.all(Array.from({ length: concurrency }, caller));
+  return ((performance.now() - startedAt) * 1000) / (each * concurrency);
 }

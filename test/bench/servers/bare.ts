@@ -1,7 +1,7 @@
 /**
- * The ceiling: `node:http` and SQLite with what the answers cannot do without, and nothing else. It hashes the key
- * and looks it up, counts both windows in a Map, lets SQLite join the rows page by page, and commits together the
- * cancels of one turn of the event loop. No framework, no bans, no counters that outlive the process.
+ * The baseline: `node:http` and SQLite with only what the responses need. It hashes the key and looks it up, counts both
+ * windows in a Map, lets SQLite join the rows page by page, and commits the cancels of one turn of the event loop
+ * together. It has no framework, no bans, and no persistent counters.
  */
 import { hash } from "node:crypto";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const range = db.prepare(
 );
 const rows = db.prepare("SELECT group_concat(record, ',') AS rows FROM orders WHERE id >= ? AND id < ?");
 const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
-const known = db.prepare("SELECT 1 FROM orders WHERE id = ?");
+const findOrder = db.prepare("SELECT 1 FROM orders WHERE id = ?");
 const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 
 const windows = new Map<string, { count: number; readonly resets: number }>();
@@ -30,33 +30,33 @@ let cancels: { readonly id: string; readonly response: ServerResponse }[] = [];
 const server = createServer((request, response) => {
   const key = request.headers.authorization?.slice("Bearer ".length) ?? "";
   const caller = callerOf.get(hash("sha256", key)) as { id: string; plan: string } | undefined;
-  if (caller === undefined) return refuse(response, "invalid_api_key");
-  const most = caller.plan === "free" ? [60, 1_000] : [1e9, 1e9];
-  const left = [
-    countIn(`${caller.id} minute`, 60_000, most[0] ?? 0),
-    countIn(`${caller.id} day`, 86_400_000, most[1] ?? 0),
+  if (caller === undefined) return reject(response, "invalid_api_key");
+  const limits = caller.plan === "free" ? [60, 1_000] : [1e9, 1e9];
+  const windowStates = [
+    countIn(`${caller.id} minute`, 60_000, limits[0] ?? 0),
+    countIn(`${caller.id} day`, 86_400_000, limits[1] ?? 0),
   ];
-  const { remaining, resets } = left[0] as Left;
-  response.setHeader("x-ratelimit-limit", `${most[0]}`);
+  const { remaining, resets } = windowStates[0] as WindowState;
+  response.setHeader("x-ratelimit-limit", `${limits[0]}`);
   response.setHeader("x-ratelimit-remaining", `${remaining}`);
   response.setHeader("x-ratelimit-reset", `${Math.ceil(resets / 1000)}`);
-  if (left.some((window) => window.exceeded)) {
+  if (windowStates.some((window) => window.exceeded)) {
     response.setHeader("retry-after", `${Math.max(1, Math.ceil((resets - Date.now()) / 1000))}`);
-    return refuse(response, "rate_limit_exceeded");
+    return reject(response, "rate_limit_exceeded");
   }
-  answer(request, response);
+  respond(request, response);
 });
 
-function answer({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
+function respond({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
   if (method === "DELETE") {
-    if (cancels.length === 0) setImmediate(cancelTogether);
+    if (cancels.length === 0) setImmediate(commitCancels);
     cancels.push({ id: url.slice(url.lastIndexOf("/") + 1), response });
     return;
   }
   void list(response);
 }
 
-/** Identifiers of a page. They have no gaps here, so that no look is needed to find where the next one begins. */
+/** Identifiers per page. They have no gaps here, so the next page starts at a known identifier. */
 const PAGE = 500;
 
 async function list(response: ServerResponse): Promise<void> {
@@ -71,26 +71,29 @@ async function list(response: ServerResponse): Promise<void> {
   response.end("]");
 }
 
-function cancelTogether(): void {
-  const together = cancels;
+function commitCancels(): void {
+  const batch = cancels;
   cancels = [];
   begin.run();
-  const done = together.map(({ id }) => cancel.run(BigInt(id)).changes === 1);
+  const done = batch.map(({ id }) => cancel.run(BigInt(id)).changes === 1);
   commit.run();
-  for (const [index, { id, response }] of together.entries()) {
+  for (const [index, { id, response }] of batch.entries()) {
     if (done[index]) response.writeHead(204).end();
     else
-      refuse(response, known.get(BigInt(id)) === undefined ? "order_not_found" : "order_already_cancelled");
+      reject(
+        response,
+        findOrder.get(BigInt(id)) === undefined ? "order_not_found" : "order_already_cancelled",
+      );
   }
 }
 
-interface Left {
+interface WindowState {
   readonly remaining: number;
   readonly resets: number;
   readonly exceeded: boolean;
 }
 
-function countIn(name: string, length: number, most: number): Left {
+function countIn(name: string, length: number, limit: number): WindowState {
   const now = Date.now();
   let window = windows.get(name);
   if (window === undefined || window.resets <= now) {
@@ -99,10 +102,10 @@ function countIn(name: string, length: number, most: number): Left {
   }
   window.count += 1;
   const { count, resets } = window;
-  return { remaining: Math.max(0, most - count), resets, exceeded: count > most };
+  return { remaining: Math.max(0, limit - count), resets, exceeded: count > limit };
 }
 
-function refuse(response: ServerResponse, code: ErrorCode): void {
+function reject(response: ServerResponse, code: ErrorCode): void {
   send(response, ERRORS[code].status, errorJson(code));
 }
 

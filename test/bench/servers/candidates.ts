@@ -1,14 +1,17 @@
-import type { Shop } from "../fixture.ts";
+import type { BenchDatabases } from "../fixture.ts";
 import { bare, type OurOptions, ours, PEERS, type Program, peer } from "./server-process.ts";
 
-/** The name of the ceiling in every table. */
-export const CEILING = "node:http";
+/** The name of the baseline in every table. */
+export const BASELINE = "node:http";
 
-/** Ours, the peers and the ceiling, over one shop. */
-export function contendersFor(shop: Shop, options: OurOptions = {}): Readonly<Record<string, Program>> {
+/** Ours, the peers and the baseline, on the same databases. */
+export function createCandidates(
+  databases: BenchDatabases,
+  options: OurOptions = {},
+): Readonly<Record<string, Program>> {
   return {
-    ours: ours({ database: shop.ours, ...options }),
-    ...Object.fromEntries(PEERS.map((name) => [name, peer(name, shop.peers)])),
-    [CEILING]: bare(shop.ours),
+    ours: ours({ database: databases.ours, ...options }),
+    ...Object.fromEntries(PEERS.map((name) => [name, peer(name, databases.peers)])),
+    [BASELINE]: bare(databases.ours),
   };
 }

@@ -2,33 +2,33 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** A program of the benchmark in a process of its own. */
+/** A program in its own process. */
 export interface Child {
   readonly pid: number;
-  /** The next thing that it tells. Rejects where it ends before that. */
-  told<T>(): Promise<T>;
+  /** The next message of the program. Rejects if it ends before. */
+  nextMessage<T>(): Promise<T>;
   send(message: string): void;
-  /** Lets go of it, upon which it ends. */
+  /** Disconnects from the program, so that it ends, and waits for that. */
   end(): Promise<void>;
-  /** Ends it at once. */
+  /** Kills the program. */
   kill(): Promise<void>;
 }
 
 /**
- * Where Node keeps what it has compiled, as `serve` does from the sources: stripping types again at each start would
- * cost ours 40 MB that a built package does not need. Peers have the same.
+ * Node's compile cache, as `npm start` uses it: stripping types at each start would cost ours 40 MB that a built package
+ * does not need. The peers use it too.
  */
 const NODE_COMPILE_CACHE = fileURLToPath(
   new URL("../../../node_modules/.cache/store-orders", import.meta.url),
 );
 
-/** Starts a program that tells its parent what it finds, and that ends when its parent lets go of it. */
+/** Starts a program that reports to its parent, and ends when its parent disconnects. */
 export function startChild(
   file: string | URL,
-  given: readonly string[],
+  args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Child {
-  const child: ChildProcess = fork(file, [...given], {
+  const child: ChildProcess = fork(file, [...args], {
     env: { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE, ...environment },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
@@ -38,10 +38,10 @@ export function startChild(
 
   return {
     pid: child.pid ?? 0,
-    async told<T>() {
+    async nextMessage<T>() {
       if (messages.length === 0) await Promise.race([once(child, "message"), exited]);
       if (messages.length === 0)
-        throw new Error(`${file} ended with ${child.exitCode} before it told anything.`);
+        throw new Error(`${file} ended with ${child.exitCode} before it sent a message.`);
       return messages.shift() as T;
     },
     send: (message) => void child.send(message),

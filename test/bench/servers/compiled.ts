@@ -4,10 +4,10 @@ import { build } from "esbuild";
 import { type OurOptions, ours, type Program } from "./server-process.ts";
 
 /**
- * Our own server as plain JavaScript, which is how the package is shipped and how the peers run. From the sources,
- * where Node takes the types off first, an idle process is some 25 MiB larger.
+ * Our server as plain JavaScript, like the package and like the peers. From the sources, where Node strips the types
+ * first, an idle process is about 25 MiB larger.
  */
-export async function compiled(folder: string, options: OurOptions): Promise<Program> {
+export async function compileOurs(folder: string, options: OurOptions): Promise<Program> {
   const file = join(folder, "ours.mjs");
   await build({
     entryPoints: [fileURLToPath(new URL("ours.ts", import.meta.url))],

@@ -6,20 +6,20 @@ import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";
 import { orderAt } from "../fixture.ts";
 import { startChild } from "./child.ts";
 
-/** DynamoDB's emulator in a process of its own, in memory. */
+/** A DynamoDB emulator in its own process, in memory. */
 export interface EmulatedEngine {
   readonly endpoint: string;
   readonly pid: number;
-  /** What a process has to find in its environment to reach it. */
+  /** The environment variables of a process that uses it. */
   readonly environment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** Starts dynalite, which answers a failed condition with the old item as AWS does. */
+/** Starts dynalite, which returns the old item of a failed condition, as AWS does. */
 export async function startEngine(): Promise<EmulatedEngine> {
   const program = new URL("../../support/dynamodb/emulator-process.ts", import.meta.url);
   const child = startChild(program, ["all-old"]);
-  const port = await child.told<number>();
+  const port = await child.nextMessage<number>();
   const endpoint = `http://127.0.0.1:${port}`;
   return {
     endpoint,
@@ -34,19 +34,19 @@ export async function startEngine(): Promise<EmulatedEngine> {
   };
 }
 
-/** Makes the tables and fills them around the store, 25 orders a call; its own conditional writes take longer. */
+/** Creates the tables and fills them without the store, whose conditional writes would take longer. */
 export async function fillTables(endpoint: string, prefix: string, orders: number): Promise<void> {
   const client = clientFor(endpoint);
   await createDynamodbTables({ prefix, client });
   const { name } = tableShapes(prefix).orders;
-  for (let from = 0; from < orders; from += AT_A_TIME * BATCH) {
-    const batches = Array.from({ length: AT_A_TIME }, (_, batch) =>
+  for (let from = 0; from < orders; from += CONCURRENCY * BATCH) {
+    const batches = Array.from({ length: CONCURRENCY }, (_, batch) =>
       Array.from({ length: BATCH }, (_, row) => from + batch * BATCH + row).filter((index) => index < orders),
     );
     const filled = batches.filter((batch) => batch.length > 0);
     await Promise.all(
       filled.map((batch) =>
-        client.send(new BatchWriteItemCommand({ RequestItems: { [name]: batch.map(placing) } })),
+        client.send(new BatchWriteItemCommand({ RequestItems: { [name]: batch.map(putRequest) } })),
       ),
     );
   }
@@ -54,9 +54,9 @@ export async function fillTables(endpoint: string, prefix: string, orders: numbe
 }
 
 const BATCH = 25;
-const AT_A_TIME = 20;
+const CONCURRENCY = 20;
 
-function placing(index: number): WriteRequest {
+function putRequest(index: number): WriteRequest {
   const { record, status } = orderAt(index);
   const { id } = record;
   const key = { bucket: { N: `${bucketOf(id, DEFAULT_BUCKETS)}` }, id: { N: `${id}` } };

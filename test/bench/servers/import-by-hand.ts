@@ -1,6 +1,6 @@
 /**
- * An import as one writes it in ten minutes: lines, `JSON.parse`, and inserts in transactions of a thousand. It
- * checks nothing, and knows no number above 2^53. `import-by-hand.ts FILE DATABASE`.
+ * An import written in ten minutes: lines, `JSON.parse`, and inserts in transactions of a thousand. It validates nothing,
+ * and cannot read numbers above 2^53. `import-by-hand.ts FILE DATABASE`.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,10 +1,10 @@
-/** How long a module takes to import in a fresh process: `import-time.ts FILE` tells its parent the milliseconds. */
+/** Measures the import of a module in a fresh process: `import-time.ts FILE` reports the milliseconds to its parent. */
 import { pathToFileURL } from "node:url";
 
 const file = pathToFileURL(process.argv[2] ?? "").href;
-const began = performance.now();
+const startedAt = performance.now();
 await import(file);
-process.send?.(performance.now() - began);
+process.send?.(performance.now() - startedAt);
 process.disconnect();
-// What the module keeps open is of no interest.
+// The module may keep handles open.
 process.exit();

@@ -8,14 +8,17 @@ import type { OurOptions } from "./server-process.ts";
 
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore();
-const banPolicy = { ...DEFAULT_BAN_POLICY, refusals: options.refusals ?? DEFAULT_BAN_POLICY.maxRejections };
+const banPolicy = {
+  ...DEFAULT_BAN_POLICY,
+  maxRejections: options.maxRejections ?? DEFAULT_BAN_POLICY.maxRejections,
+};
 const handler = createHandler({ store, clock: clockOf(options), banPolicy, Response: NodeResponse });
 const server = await startNodeServer({ handler, port: 0 });
 process.send?.({ port: Number(new URL(server.url).port) });
 process.on("disconnect", () => process.exit());
 
 async function openStore(): Promise<Store> {
-  // Each is loaded alone, as in a service that has one of them.
+  // Only the selected store is loaded, as in a service.
   if (options.dynamodb !== undefined) {
     const { createDynamodbStore } = await import("../../../lib/stores/dynamodb/index.ts");
     return createDynamodbStore({ prefix: options.dynamodb });

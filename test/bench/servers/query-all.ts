@@ -1,6 +1,6 @@
 /**
- * The floor of the list from DynamoDB: every page of every bucket is asked for, all buckets at the same time, and
- * what comes is thrown away unread. `query-all.ts ENDPOINT TABLE BUCKETS` tells its parent how long that took.
+ * The baseline of the list from DynamoDB: reads every page, all partitions concurrently, and discards the responses.
+ * `query-all.ts ENDPOINT TABLE PARTITIONS` reports the time to its parent.
  */
 import { Agent, request } from "node:http";
 
@@ -15,20 +15,20 @@ const headers = {
 };
 const PAGE = 500;
 
-const began = performance.now();
+const startedAt = performance.now();
 const sizes = await Promise.all(Array.from({ length: Number(buckets) }, (_, bucket) => readBucket(bucket)));
 const bytes = sizes.reduce((sum, size) => sum + size, 0);
-process.send?.({ total: performance.now() - began, bytes });
+process.send?.({ total: performance.now() - startedAt, bytes });
 agent.destroy();
 process.disconnect();
 
 async function readBucket(bucket: number): Promise<number> {
   let bytes = 0;
   for (let from: unknown; ; ) {
-    const answer = await query(bucket, from);
-    bytes += answer.length;
-    // It stands before the items or behind them, and that is all that has to be known of an answer.
-    const ends = answer.toString("latin1", 0, 200) + answer.toString("latin1", answer.length - 200);
+    const body = await query(bucket, from);
+    bytes += body.length;
+    // LastEvaluatedKey is before or after the items. Nothing else of the response is needed.
+    const ends = body.toString("latin1", 0, 200) + body.toString("latin1", body.length - 200);
     const next = /"LastEvaluatedKey":(\{.*?\}\})/.exec(ends)?.[1];
     if (next === undefined) return bytes;
     from = JSON.parse(next);
@@ -51,9 +51,9 @@ function query(bucket: number, from: unknown): Promise<Buffer> {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
-        const answer = Buffer.concat(chunks);
-        if (response.statusCode === 200) resolve(answer);
-        else reject(new Error(`The engine answered ${response.statusCode}: ${answer.toString()}`));
+        const body = Buffer.concat(chunks);
+        if (response.statusCode === 200) resolve(body);
+        else reject(new Error(`The engine returned ${response.statusCode}: ${body.toString()}`));
       });
     });
     sent.on("error", reject).end(body);

@@ -3,42 +3,42 @@ import { fileURLToPath } from "node:url";
 import { PEERS_HOME } from "../install-peers.ts";
 import { startChild } from "./child.ts";
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** What to start: a program, with its arguments. */
+/** A program with its arguments. */
 export interface Program {
   readonly file: string;
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** How our own server is made; see `ours.ts`. */
+/** The options of our server; see `ours.ts`. */
 export interface OurOptions {
   readonly database?: string;
-  /** The prefix of the tables, where the store is DynamoDB. */
+  /** The prefix of the tables, if the store is DynamoDB. */
   readonly dynamodb?: string;
-  /** A clock that begins now and goes on by so many milliseconds at each look, so that no limit ever bites. */
+  /** Milliseconds by which the clock advances at each reading, so that no limit is ever reached. */
   readonly clockStep?: number;
-  /** Refused requests before a ban. */
-  readonly refusals?: number;
+  /** Rejected requests before a ban. */
+  readonly maxRejections?: number;
 }
 
 /** Our own server. */
 export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
-  return { file: here("ours.ts"), arguments: [JSON.stringify(options)], environment };
+  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment };
 }
 
-/** `node:http` with what a job cannot do without, and nothing else. */
+/** `node:http` with only what the jobs need. */
 export function bare(database: string): Program {
-  return { file: here("bare.ts"), arguments: [database] };
+  return { file: pathOf("bare.ts"), arguments: [database] };
 }
 
-/** The frameworks that we compare with. */
+/** The frameworks that ours is compared with. */
 export const PEERS = ["express", "fastify", "hono"] as const;
 
 /** One of the peers. */
@@ -47,12 +47,12 @@ export function peer(name: (typeof PEERS)[number], database: string): Program {
 }
 
 /** Starts a program and waits until it listens. */
-export async function start({ file, arguments: given, environment = {} }: Program): Promise<RunningServer> {
-  const child = startChild(file, given, environment);
-  const { port } = await child.told<{ readonly port: number }>();
+export async function start({ file, arguments: args, environment = {} }: Program): Promise<RunningServer> {
+  const child = startChild(file, args, environment);
+  const { port } = await child.nextMessage<{ readonly port: number }>();
   return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop: child.end };
 }
 
-function here(file: string): string {
+function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url));
 }

@@ -3,19 +3,19 @@ import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { startProxy } from "../../support/dynamodb/proxy.ts";
-import { FIRST_ID, openAccount } from "../fixture.ts";
+import { createAccountWithKey, FIRST_ID } from "../fixture.ts";
 
-/** Calls to DynamoDB for one request, seen by a proxy. */
+/** DynamoDB calls per request, counted by a proxy. */
 export interface StoreCalls {
   readonly steady: number;
   /** The first request of a window. */
-  readonly rolled: number;
-  readonly refused: number;
-  /** A cancel in all, its admission included. */
+  readonly newWindow: number;
+  readonly rejected: number;
+  /** A cancel in total, including its admission. */
   readonly cancel: number;
 }
 
-/** Counts the calls of whole requests through the handler. The tables are there, with orders in them. */
+/** Counts the calls of requests through the handler. The tables must exist and have orders. */
 export async function countStoreCalls(endpoint: string, prefix: string): Promise<StoreCalls> {
   const proxy = await startProxy(endpoint);
   const client = clientFor(proxy.endpoint);
@@ -23,7 +23,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   let now = Date.UTC(2026, 10, 20, 12);
   const handler = createHandler({ store, clock: () => now });
   const plan = { plan: "enterprise", customLimits: { perMinute: 5, perDay: 1_000 } } as const;
-  const authorization = `Bearer ${await openAccount(store, "counted", plan)}`;
+  const authorization = `Bearer ${await createAccountWithKey(store, "counted", plan)}`;
   const send = async (path: string, method = "GET") => {
     proxy.takeOperations();
     await handler(new Request(`http://localhost/v1${path}`, { method, headers: { authorization } }));
@@ -34,17 +34,17 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   await send("/pets/1");
   const steady = await send("/pets/1");
   now += MINUTE_MS;
-  const rolled = await send("/pets/1");
+  const newWindow = await send("/pets/1");
   const cancel = await send(`/store/orders/${FIRST_ID + 1}`, "DELETE");
   for (let more = 0; more < 4; more++) await send("/pets/1");
-  const refused = await send("/pets/1");
+  const rejected = await send("/pets/1");
   client.destroy();
   await proxy.close();
-  return { steady, rolled, refused, cancel };
+  return { steady, newWindow, rejected, cancel };
 }
 
-/** Counts the calls of some work that a process does against an endpoint of its own. */
-export async function callsOf(
+/** Counts the calls of `work` to an endpoint. */
+export async function countCalls(
   endpoint: string,
   work: (endpoint: string) => Promise<unknown>,
 ): Promise<number> {

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { ERRORS } from "../../../lib/errors.ts";
 
 /** A response, from a socket or from a handler. */
-export interface ObservedResponse {
+export interface ResponseParts {
   readonly status: number;
   readonly body: string;
   header(name: string): string | undefined | null;
@@ -12,7 +12,7 @@ const SUCCESSES = [200, 204, 301];
 
 /** Checks that the API documents the response. Pages, redirects and 421 carry no rate limit headers. */
 export function expectDocumented(
-  response: ObservedResponse,
+  response: ResponseParts,
   { isHead = false, isPage = false }: { readonly isHead?: boolean; readonly isPage?: boolean } = {},
 ): void {
   const { status, body } = response;

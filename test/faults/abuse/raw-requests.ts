@@ -42,7 +42,7 @@ function toChunks(content: string): string {
 /** One change to the bytes, at a fraction of their length. */
 const damage = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
-  what: fc.oneof(
+  change: fc.oneof(
     fc.constantFrom("cut", "double", "swap", "drop"),
     fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 4 }),
     fc.constantFrom(
@@ -61,10 +61,10 @@ const damage = fc.record({
   ),
 });
 
-function damaged(bytes: string, at: number, what: string): string {
-  const place = Math.floor(at * bytes.length);
-  const [before, after] = [bytes.slice(0, place), bytes.slice(place)];
-  switch (what) {
+function damaged(bytes: string, at: number, change: string): string {
+  const position = Math.floor(at * bytes.length);
+  const [before, after] = [bytes.slice(0, position), bytes.slice(position)];
+  switch (change) {
     case "cut":
       return before;
     case "double":
@@ -72,15 +72,15 @@ function damaged(bytes: string, at: number, what: string): string {
     case "swap":
       return before + after.slice(1, 2) + after.slice(0, 1) + after.slice(2);
     case "drop":
-      return before + after.slice(1 + (place % 7));
+      return before + after.slice(1 + (position % 7));
     default:
-      return before + what + after;
+      return before + change + after;
   }
 }
 
 /** Generates bytes to send; `good` is a valid key. */
-export function rawBytes(good: string): fc.Arbitrary<RawBytes> {
-  const request = fc.tuple(hostileRequest(good), fc.boolean());
+export function rawBytes(validKey: string): fc.Arbitrary<RawBytes> {
+  const request = fc.tuple(hostileRequest(validKey), fc.boolean());
   const valid = request.map(([hostile, chunked]) => ({
     kind: "valid" as const,
     bytes: formatRequest(hostile, chunked, true),
@@ -99,7 +99,7 @@ export function rawBytes(good: string): fc.Arbitrary<RawBytes> {
     .map(([[hostile, chunked], changes]) => ({
       kind: "damaged" as const,
       bytes: changes.reduce(
-        (bytes, { at, what }) => damaged(bytes, at, what),
+        (bytes, { at, change }) => damaged(bytes, at, change),
         formatRequest(hostile, chunked, true),
       ),
       methods: [],

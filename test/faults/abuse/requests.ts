@@ -13,7 +13,7 @@ export interface HostileRequest {
 const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 
 const INT64 = ["1", "2", "3", "9223372036854775807", "-9223372036854775808"];
-const NO_INT64 = [
+const NOT_INT64 = [
   "9223372036854775808",
   "-0",
   "+1",
@@ -47,7 +47,7 @@ const NO_INT64 = [
 const segment = fc.oneof(
   { weight: 4, arbitrary: oneOf("v1", "store", "orders", "pets", "openapi.json", "docs") },
   { weight: 3, arbitrary: oneOf(...INT64) },
-  { weight: 2, arbitrary: oneOf(...NO_INT64) },
+  { weight: 2, arbitrary: oneOf(...NOT_INT64) },
   { weight: 1, arbitrary: fc.webSegment() },
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 20 }).map(encodeURIComponent) },
   { weight: 1, arbitrary: fc.bigInt().map(String) },
@@ -133,26 +133,26 @@ const field = fc.oneof(
 );
 
 /** Valid and invalid Authorization fields; `good` is a valid key. */
-function authorization(good: string) {
+function authorization(validKey: string) {
   return fc.oneof(
-    { weight: 6, arbitrary: fc.constant(`Bearer ${good}`) },
+    { weight: 6, arbitrary: fc.constant(`Bearer ${validKey}`) },
     {
       weight: 1,
       arbitrary: oneOf(
-        `bearer   ${good}`,
-        good,
-        `Basic ${good}`,
+        `bearer   ${validKey}`,
+        validKey,
+        `Basic ${validKey}`,
         "Bearer",
         "Bearer ",
-        `Bearer ${good}${good}`,
+        `Bearer ${validKey}${validKey}`,
       ),
     },
     {
       weight: 1,
       arbitrary: oneOf(
-        `Bearer ${good}, Bearer ${good}`,
-        `Bearer ${good.slice(0, -1)}`,
-        `Bearer ${good.toUpperCase()}`,
+        `Bearer ${validKey}, Bearer ${validKey}`,
+        `Bearer ${validKey.slice(0, -1)}`,
+        `Bearer ${validKey.toUpperCase()}`,
       ),
     },
     { weight: 1, arbitrary: value.map((text) => `Bearer ${text}`) },
@@ -161,21 +161,21 @@ function authorization(good: string) {
 }
 
 /** Generates requests; `good` is a valid key. */
-export function hostileRequest(good: string): fc.Arbitrary<HostileRequest> {
+export function hostileRequest(validKey: string): fc.Arbitrary<HostileRequest> {
   const method = fc.oneof(
     { weight: 6, arbitrary: oneOf("GET", "DELETE", "HEAD") },
     { weight: 2, arbitrary: oneOf("POST", "PUT", "PATCH", "OPTIONS") },
   );
   const headers = fc.tuple(
-    fc.option(authorization(good), { nil: undefined, freq: 8 }),
+    fc.option(authorization(validKey), { nil: undefined, freq: 8 }),
     fc.uniqueArray(field, { maxLength: 6, selector: ([name]) => name.toLowerCase() }),
   );
   return fc.record(
     {
       method,
       path: fc.tuple(path, query).map((parts) => parts.join("")),
-      headers: headers.map(([given, fields]) =>
-        given === undefined ? fields : [["authorization", given] as const, ...fields],
+      headers: headers.map(([credentials, fields]) =>
+        credentials === undefined ? fields : [["authorization", credentials] as const, ...fields],
       ),
       body: fc.oneof(fc.json(), fc.string({ unit: "binary", maxLength: 2_000 })),
     },

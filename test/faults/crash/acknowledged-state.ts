@@ -1,26 +1,26 @@
-import { type Ledger, openLedger } from "./ledger.ts";
-import { type Meter, openMeter } from "./meter.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import { createMeter, type Meter } from "./meter.ts";
 import type { Acknowledgement } from "./worker-process.ts";
 
-/** All that was acknowledged to somebody. */
+/** Everything that was acknowledged to a caller. */
 export interface AcknowledgedState {
   readonly ledger: Ledger;
-  /** Of the account that cancels. */
+  /** The meter of the account that cancels. */
   readonly meter: Meter;
   readonly accounts: Set<string>;
   /** Keys that were shown. */
   readonly keys: Set<string>;
-  /** Keys that were told to be banned, and until which second. */
+  /** Keys that were reported as banned, and until which second. */
   readonly bans: Map<string, number>;
   /** How many changes were acknowledged. */
   readonly counts: { cancelled: number; shipped: number; imported: number };
 }
 
-/** Begins with nothing. */
-export function openEvidence(): AcknowledgedState {
+/** Creates an empty state. */
+export function createAcknowledgedState(): AcknowledgedState {
   return {
-    ledger: openLedger(),
-    meter: openMeter(),
+    ledger: createLedger(),
+    meter: createMeter(),
     accounts: new Set(),
     keys: new Set(),
     bans: new Map(),
@@ -28,24 +28,24 @@ export function openEvidence(): AcknowledgedState {
   };
 }
 
-/** Keeps what the processes of one round are told by the store; `lines` are the orders that they import. */
-export function createListener(
-  evidence: AcknowledgedState,
+/** Creates a function that records the acknowledgements of a round. `lines` are the orders that are imported. */
+export function recordAcknowledgements(
+  state: AcknowledgedState,
   lines: readonly bigint[],
-): (told: Acknowledgement) => void {
-  const { ledger, accounts, keys, counts } = evidence;
+): (acknowledgement: Acknowledgement) => void {
+  const { ledger, accounts, keys, counts } = state;
   let imported = 0;
-  return (told) => {
-    if ("upToLine" in told) {
-      for (const id of lines.slice(imported, told.upToLine)) ledger.placed(id);
-      counts.imported += Math.max(0, told.upToLine - imported);
-      imported = Math.max(imported, told.upToLine);
-    } else if ("id" in told) {
-      ledger.told(told.id, told.status, told.complete);
-      if (told.moved) counts.shipped++;
+  return (acknowledgement) => {
+    if ("upToLine" in acknowledgement) {
+      for (const id of lines.slice(imported, acknowledgement.upToLine)) ledger.placed(id);
+      counts.imported += Math.max(0, acknowledgement.upToLine - imported);
+      imported = Math.max(imported, acknowledgement.upToLine);
+    } else if ("id" in acknowledgement) {
+      ledger.observed(acknowledgement.id, acknowledgement.status, acknowledgement.complete);
+      if (acknowledgement.moved) counts.shipped++;
     } else {
-      accounts.add(told.account);
-      if (told.key !== undefined) keys.add(told.key);
+      accounts.add(acknowledgement.account);
+      if (acknowledgement.key !== undefined) keys.add(acknowledgement.key);
     }
   };
 }

@@ -1,28 +1,28 @@
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** An answer that arrived whole. */
-export interface Reply {
+/** A complete response. */
+export interface CancelResponse {
   readonly status: number;
   /** The code in the body of an error. */
   readonly code?: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Cancels orders over connections that it keeps. */
-export interface Caller {
-  /** `undefined`: the connection broke before there was an answer. */
-  cancel(id: bigint, key: string): Promise<Reply | undefined>;
+/** Cancels orders over persistent connections. */
+export interface HttpCaller {
+  /** Resolves to `undefined` if the connection broke before the response. */
+  cancel(id: bigint, key: string): Promise<CancelResponse | undefined>;
   [Symbol.dispose](): void;
 }
 
 /** Calls the API at a base address. */
-export function httpCaller(url: string): Caller {
+export function createHttpCaller(url: string): HttpCaller {
   const agent = new Agent({ keepAlive: true });
   return {
     async cancel(id, key) {
       try {
-        return await new Promise<Reply>((resolve, reject) => {
+        return await new Promise<CancelResponse>((resolve, reject) => {
           const options = { method: "DELETE", agent, headers: { authorization: `Bearer ${key}` } };
           request(`${url}/store/orders/${id}`, options, (response) => {
             const { statusCode: status = 0, headers } = response;

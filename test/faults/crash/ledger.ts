@@ -6,47 +6,47 @@ import {
 } from "../../../lib/orders/lifecycle.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
 
-/** What was asked of orders and what was acknowledged, from which follows how each may look after a crash. */
+/** The requested and the acknowledged changes of orders, which determine the allowed states after a crash. */
 export interface Ledger {
-  /** An order was handed over to be placed, and may be there or not. */
-  handedOver(order: StoredOrder): void;
-  /** It was acknowledged as placed. */
+  /** An order was submitted. It may or may not be stored. */
+  submitted(order: StoredOrder): void;
+  /** The order was acknowledged as placed. */
   placed(id: bigint): void;
-  /** An event was handed over, to happen at `instantOf` the order. */
-  asked(id: bigint, event: OrderEvent): void;
-  /** The order was told to be in this state, `complete` or not known to be. */
-  told(id: bigint, status: OrderStatus, complete?: boolean): void;
-  /** What is wrong with the order that was found under an identifier; nothing, if all is as it may be. */
-  objection(id: bigint, found: StoredOrder | undefined): string | undefined;
-  /** Every identifier that was handed over. */
+  /** An event was submitted, for the instant `instantOf` the order. */
+  requested(id: bigint, event: OrderEvent): void;
+  /** A response has shown the order in this state. */
+  observed(id: bigint, status: OrderStatus, complete?: boolean): void;
+  /** Explains why the order that was found is not allowed. `undefined` if it is allowed. */
+  violation(id: bigint, found: StoredOrder | undefined): string | undefined;
+  /** Every submitted identifier. */
   ids(): Iterable<bigint>;
 }
 
-/** Every event of an order happens at an instant that its identifier gives, so that its record is known exactly. */
+/** The instant of every event of an order. It follows from the identifier, so the resulting record is known exactly. */
 export function instantOf(id: bigint): number {
   return Date.UTC(2026, 0) + Number(id) * 1_000;
 }
 
 interface Entry {
   readonly before: StoredOrder;
-  readonly asked: Set<OrderEvent>;
-  /** The furthest form that was acknowledged. */
+  readonly requested: Set<OrderEvent>;
+  /** The latest acknowledged form. */
   known: StoredOrder | undefined;
   contradiction?: string;
 }
 
-/** Begins with nothing. */
-export function openLedger(): Ledger {
+/** Creates an empty ledger. */
+export function createLedger(): Ledger {
   const entries = new Map<bigint, Entry>();
 
   function entryOf(id: bigint): Entry {
     const entry = entries.get(id);
-    if (entry === undefined) throw new Error(`Order ${id} was never handed over.`);
+    if (entry === undefined) throw new Error(`Order ${id} was never submitted.`);
     return entry;
   }
 
-  /** Every form that an order can take from one on, by the events that were asked for. */
-  function futures(from: StoredOrder, events: Iterable<OrderEvent>): readonly StoredOrder[] {
+  /** Every form that an order can reach through the given events. */
+  function possibleForms(from: StoredOrder, events: Iterable<OrderEvent>): readonly StoredOrder[] {
     const forms = new Map([[toLine(from), from]]);
     for (const form of forms.values()) {
       for (const event of events) {
@@ -59,8 +59,8 @@ export function openLedger(): Ledger {
 
   return {
     ids: () => entries.keys(),
-    handedOver(order) {
-      entries.set(order.record.id, { before: order, asked: new Set(), known: undefined });
+    submitted(order) {
+      entries.set(order.record.id, { before: order, requested: new Set(), known: undefined });
     },
 
     placed(id) {
@@ -68,31 +68,31 @@ export function openLedger(): Ledger {
       entry.known ??= entry.before;
     },
 
-    asked(id, event) {
-      entryOf(id).asked.add(event);
+    requested(id, event) {
+      entryOf(id).requested.add(event);
     },
 
-    told(id, status, complete = false) {
+    observed(id, status, complete = false) {
       const entry = entryOf(id);
-      const wanted = (form: StoredOrder) =>
+      const matches = (form: StoredOrder) =>
         form.status === status && (!complete || form.record.complete === true);
-      if (entry.known !== undefined && wanted(entry.known)) return;
-      const next = futures(entry.known ?? entry.before, entry.asked).find(wanted);
+      if (entry.known !== undefined && matches(entry.known)) return;
+      const next = possibleForms(entry.known ?? entry.before, entry.requested).find(matches);
       if (next === undefined) {
         const known = entry.known === undefined ? "nothing" : toLine(entry.known);
-        entry.contradiction ??= `order ${id}: told ${status} after ${known}`;
+        entry.contradiction ??= `order ${id}: observed as ${status} after ${known}`;
       } else {
         entry.known = next;
       }
     },
 
-    objection(id, found) {
+    violation(id, found) {
       const entry = entries.get(id);
-      if (entry === undefined) return `order ${id}: nobody placed it`;
-      const { before, known, asked, contradiction } = entry;
+      if (entry === undefined) return `order ${id}: was never submitted`;
+      const { before, known, requested, contradiction } = entry;
       if (contradiction !== undefined) return contradiction;
       if (found === undefined) return known === undefined ? undefined : `order ${id}: lost`;
-      const allowed = futures(known ?? before, asked).map(toLine);
+      const allowed = possibleForms(known ?? before, requested).map(toLine);
       if (allowed.includes(toLine(found))) return undefined;
       return `order ${id}: found ${toLine(found)}, allowed ${allowed.join(" or ")}`;
     },

@@ -1,16 +1,16 @@
 import { DAY_MS, MINUTE_MS, type Usage } from "../../../lib/plans/windows.ts";
-import type { Reply } from "./http-caller.ts";
+import type { CancelResponse } from "./http-caller.ts";
 
-/** How often an account was seen to be admitted, by the minute that its answers named. */
+/** Counts the admitted requests of an account by the minute in their responses. */
 export interface Meter {
   sent(): void;
-  answered(answer: Reply): void;
-  /** What is wrong with the counters that were found. */
-  objections({ minute, day }: Usage): readonly string[];
+  responded(response: CancelResponse): void;
+  /** Explains how the stored counters contradict the responses. */
+  violations({ minute, day }: Usage): readonly string[];
 }
 
-/** Begins with nothing. The binding window of the account has to be the minute. */
-export function openMeter(): Meter {
+/** Creates an empty meter. The tightest quota of the account must be that of the minute. */
+export function createMeter(): Meter {
   let sent = 0;
   const admitted = new Map<number, number>();
 
@@ -19,14 +19,14 @@ export function openMeter(): Meter {
       sent++;
     },
 
-    answered({ status, headers }) {
-      if (![204, 404, 409].includes(status)) throw new Error(`Answered with ${status}.`);
+    responded({ status, headers }) {
+      if (![204, 404, 409].includes(status)) throw new Error(`Got ${status}.`);
       const minute = Number(headers["x-ratelimit-reset"]) * 1_000 - MINUTE_MS;
       admitted.set(minute, (admitted.get(minute) ?? 0) + 1);
     },
 
-    objections({ minute, day }) {
-      const told = (from: number, length: number) =>
+    violations({ minute, day }) {
+      const admittedIn = (from: number, length: number) =>
         [...admitted].reduce(
           (sum, [start, count]) => sum + (start >= from && start < from + length ? count : 0),
           0,
@@ -34,11 +34,11 @@ export function openMeter(): Meter {
       const last = Math.max(...admitted.keys());
       return [
         ...(minute.start < last ? [`the minute ${last} was forgotten: ${minute.start}`] : []),
-        ...(minute.count < told(minute.start, MINUTE_MS)
-          ? [`${minute.count} counted in the minute, ${told(minute.start, MINUTE_MS)} answered`]
+        ...(minute.count < admittedIn(minute.start, MINUTE_MS)
+          ? [`${minute.count} counted in the minute, ${admittedIn(minute.start, MINUTE_MS)} admitted`]
           : []),
-        ...(day.count < told(day.start, DAY_MS)
-          ? [`${day.count} counted in the day, ${told(day.start, DAY_MS)} answered`]
+        ...(day.count < admittedIn(day.start, DAY_MS)
+          ? [`${day.count} counted in the day, ${admittedIn(day.start, DAY_MS)} admitted`]
           : []),
         ...(day.count > sent ? [`${day.count} counted in the day, ${sent} sent`] : []),
       ];

@@ -1,10 +1,10 @@
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { CommandLine } from "../../support/command-line.ts";
-import type { Choices } from "../run.ts";
-import { type AcknowledgedState, createListener } from "./acknowledged-state.ts";
-import { type Caller, httpCaller } from "./http-caller.ts";
-import { createFuses } from "./kill-schedule.ts";
-import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./scenario.ts";
+import type { SeededRandom } from "../run.ts";
+import { type AcknowledgedState, recordAcknowledgements } from "./acknowledged-state.ts";
+import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./fixture.ts";
+import { createHttpCaller, type HttpCaller } from "./http-caller.ts";
+import { createKillSchedule } from "./kill-schedule.ts";
 import { startCommand, startServer, startWorker, type TestProcess } from "./test-process.ts";
 import type { Acknowledgement } from "./worker-process.ts";
 
@@ -12,26 +12,26 @@ const PENDING = 1_500;
 const TO_SHIP = 400;
 const LINES = 3_000;
 const CALLERS = 16;
-/** Below what the callers alone have acknowledged to them, so that every fuse burns down. */
-const MOST_ACKNOWLEDGED = 1_000;
+/** Fewer than the cancels alone, so that every kill is reached. */
+const MAX_ACKNOWLEDGEMENTS = 1_000;
 
-/** Where a round is held, and what is known from those before it. */
-export interface Scene {
+/** What a round works with, and what earlier rounds have acknowledged. */
+export interface RoundContext {
   readonly cli: CommandLine;
   readonly path: string;
   /** Of the account that cancels. */
   readonly key: string;
-  readonly evidence: AcknowledgedState;
-  readonly random: Choices;
+  readonly state: AcknowledgedState;
+  readonly random: SeededRandom;
 }
 
-/** Lets a server and several others work on one database, and kills them; tells how many were killed. */
-export async function runRound(name: string, firstOrder: bigint, scene: Scene): Promise<number> {
-  const { cli, path, evidence, random } = scene;
+/** Runs a server and several workers on one database, and kills them. Returns the number of killed processes. */
+export async function runRound(name: string, firstOrder: bigint, context: RoundContext): Promise<number> {
+  const { cli, path, state, random } = context;
   const orders = idsFrom(firstOrder, PENDING);
   const lines = idsFrom(firstOrder + BigInt(PENDING), LINES);
-  await placeOrders(path, orders.map(pendingOrder), evidence.ledger);
-  const [early, late] = [
+  await placeOrders(path, orders.map(pendingOrder), state.ledger);
+  const [earlyKey, lateKey] = [
     await openAccount(path, `${name}-early`, 1),
     await openAccount(path, `${name}-late`, 1),
   ];
@@ -41,96 +41,102 @@ export async function runRound(name: string, firstOrder: bigint, scene: Scene): 
     startWorker(path),
     startWorker(path),
   ]);
-  using caller = httpCaller(server.url);
-  await flooding(caller, early, evidence);
+  using caller = createHttpCaller(server.url);
+  await floodUntilBanned(caller, earlyKey, state);
 
-  const fuses = createFuses(random, MOST_ACKNOWLEDGED);
-  const listen = createListener(evidence, lines);
-  const hear = (told: Acknowledgement) => {
-    fuses.acknowledged();
-    listen(told);
+  const killSchedule = createKillSchedule(random, MAX_ACKNOWLEDGEMENTS);
+  const record = recordAcknowledgements(state, lines);
+  const onAcknowledgement = (acknowledgement: Acknowledgement) => {
+    killSchedule.acknowledged();
+    record(acknowledgement);
   };
-  const shipping = chooseShipments(orders.slice(0, TO_SHIP), scene);
+  const shipping = chooseShipments(orders.slice(0, TO_SHIP), context);
   const issuing = { accounts: Array.from({ length: 10 }, (_, index) => `${name}-${index}`), keysEach: 5 };
-  for (const id of lines) evidence.ledger.handedOver(importedOrder(id));
+  for (const id of lines) state.ledger.submitted(importedOrder(id));
   const importing = { lines: lines.map((id) => `${toLine(importedOrder(id))}\n`).join("") };
 
-  const victims: TestProcess[] = [...workers, ...(await startCommands(name, importing.lines, hear, scene))];
-  fuses.light(server);
-  for (const victim of victims) if (random.chance(0.75)) fuses.light(victim);
-  for (const [index, job] of [shipping, importing, issuing].entries()) workers[index]?.begin(job, hear);
+  const processes: TestProcess[] = [
+    ...workers,
+    ...(await startCommands(name, importing.lines, onAcknowledgement, context)),
+  ];
+  killSchedule.add(server);
+  for (const target of processes) if (random.chance(0.75)) killSchedule.add(target);
+  for (const [index, job] of [shipping, importing, issuing].entries())
+    workers[index]?.start(job, onAcknowledgement);
   const remaining = orders.values();
   await Promise.all([
-    ...Array.from({ length: CALLERS }, () => cancelling(caller, remaining, scene, fuses.acknowledged)),
-    flooding(caller, late, evidence),
+    ...Array.from({ length: CALLERS }, () =>
+      cancelOrders(caller, remaining, context, killSchedule.acknowledged),
+    ),
+    floodUntilBanned(caller, lateKey, state),
   ]);
-  fuses.burnOut();
-  const ends = await Promise.all([server, ...victims].map(({ over }) => over));
+  killSchedule.killRemaining();
+  const ends = await Promise.all([server, ...processes].map(({ ended }) => ended));
   return ends.filter((end) => end === "killed").length;
 }
 
-/** Some of the orders that are cancelled meanwhile, from their other end. */
-function chooseShipments(orders: readonly bigint[], { evidence, random }: Scene) {
+/** Some of the orders that are being cancelled, in reverse order. */
+function chooseShipments(orders: readonly bigint[], { state, random }: RoundContext) {
   const ship = orders.filter(() => random.chance(0.7)).toReversed();
   const fulfil = new Set(ship.filter(() => random.chance(0.5)));
-  for (const id of ship) evidence.ledger.asked(id, "ship");
-  for (const id of fulfil) evidence.ledger.asked(id, "fulfil");
+  for (const id of ship) state.ledger.requested(id, "ship");
+  for (const id of fulfil) state.ledger.requested(id, "fulfil");
   return { ship, fulfil };
 }
 
-/** The command line beside the workers: the same import once more, and another key, each in half of the rounds. */
+/** Commands beside the workers: the same import again, and another key, each in half of the rounds. */
 async function startCommands(
   name: string,
   input: string,
-  hear: (told: Acknowledgement) => void,
-  { cli, path, random }: Scene,
+  onAcknowledgement: (acknowledgement: Acknowledgement) => void,
+  { cli, path, random }: RoundContext,
 ): Promise<readonly TestProcess[]> {
   const commands: TestProcess[] = [];
   const database = ["--database", path];
   if (random.chance(0.5)) {
-    const told = () => hear({ upToLine: LINES });
-    commands.push(startCommand(cli, ["orders", "import", "-", ...database], { input, told }));
+    const onResult = () => onAcknowledgement({ upToLine: LINES });
+    commands.push(startCommand(cli, ["orders", "import", "-", ...database], { input, onResult }));
   }
   if (random.chance(0.5)) {
     const account = `${name}-command`;
     await openAccount(path, account, 10);
-    const told = (result: unknown) => hear(result as { account: string; key: string });
-    commands.push(startCommand(cli, ["keys", "issue", "--account", account, ...database], { told }));
+    const onResult = (result: unknown) => onAcknowledgement(result as { account: string; key: string });
+    commands.push(startCommand(cli, ["keys", "issue", "--account", account, ...database], { onResult }));
   }
   return commands;
 }
 
-async function cancelling(
-  caller: Caller,
+async function cancelOrders(
+  caller: HttpCaller,
   ids: Iterable<bigint>,
-  { key, evidence }: Scene,
+  { key, state }: RoundContext,
   acknowledged: () => void,
 ): Promise<void> {
-  const { ledger, meter, counts } = evidence;
+  const { ledger, meter, counts } = state;
   for (const id of ids) {
-    ledger.asked(id, "cancel");
+    ledger.requested(id, "cancel");
     meter.sent();
-    const answer = await caller.cancel(id, key);
-    if (answer === undefined) return;
-    // Nothing is known of it then.
-    if (answer.status === 503) continue;
-    meter.answered(answer);
-    if (answer.status === 204) counts.cancelled++;
-    ledger.told(id, answer.code === "order_already_shipped" ? "shipped" : "cancelled");
+    const response = await caller.cancel(id, key);
+    if (response === undefined) return;
+    // The outcome is unknown.
+    if (response.status === 503) continue;
+    meter.responded(response);
+    if (response.status === 204) counts.cancelled++;
+    ledger.observed(id, response.code === "order_already_shipped" ? "shipped" : "cancelled");
     acknowledged();
   }
 }
 
 /** No order has this identifier: a request that is admitted and changes nothing. */
-export const NOBODY = -1n;
+export const MISSING_ORDER = -1n;
 
-/** Makes requests until the key is told to be banned. */
-async function flooding(caller: Caller, key: string, { bans }: AcknowledgedState): Promise<void> {
+/** Sends requests until the key is banned. */
+async function floodUntilBanned(caller: HttpCaller, key: string, { bans }: AcknowledgedState): Promise<void> {
   for (;;) {
-    const answer = await caller.cancel(NOBODY, key);
-    if (answer === undefined) return;
-    if (answer.code === "api_key_banned") {
-      bans.set(key, Number(answer.headers["x-ratelimit-reset"]));
+    const response = await caller.cancel(MISSING_ORDER, key);
+    if (response === undefined) return;
+    if (response.code === "api_key_banned") {
+      bans.set(key, Number(response.headers["x-ratelimit-reset"]));
       return;
     }
   }

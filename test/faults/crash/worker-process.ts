@@ -1,6 +1,6 @@
 /**
- * One of those that work on a database until they are killed: `worker-process.ts PATH`. Says that it is ready, takes
- * its job from its parent, and tells of each change once the store has acknowledged it.
+ * A worker on a database, until it is killed: `worker-process.ts PATH`. Reports that it is ready, receives
+ * its job from the parent, and reports each change that the store has acknowledged.
  */
 import { once } from "node:events";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
@@ -10,13 +10,13 @@ import { splitLines } from "../../../lib/orders/lines.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf } from "./ledger.ts";
 
-/** What a worker does: move orders, import lines, or open accounts and issue keys for them. */
+/** The job of a worker: ship and fulfil orders, import lines, or create accounts and issue keys. */
 export type Job =
   | { readonly ship: readonly bigint[]; readonly fulfil: ReadonlySet<bigint> }
   | { readonly lines: string }
   | { readonly accounts: readonly string[]; readonly keysEach: number };
 
-/** What a worker was told by the store. */
+/** A change that the store has acknowledged to a worker. */
 export type Acknowledgement =
   | {
       readonly id: bigint;
@@ -30,8 +30,8 @@ export type Acknowledgement =
 const CALLS_AT_ONCE = 4;
 
 const store = createSqliteStore({ path: process.argv[2] ?? "" });
-const tell = (what: Acknowledgement | "ready") => process.send?.(what);
-tell("ready");
+const report = (message: Acknowledgement | "ready") => process.send?.(message);
+report("ready");
 const [job] = (await once(process, "message")) as [Job];
 if ("ship" in job) await ship(job.ship, job.fulfil);
 else if ("lines" in job) await importLines(job.lines);
@@ -45,10 +45,10 @@ async function ship(ids: readonly bigint[], fulfil: ReadonlySet<bigint>): Promis
     for (const id of remaining) {
       const shipped = await store.orders.apply(id, "ship", instantOf(id));
       if (!shipped.ok && shipped.code === "order_not_found") throw new Error(`There is no order ${id}.`);
-      tell({ id, moved: shipped.ok, status: shipped.ok ? shipped.order.status : shipped.status });
+      report({ id, moved: shipped.ok, status: shipped.ok ? shipped.order.status : shipped.status });
       if (!shipped.ok || !fulfil.has(id)) continue;
       const fulfilled = await store.orders.apply(id, "fulfil", instantOf(id));
-      if (fulfilled.ok) tell({ id, moved: false, status: "shipped", complete: true });
+      if (fulfilled.ok) report({ id, moved: false, status: "shipped", complete: true });
     }
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
@@ -61,20 +61,20 @@ async function importLines(lines: string): Promise<void> {
   }
   for await (const { line, rejected } of importOrders(splitLines(source()), store.orders)) {
     if (rejected > 0) throw new Error(`${rejected} lines were rejected.`);
-    tell({ upToLine: line });
+    report({ upToLine: line });
   }
 }
 
-async function issueKeys(names: readonly string[], keysEach: number): Promise<void> {
+async function issueKeys(ids: readonly string[], keysEach: number): Promise<void> {
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  for (const account of names) {
+  for (const account of ids) {
     const created = await accounts.create(account, { plan: "free" });
     if (!created.ok) throw new Error(`${account}: ${created.code}`);
-    tell({ account });
+    report({ account });
     for (let issued = 0; issued < keysEach; issued++) {
       const result = await accounts.issueKey(account);
       if (!result.ok) throw new Error(`${account}: ${result.code}`);
-      tell({ account, key: result.key });
+      report({ account, key: result.key });
     }
   }
 }

@@ -8,47 +8,47 @@ import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
-import { PER_MINUTE, recordAt } from "../mixed-run.ts";
+import { PER_MINUTE, recordAt } from "../mixed-requests.ts";
 import { createRequester, type SendRequest } from "../requester.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const BUCKETS = 4;
 
-/** A service whose engine is behind a proxy. */
-export interface ProxiedShop {
+/** A service whose DynamoDB is behind a faulty proxy. */
+export interface ProxiedService {
   readonly proxy: DynamodbProxy;
-  readonly ask: SendRequest;
-  /** The store behind the proxy, as the service has it. */
+  readonly send: SendRequest;
+  /** The store of the service, through the proxy. */
   readonly store: Store;
   /** The same tables without the proxy. */
-  readonly behind: Store;
+  readonly direct: Store;
   readonly prefix: string;
   readonly key: { readonly accountId: string; readonly hash: string };
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-let shops = 0;
+let services = 0;
 
 /** Starts the service over new tables of an emulator. */
-export async function proxiedShop(emulator: Emulator, orders: number): Promise<ProxiedShop> {
-  const prefix = `faulty${shops++}`;
+export async function startProxiedService(emulator: Emulator, orders: number): Promise<ProxiedService> {
+  const prefix = `faulty${services++}`;
   const client = clientFor(emulator.endpoint);
   await createDynamodbTables({ prefix, client, buckets: BUCKETS });
   await fillOrders(client, { prefix, buckets: BUCKETS }, orders, (index) => ({
     record: recordAt(index),
     status: "pending",
   }));
-  const behind = createDynamodbStore({ prefix, client });
-  const accounts = createAccounts({ store: behind.accounts, environment: "test", clock: () => NOW });
+  const direct = createDynamodbStore({ prefix, client });
+  const accounts = createAccounts({ store: direct.accounts, environment: "test", clock: () => NOW });
   await accounts.create("shop", {
     plan: "enterprise",
     customLimits: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
   });
   const { key } = (await accounts.issueKey("shop")) as IssuedKey;
-  const [{ hash = "" } = {}] = (await behind.accounts.find("shop"))?.keys ?? [];
+  const [{ hash = "" } = {}] = (await direct.accounts.find("shop"))?.keys ?? [];
 
   const proxy = await startProxy(emulator.endpoint);
-  const store = await storeAt(proxy.port, prefix);
+  const store = await openStore(proxy.port, prefix);
   const handler = createHandler({
     store,
     clock: () => NOW,
@@ -56,8 +56,8 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   });
   const server = await startNodeServer({ handler, port: 0 });
   return {
-    ...{ proxy, store, behind, prefix },
-    ask: createRequester(server.url, key),
+    ...{ proxy, store, direct, prefix },
+    send: createRequester(server.url, key),
     key: { accountId: "shop", hash },
     async [Symbol.asyncDispose]() {
       await server.close({ graceMs: 0 });
@@ -68,11 +68,11 @@ export async function proxiedShop(emulator: Emulator, orders: number): Promise<P
   };
 }
 
-let opening = Promise.resolve();
+let queue = Promise.resolve();
 
-/** A store with a client from the environment, as it ships. It is read at the first call, so one opens at a time. */
-async function storeAt(port: number, prefix: string): Promise<Store> {
-  const opened = opening.then(async () => {
+/** A store with the default client, configured by the environment. It is read at the first call, so opening is serialized. */
+async function openStore(port: number, prefix: string): Promise<Store> {
+  const opened = queue.then(async () => {
     Object.assign(process.env, {
       AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
       AWS_REGION: EMULATED.region,
@@ -81,11 +81,11 @@ async function storeAt(port: number, prefix: string): Promise<Store> {
     });
     const store = createDynamodbStore({ prefix });
     await store.orders.find(0n);
-    // Lists have a client of their own.
+    // Lists have their own client.
     await store.orders.list()[Symbol.asyncIterator]().next();
     return store;
   });
-  opening = opened.then(
+  queue = opened.then(
     () => {},
     () => {},
   );

@@ -22,17 +22,17 @@ import type { Model } from "./history.ts";
 
 /** A call on one account. */
 export type AccountCall = { readonly account: string } & (
-  | { readonly does: "find" }
-  | { readonly does: "admit"; readonly hash: string; readonly at: Instant }
-  | { readonly does: "recordRejections"; readonly hash: string; readonly at: Instant; readonly count: number }
-  | { readonly does: "issue"; readonly key: ApiKey; readonly at: Instant }
-  | { readonly does: "revoke"; readonly keyId: string; readonly at: Instant }
-  | { readonly does: "setPlan"; readonly plan: PlanAssignment }
-  | { readonly does: "unban"; readonly keyId: string }
+  | { readonly kind: "find" }
+  | { readonly kind: "admit"; readonly hash: string; readonly at: Instant }
+  | { readonly kind: "recordRejections"; readonly hash: string; readonly at: Instant; readonly count: number }
+  | { readonly kind: "issue"; readonly key: ApiKey; readonly at: Instant }
+  | { readonly kind: "revoke"; readonly keyId: string; readonly at: Instant }
+  | { readonly kind: "setPlan"; readonly plan: PlanAssignment }
+  | { readonly kind: "unban"; readonly keyId: string }
 );
 
 /** The result of a call, as far as it is guaranteed. */
-export type AccountAnswer =
+export type AccountCallResult =
   | Account
   | AccountSettings
   | Failure<AccountErrorCode>
@@ -44,11 +44,11 @@ export type AccountAnswer =
 /** Three rejections in a minute start a ban that ends within the next one. */
 export const POLICY: BanPolicy = { maxRejections: 2, durationMs: 45_000 };
 
-/** Makes the call. */
-export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountAnswer> {
+/** Performs the call. */
+export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountCallResult> {
   const operator = (at: Instant) => createAccounts({ store, environment: "test", clock: () => at });
   const { account: accountId } = call;
-  switch (call.does) {
+  switch (call.kind) {
     case "find":
       return store.find(accountId);
     case "admit":
@@ -68,22 +68,22 @@ export async function callAccount(store: AccountStore, call: AccountCall): Promi
   }
 }
 
-/** An account by the rules alone. */
-export const accountModel: Model<Account, AccountCall, AccountAnswer> = {
+/** An account according to the pure rules. */
+export const accountModel: Model<Account, AccountCall, AccountCallResult> = {
   step(account, call) {
-    switch (call.does) {
+    switch (call.kind) {
       case "find":
-        return { state: account, answer: account };
+        return { state: account, result: account };
       case "admit": {
         const state = keyStateOf(account, call.hash);
         const { admission, write } = decideAdmission(state, call.at, POLICY);
         const counted = { ...account, usage: write.usage ?? account.usage };
-        return { state: withRejections(counted, state, write.rejections), answer: guaranteed(admission) };
+        return { state: withRejections(counted, state, write.rejections), result: guaranteed(admission) };
       }
       case "recordRejections": {
         const state = keyStateOf(account, call.hash);
         const rejections = decideRejections(state, call.count, call.at, POLICY);
-        return { state: withRejections(account, state, rejections), answer: "recorded" };
+        return { state: withRejections(account, state, rejections), result: "recorded" };
       }
       case "issue":
         return updated(account, addKey(account, call.key, call.at));
@@ -93,7 +93,7 @@ export const accountModel: Model<Account, AccountCall, AccountAnswer> = {
         return updated(account, { ok: true, account: { id: account.id, keys: account.keys, ...call.plan } });
       case "unban": {
         const { [call.keyId]: _removed, ...rejections } = account.rejections;
-        return { state: { ...account, rejections }, answer: "unbanned" };
+        return { state: { ...account, rejections }, result: "unbanned" };
       }
     }
   },
@@ -120,11 +120,11 @@ function updated({ usage, rejections, ...before }: Account, result: AccountResul
   const settings = result.ok ? result.account : before;
   const { id, plan, customLimits, keys } = settings;
   const state: Account = { id, plan, ...(customLimits && { customLimits }), keys, usage, rejections };
-  return { state, answer: settingsIn(result) };
+  return { state, result: settingsIn(result) };
 }
 
 /** An update returns the settings. What else a store returns with them is not guaranteed. */
-function settingsIn(result: AccountResult): AccountAnswer {
+function settingsIn(result: AccountResult): AccountCallResult {
   if (!result.ok) return result;
   const { id, plan, customLimits, keys } = result.account;
   return { id, plan, ...(customLimits && { customLimits }), keys };

@@ -7,7 +7,7 @@ import { transition } from "../../../lib/orders/lifecycle.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 
-/** Ways to break a store: each takes a sound one and the file that it is on. A check that passes them is none. */
+/** Broken stores, each made from a correct one and its file. The checker must find a violation in each. */
 export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string) => Store>> = {
   "reads an order, then writes it": (correctStore, path) => {
     const db = connect(path);
@@ -24,7 +24,7 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
     });
   },
 
-  "answers before it writes": (correctStore) =>
+  "responds before it writes": (correctStore) =>
     withOrders(correctStore, {
       async apply(id, event, at) {
         const order = await correctStore.orders.find(id);

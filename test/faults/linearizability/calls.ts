@@ -1,18 +1,18 @@
 import type { Store } from "../../../lib/stores/store.ts";
-import { type AccountAnswer, type AccountCall, callAccount } from "./account-model.ts";
+import { type AccountCall, type AccountCallResult, callAccount } from "./account-model.ts";
 import type { Operation } from "./history.ts";
-import { callOrder, type OrderAnswer, type OrderCall } from "./order-model.ts";
+import { callOrder, type OrderCall, type OrderCallResult } from "./order-model.ts";
 
 /** A call of either port. */
 export type Call = OrderCall | AccountCall;
 
-/** What it was answered. */
-export type Reply = OrderAnswer | AccountAnswer;
+/** The result of a call. */
+export type CallResult = OrderCallResult | AccountCallResult;
 
-/** Makes a call. */
-export function make(store: Store, call: Call): Promise<Reply> {
+/** Performs a call. */
+export function performCall(store: Store, call: Call): Promise<CallResult> {
   return "order" in call ? callOrder(store.orders, call) : callAccount(store.accounts, call);
 }
 
 /** A history of both ports. */
-export type History = readonly Operation<Call, Reply>[];
+export type History = readonly Operation<Call, CallResult>[];

@@ -6,22 +6,22 @@ import type { Model, Operation } from "./history.ts";
 type Call = { readonly write: number } | "read" | "increment";
 type Operations = readonly Operation<Call, number>[];
 
-/** A register: a write answers what it wrote, an increment what it came to. */
+/** A register: a write returns what it wrote, an increment the new value. */
 const register: Model<number, Call, number> = {
   step(state, call) {
-    if (call === "read") return { state, answer: state };
+    if (call === "read") return { state, result: state };
     const next = call === "increment" ? state + 1 : call.write;
-    return { state: next, answer: next };
+    return { state: next, result: next };
   },
   keyOf: String,
 };
 
-/** A call from one instant to another; without an answer where it has no end. */
-function from(invoked: number, to: number, call: Call, answer: number): Operation<Call, number> {
-  return { call, invoked: BigInt(invoked), answered: { at: BigInt(to), answer } };
+/** A call that began and completed at these instants. */
+function completedCall(invoked: number, to: number, call: Call, result: number): Operation<Call, number> {
+  return { call, invoked: BigInt(invoked), completed: { at: BigInt(to), result } };
 }
 
-function lost(invoked: number, call: Call): Operation<Call, number> {
+function incompleteCall(invoked: number, call: Call): Operation<Call, number> {
   return { call, invoked: BigInt(invoked) };
 }
 
@@ -30,25 +30,37 @@ const isLinearizable = (history: Operations) => checkLinearizable(register, 0, h
 describe("a history is linearizable if", () => {
   test.for<[string, Operations]>([
     ["nothing happened", []],
-    ["calls follow one another", [from(1, 2, { write: 5 }, 5), from(3, 4, "read", 5)]],
-    ["a read that overlaps a write sees it", [from(1, 9, { write: 5 }, 5), from(2, 3, "read", 5)]],
+    ["calls follow one another", [completedCall(1, 2, { write: 5 }, 5), completedCall(3, 4, "read", 5)]],
+    [
+      "a read that overlaps a write sees it",
+      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 5)],
+    ],
     [
       "a read that overlaps a write does not see it yet",
-      [from(1, 9, { write: 5 }, 5), from(2, 3, "read", 0)],
+      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 0)],
     ],
     [
       "reads that follow each other see an overlapping write from the second one on",
-      [from(1, 9, { write: 5 }, 5), from(2, 3, "read", 0), from(4, 5, "read", 5)],
+      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 0), completedCall(4, 5, "read", 5)],
     ],
     [
       "increments overlap and each counts",
-      [from(1, 9, "increment", 2), from(2, 8, "increment", 1), from(10, 11, "read", 2)],
+      [
+        completedCall(1, 9, "increment", 2),
+        completedCall(2, 8, "increment", 1),
+        completedCall(10, 11, "read", 2),
+      ],
     ],
-    ["a lost write took effect", [lost(1, { write: 5 }), from(2, 3, "read", 5)]],
-    ["a lost write never took effect", [lost(1, { write: 5 }), from(2, 3, "read", 0)]],
+    ["a lost write took effect", [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 5)]],
+    ["a lost write never took effect", [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 0)]],
     [
       "a lost write took effect long after",
-      [lost(1, { write: 5 }), from(2, 3, "read", 0), from(4, 5, { write: 6 }, 6), from(7, 8, "read", 5)],
+      [
+        incompleteCall(1, { write: 5 }),
+        completedCall(2, 3, "read", 0),
+        completedCall(4, 5, { write: 6 }, 6),
+        completedCall(7, 8, "read", 5),
+      ],
     ],
   ])("%s", ([, history]) => {
     expect(isLinearizable(history)).toBe(true);
@@ -58,17 +70,29 @@ describe("a history is linearizable if", () => {
 
 describe("a history is not linearizable if", () => {
   test.for<[string, Operations]>([
-    ["a read misses a write that was over", [from(1, 2, { write: 5 }, 5), from(3, 4, "read", 0)]],
-    ["a read sees a write that has not begun", [from(1, 2, "read", 5), from(3, 4, { write: 5 }, 5)]],
+    [
+      "a read misses a write that was complete",
+      [completedCall(1, 2, { write: 5 }, 5), completedCall(3, 4, "read", 0)],
+    ],
+    [
+      "a read sees a write that has not begun",
+      [completedCall(1, 2, "read", 5), completedCall(3, 4, { write: 5 }, 5)],
+    ],
     [
       "reads that follow each other see an overlapping write come and go",
-      [from(1, 9, { write: 5 }, 5), from(2, 3, "read", 5), from(4, 5, "read", 0)],
+      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 5), completedCall(4, 5, "read", 0)],
     ],
-    ["an increment is lost", [from(1, 9, "increment", 1), from(2, 8, "increment", 1)]],
-    ["an increment counts twice", [from(1, 9, "increment", 1), from(10, 11, "read", 2)]],
-    ["a lost increment counts twice", [lost(1, "increment"), from(2, 3, "read", 2)]],
-    ["a lost write takes effect before it begins", [from(1, 2, "read", 5), lost(3, { write: 5 })]],
-    ["a lost write is seen, then not", [lost(1, { write: 5 }), from(2, 3, "read", 5), from(4, 5, "read", 0)]],
+    ["an increment is lost", [completedCall(1, 9, "increment", 1), completedCall(2, 8, "increment", 1)]],
+    ["an increment counts twice", [completedCall(1, 9, "increment", 1), completedCall(10, 11, "read", 2)]],
+    ["a lost increment counts twice", [incompleteCall(1, "increment"), completedCall(2, 3, "read", 2)]],
+    [
+      "a lost write takes effect before it begins",
+      [completedCall(1, 2, "read", 5), incompleteCall(3, { write: 5 })],
+    ],
+    [
+      "a lost write is seen, then not",
+      [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 5), completedCall(4, 5, "read", 0)],
+    ],
   ])("%s", ([, history]) => {
     expect(isLinearizable(history)).toBe(false);
     expect(isLinearizable(history.toReversed())).toBe(false);
@@ -80,10 +104,12 @@ const operation = fc
     invoked: fc.nat(12),
     length: fc.nat(6),
     call: fc.constantFrom<Call[]>("read", "increment", { write: 0 }, { write: 2 }),
-    answer: fc.option(fc.nat(3), { freq: 4, nil: undefined }),
+    result: fc.option(fc.nat(3), { freq: 4, nil: undefined }),
   })
-  .map(({ invoked, length, call, answer }) =>
-    answer === undefined ? lost(invoked, call) : from(invoked, invoked + length, call, answer),
+  .map(({ invoked, length, call, result }) =>
+    result === undefined
+      ? incompleteCall(invoked, call)
+      : completedCall(invoked, invoked + length, call, result),
   );
 
 test("the search finds an order exactly if one exists, compared with trying every order", () => {
@@ -100,20 +126,20 @@ test("the search finds an order exactly if one exists, compared with trying ever
   expect(orders).toBeGreaterThan(100);
 });
 
-/** By the definition: something takes effect first that no answered one precedes, and the rest has an order. */
+/** By definition: some operation that no completed one precedes takes effect first, and the rest has an order. */
 function hasOrder(remaining: Operations, state: number): boolean {
-  if (remaining.every(({ answered }) => answered === undefined)) return true;
+  if (remaining.every(({ completed }) => completed === undefined)) return true;
   return remaining.some((first) => {
     const rest = remaining.filter((other) => other !== first);
-    if (rest.some(({ answered }) => answered !== undefined && answered.at < first.invoked)) return false;
-    const { state: after, answer } = register.step(state, first.call);
-    return (first.answered?.answer ?? answer) === answer && hasOrder(rest, after);
+    if (rest.some(({ completed }) => completed !== undefined && completed.at < first.invoked)) return false;
+    const { state: after, result } = register.step(state, first.call);
+    return (first.completed?.result ?? result) === result && hasOrder(rest, after);
   });
 }
 
-test("the checker reports the operations that cannot come next, with the responses that they would have got", () => {
-  const write = from(1, 2, { write: 5 }, 5);
-  const read = from(3, 4, "read", 0);
+test("the checker reports the operations that cannot come next, with the results that the model expects", () => {
+  const write = completedCall(1, 2, { write: 5 }, 5);
+  const read = completedCall(3, 4, "read", 0);
   expect(checkLinearizable(register, 0, [read, write])).toEqual({
     linearizable: false,
     longest: [write],
@@ -123,9 +149,11 @@ test("the checker reports the operations that cannot come next, with the respons
 });
 
 test("a history of many concurrent calls is checked quickly, because no state is searched twice", () => {
-  const history = Array.from({ length: 14 }, (_, index) => from(index, 100 + index, "increment", 14 - index));
+  const history = Array.from({ length: 14 }, (_, index) =>
+    completedCall(index, 100 + index, "increment", 14 - index),
+  );
   expect(isLinearizable(history)).toBe(true);
-  expect(isLinearizable([...history, from(200, 201, "read", 13)])).toBe(false);
-  const writes = Array.from({ length: 14 }, (_, index) => lost(index, { write: index % 2 }));
-  expect(isLinearizable([...writes, from(200, 201, "read", 7)])).toBe(false);
+  expect(isLinearizable([...history, completedCall(200, 201, "read", 13)])).toBe(false);
+  const writes = Array.from({ length: 14 }, (_, index) => incompleteCall(index, { write: index % 2 }));
+  expect(isLinearizable([...writes, completedCall(200, 201, "read", 7)])).toBe(false);
 });

@@ -1,54 +1,57 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Model, Operation } from "./history.ts";
 
-/** Whether there is an order of the operations in which each takes effect at once, between its two instants. */
-export type Verdict<State, Call, Reply> =
+/** Whether there is an order of the operations in which each takes effect atomically between its start and its end. */
+export type Verdict<State, Call, Result> =
   | { readonly linearizable: true }
   | {
       readonly linearizable: false;
-      /** As far as an order could be found. */
-      readonly longest: readonly Operation<Call, Reply>[];
+      /** The longest valid order that was found. */
+      readonly longest: readonly Operation<Call, Result>[];
       readonly state: State;
-      /** The operations of which one would have to come next, with the answer that it would have got. */
-      readonly stuck: readonly { readonly operation: Operation<Call, Reply>; readonly expected: Reply }[];
+      /** The operations one of which must come next, with the result that the model expects. */
+      readonly stuck: readonly { readonly operation: Operation<Call, Result>; readonly expected: Result }[];
     };
 
 /**
- * Searches for that order, as Wing and Gong do it: what comes next is one of the operations that began before any of
- * the remaining ones ended. As Lowe adds, no state is searched twice from with the same operations remaining.
+ * Searches for that order, as Wing and Gong do it: the next operation is one that began before any of the remaining ones ended. As Lowe adds, no state is searched twice with the same operations remaining.
  */
-export function checkLinearizable<State, Call, Reply>(
-  { step, keyOf }: Model<State, Call, Reply>,
+export function checkLinearizable<State, Call, Result>(
+  { step, keyOf }: Model<State, Call, Result>,
   initial: State,
-  history: readonly Operation<Call, Reply>[],
-): Verdict<State, Call, Reply> {
+  history: readonly Operation<Call, Result>[],
+): Verdict<State, Call, Result> {
   const operations = history
     .toSorted((a, b) => (a.invoked < b.invoked ? -1 : 1))
-    .map((operation, index) => ({ operation, bit: 1n << BigInt(index) }));
-  const answered = operations.reduce((all, { operation, bit }) => (operation.answered ? all | bit : all), 0n);
+    .map((operation, index) => ({ operation, mask: 1n << BigInt(index) }));
+  const completed = operations.reduce(
+    (all, { operation, mask }) => (operation.completed ? all | mask : all),
+    0n,
+  );
   const visited = new Set<string>();
-  const path: Operation<Call, Reply>[] = [];
+  const path: Operation<Call, Result>[] = [];
   let furthest = { path: [...path], done: 0n, state: initial };
 
-  /** Operations of which one may come after those that are done. */
+  /** The operations that may come next. */
   function candidates(done: bigint): typeof operations {
-    const remaining = operations.filter(({ bit }) => (done & bit) === 0n);
-    const ends = remaining.flatMap(({ operation }) => operation.answered?.at ?? []);
+    const remaining = operations.filter(({ mask }) => (done & mask) === 0n);
+    const ends = remaining.flatMap(({ operation }) => operation.completed?.at ?? []);
     return remaining.filter(({ operation }) => ends.every((end) => operation.invoked <= end));
   }
 
   function search(done: bigint, state: State): boolean {
-    // One without an answer need not have taken effect.
-    if ((done & answered) === answered) return true;
+    // An incomplete operation need not have taken effect.
+    if ((done & completed) === completed) return true;
     if (path.length > furthest.path.length) furthest = { path: [...path], done, state };
-    for (const { operation, bit } of candidates(done)) {
-      const { state: after, answer } = step(state, operation.call);
-      if (operation.answered !== undefined && !isDeepStrictEqual(answer, operation.answered.answer)) continue;
-      const place = `${done | bit} ${keyOf(after)}`;
-      if (visited.has(place)) continue;
-      visited.add(place);
+    for (const { operation, mask } of candidates(done)) {
+      const { state: after, result } = step(state, operation.call);
+      if (operation.completed !== undefined && !isDeepStrictEqual(result, operation.completed.result))
+        continue;
+      const visitedKey = `${done | mask} ${keyOf(after)}`;
+      if (visited.has(visitedKey)) continue;
+      visited.add(visitedKey);
       path.push(operation);
-      if (search(done | bit, after)) return true;
+      if (search(done | mask, after)) return true;
       path.pop();
     }
     return false;
@@ -56,7 +59,7 @@ export function checkLinearizable<State, Call, Reply>(
 
   if (search(0n, initial)) return { linearizable: true };
   const stuck = candidates(furthest.done).map(({ operation }) => {
-    return { operation, expected: step(furthest.state, operation.call).answer };
+    return { operation, expected: step(furthest.state, operation.call).result };
   });
   return { linearizable: false, longest: furthest.path, state: furthest.state, stuck };
 }

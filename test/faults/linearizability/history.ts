@@ -1,17 +1,17 @@
 /**
- * One call of a store by one of many callers. The instants are of a clock that all processes of a machine share
- * (`process.hrtime`), the first one from before the call, the second one from after it.
+ * One call of a store by one of many callers. The instants come from a clock that all processes of a machine share
+ * (`process.hrtime`). `invoked` is before the call, `completed.at` after it.
  */
-export interface Operation<Call, Reply> {
+export interface Operation<Call, Result> {
   readonly call: Call;
   readonly invoked: bigint;
-  /** Absent where nobody knows what became of the call: it took effect at some later moment, or never. */
-  readonly answered?: { readonly at: bigint; readonly answer: Reply };
+  /** Missing if the result is unknown: the call took effect at some later moment, or never. */
+  readonly completed?: { readonly at: bigint; readonly result: Result };
 }
 
-/** What an object does when it is called by one caller at a time. Pure. */
-export interface Model<State, Call, Reply> {
-  step(state: State, call: Call): { readonly state: State; readonly answer: Reply };
-  /** The same text for states that are the same. */
+/** The sequential specification of an object. Pure. */
+export interface Model<State, Call, Result> {
+  step(state: State, call: Call): { readonly state: State; readonly result: Result };
+  /** Equal for equal states. */
   keyOf(state: State): string;
 }

@@ -4,25 +4,25 @@ import type { AppliedEvent, OrderStore } from "../../../lib/orders/order-store.t
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./history.ts";
 
-/** What is done with one order. */
+/** A call on one order. */
 export type OrderCall =
-  | { readonly order: bigint; readonly does: "find" }
-  | { readonly order: bigint; readonly does: OrderEvent; readonly at: Instant };
+  | { readonly order: bigint; readonly kind: "find" }
+  | { readonly order: bigint; readonly kind: OrderEvent; readonly at: Instant };
 
-/** What became of it; `undefined`: no such order. */
-export type OrderAnswer = StoredOrder | AppliedEvent | undefined;
+/** The result of a call. `undefined` if the order does not exist. */
+export type OrderCallResult = StoredOrder | AppliedEvent | undefined;
 
-/** Makes the call. */
-export function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderAnswer> {
-  return call.does === "find" ? orders.find(call.order) : orders.apply(call.order, call.does, call.at);
+/** Performs the call. */
+export function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderCallResult> {
+  return call.kind === "find" ? orders.find(call.order) : orders.apply(call.order, call.kind, call.at);
 }
 
-/** An order by the rules alone. */
-export const orderModel: Model<StoredOrder, OrderCall, OrderAnswer> = {
+/** An order according to the pure rules. */
+export const orderModel: Model<StoredOrder, OrderCall, OrderCallResult> = {
   step(order, call) {
-    if (call.does === "find") return { state: order, answer: order };
-    const answer = transition(order, call.does, call.at);
-    return { state: answer.ok ? answer.order : order, answer };
+    if (call.kind === "find") return { state: order, result: order };
+    const result = transition(order, call.kind, call.at);
+    return { state: result.ok ? result.order : order, result };
   },
   keyOf: toLine,
 };

@@ -1,26 +1,26 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { Call, History, Reply } from "./calls.ts";
+import type { Call, CallResult, History } from "./calls.ts";
 import type { Operation } from "./history.ts";
 import type { Event, Planned, Report } from "./worker-process.ts";
 
-/** What each process does: lanes of calls. */
+/** The calls of each process, in concurrent lanes. */
 export type Plan = readonly (readonly (readonly Planned[])[])[];
 
-/** A process that is killed once it has told so much. */
+/** Kills a process after a number of reports. */
 export interface Kill {
   readonly process: number;
   readonly afterReports: number;
 }
 
-/** Processes that make histories together, one after another. */
+/** Processes that record one history after another together. */
 export interface Processes {
-  /** Has a plan carried out, and tells what was called and answered when. */
+  /** Executes a plan and returns the history. */
   record(plan: Plan, kill?: Kill): Promise<History>;
   stop(): Promise<void>;
 }
 
-/** Starts them, each with the same arguments. */
+/** Starts the processes, each with the same arguments. */
 export function startProcesses(count: number, store: readonly string[]): Processes {
   const program = new URL("worker-process.ts", import.meta.url);
   const start = () => fork(program, store, { serialization: "advanced" });
@@ -52,48 +52,48 @@ function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** Sends a process its lanes and collects what it tells, until it is through or killed. */
+/** Sends a process its lanes, and collects its reports until it is done or killed. */
 function follow(child: ChildProcess, lanes: readonly (readonly Planned[])[]) {
-  const operations = new Map<string, Operation<Call, Reply>>();
+  const operations = new Map<string, Operation<Call, CallResult>>();
   const ready = Promise.withResolvers<void>();
-  const history = Promise.withResolvers<readonly Operation<Call, Reply>[]>();
+  const history = Promise.withResolvers<readonly Operation<Call, CallResult>[]>();
   let reports = 0;
   let killAfter = Number.POSITIVE_INFINITY;
   const isKilled = () => reports >= killAfter;
 
-  function learn({ lane, index, at, end }: Event): void {
-    const place = `${lane} ${index}`;
-    const begun = operations.get(place);
+  function recordEvent({ lane, index, at, end }: Event): void {
+    const key = `${lane} ${index}`;
+    const started = operations.get(key);
     const call = lanes[lane]?.[index]?.call;
-    if (begun !== undefined && end !== undefined) {
-      operations.set(place, { ...begun, answered: { at, answer: end.answer } });
+    if (started !== undefined && end !== undefined) {
+      operations.set(key, { ...started, completed: { at, result: end.result } });
     } else if (call !== undefined) {
-      operations.set(place, { call, invoked: at });
+      operations.set(key, { call, invoked: at });
     }
   }
 
-  function over(): void {
-    child.off("message", hear).off("disconnect", leave);
+  function finish(): void {
+    child.off("message", onReport).off("disconnect", onDisconnect);
     history.resolve([...operations.values()]);
   }
 
-  function hear(told: Report): void {
+  function onReport(report: Report): void {
     reports++;
     if (isKilled()) child.kill("SIGKILL");
-    if (told === "ready") ready.resolve();
-    else if (told !== "done") learn(told);
-    else if (!isKilled()) over();
+    if (report === "ready") ready.resolve();
+    else if (report !== "done") recordEvent(report);
+    else if (!isKilled()) finish();
   }
 
-  // What it has told comes in before the channel closes.
-  async function leave(): Promise<void> {
+  // All reports arrive before the channel closes.
+  async function onDisconnect(): Promise<void> {
     if (isAlive(child)) await once(child, "exit");
-    if (isKilled()) over();
+    if (isKilled()) finish();
     else history.reject(new Error(`A process ended with ${child.exitCode ?? child.signalCode}.`));
     ready.reject(new Error("A process ended before it was ready."));
   }
 
-  child.on("message", hear).on("disconnect", leave);
+  child.on("message", onReport).on("disconnect", onDisconnect);
   child.send(lanes);
   return {
     ready: ready.promise,

@@ -1,22 +1,22 @@
 import { inspect } from "node:util";
 import type { Store } from "../../../lib/stores/store.ts";
-import { type AccountAnswer, type AccountCall, accountModel } from "./account-model.ts";
-import { type Call, type History, make } from "./calls.ts";
+import { type AccountCall, type AccountCallResult, accountModel } from "./account-model.ts";
+import { type Call, type History, performCall } from "./calls.ts";
 import { checkLinearizable, type Verdict } from "./checker.ts";
 import type { Model, Operation } from "./history.ts";
-import { type OrderAnswer, type OrderCall, orderModel } from "./order-model.ts";
-import type { Scenario } from "./plans.ts";
+import { type OrderCall, type OrderCallResult, orderModel } from "./order-model.ts";
 import type { Processes } from "./processes.ts";
+import type { Scenario } from "./scenarios.ts";
 
-/** What a scenario came to. */
+/** The result of one scenario. */
 export interface CheckResult {
-  /** Why its history is not linearizable, object by object; nothing, if it is. */
-  readonly objections: readonly string[];
+  /** Why the history is not linearizable, one text per object. Empty if it is. */
+  readonly violations: readonly string[];
   readonly operations: number;
-  readonly withoutAnswer: number;
+  readonly incomplete: number;
 }
 
-/** Has a scenario carried out on a store, looks at what it left, and checks the whole against the rules. */
+/** Runs a scenario on a store, reads the final state, and checks the whole history against the rules. */
 export async function runAndCheck(
   scenario: Scenario,
   store: Store,
@@ -26,43 +26,43 @@ export async function runAndCheck(
   await store.accounts.create(account);
   await store.orders.place(orders);
   const recorded = await processes.record(plan, kill);
-  const looks: readonly Call[] = [
-    { account: account.id, does: "find" },
-    ...orders.map(({ record }) => ({ order: record.id, does: "find" }) as const),
+  const finalReads: readonly Call[] = [
+    { account: account.id, kind: "find" },
+    ...orders.map(({ record }) => ({ order: record.id, kind: "find" }) as const),
   ];
-  const history = [...recorded, ...(await Promise.all(looks.map((call) => timed(store, call))))];
+  const history = [...recorded, ...(await Promise.all(finalReads.map((call) => timed(store, call))))];
   return {
-    objections: [
-      objection(accountModel, account, ofAccount(history, account.id)),
-      ...orders.map((order) => objection(orderModel, order, ofOrder(history, order.record.id))),
+    violations: [
+      findViolation(accountModel, account, ofAccount(history, account.id)),
+      ...orders.map((order) => findViolation(orderModel, order, ofOrder(history, order.record.id))),
     ].filter((text) => text !== undefined),
     operations: history.length,
-    withoutAnswer: history.filter(({ answered }) => answered === undefined).length,
+    incomplete: history.filter(({ completed }) => completed === undefined).length,
   };
 }
 
 async function timed(store: Store, call: Call) {
   const invoked = process.hrtime.bigint();
-  const answer = await make(store, call);
-  return { call, invoked, answered: { at: process.hrtime.bigint(), answer } };
+  const result = await performCall(store, call);
+  return { call, invoked, completed: { at: process.hrtime.bigint(), result } };
 }
 
-// Objects are independent of each other, so each history is searched for itself.
+// Objects are independent of each other, so the history of each is checked separately.
 function ofAccount(history: History, id: string) {
   return history.filter(
-    (operation): operation is Operation<AccountCall, AccountAnswer> =>
+    (operation): operation is Operation<AccountCall, AccountCallResult> =>
       "account" in operation.call && operation.call.account === id,
   );
 }
 
 function ofOrder(history: History, id: bigint) {
   return history.filter(
-    (operation): operation is Operation<OrderCall, OrderAnswer> =>
+    (operation): operation is Operation<OrderCall, OrderCallResult> =>
       "order" in operation.call && operation.call.order === id,
   );
 }
 
-function objection<State, Call, Reply>(
+function findViolation<State, Call, Reply>(
   model: Model<State, Call, Reply>,
   initial: State,
   history: readonly Operation<Call, Reply>[],
@@ -78,10 +78,10 @@ function explain<State, Call, Reply>({
 }: Extract<Verdict<State, Call, Reply>, { linearizable: false }>): string {
   const text = (value: unknown) => inspect(value, { depth: 6, breakLength: 160 });
   return [
-    ...longest.map(({ call, answered }) => `${text(call)} -> ${text(answered?.answer)}`),
-    `then, from ${text(state)}, none of:`,
-    ...stuck.map(({ operation: { call, answered }, expected }) => {
-      return `${text(call)} -> ${text(answered?.answer)}, where the rules say ${text(expected)}`;
+    ...longest.map(({ call, completed }) => `${text(call)} -> ${text(completed?.result)}`),
+    `then, in state ${text(state)}, none of:`,
+    ...stuck.map(({ operation: { call, completed }, expected }) => {
+      return `${text(call)} -> ${text(completed?.result)}, expected ${text(expected)}`;
     }),
   ].join("\n");
 }

@@ -1,30 +1,30 @@
-/** A connection of the load generator: one request at a time, and no more work than that takes. */
+/** A connection of the load generator: one request at a time, with as little work as possible. */
 import { connect } from "node:net";
 
 /** How a request ended. */
-export interface Reply {
-  /** 0 where the connection ended without an answer. */
+export interface ConnectionResult {
+  /** 0 if the connection ended without a response. */
   readonly status: number;
-  /** True where the server closes the connection after it. */
+  /** True if the server closes the connection after it. */
   readonly last: boolean;
 }
 
 export interface ClientConnection {
-  /** Sends a whole request; the one before has to be answered. */
-  send(bytes: string): Promise<Reply>;
+  /** Sends a whole request. The previous one must have its response. */
+  send(bytes: string): Promise<ConnectionResult>;
   close(): void;
 }
 
-/** Opens a connection. Rejects where the server takes none. */
+/** Opens a connection. Rejects if the server accepts none. */
 export function openConnection(url: URL): Promise<ClientConnection> {
-  return new Promise((opened, refused) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(Number(url.port), url.hostname).setNoDelay().setEncoding("latin1");
     let text = "";
-    let isOver = false;
-    let answer: (reply: Reply) => void = () => {};
+    let isClosed = false;
+    let settle: (reply: ConnectionResult) => void = () => {};
 
-    socket.on("data", (more: string) => {
-      text += more;
+    socket.on("data", (chunk: string) => {
+      text += chunk;
       const end = text.indexOf("\r\n\r\n");
       if (end === -1) return;
       const head = text.slice(0, end);
@@ -32,19 +32,19 @@ export function openConnection(url: URL): Promise<ClientConnection> {
       const whole = end + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
       if (text.length < whole) return;
       text = text.slice(whole);
-      answer({ status: Number(head.slice(9, 12)), last: /\r\nconnection: close/i.test(head) });
+      settle({ status: Number(head.slice(9, 12)), last: /\r\nconnection: close/i.test(head) });
     });
-    socket.on("error", refused);
+    socket.on("error", reject);
     socket.on("close", () => {
-      isOver = true;
-      answer({ status: 0, last: true });
+      isClosed = true;
+      settle({ status: 0, last: true });
     });
     socket.on("connect", () =>
-      opened({
+      resolve({
         send: (bytes) =>
           new Promise((resolve) => {
-            answer = resolve;
-            if (isOver) resolve({ status: 0, last: true });
+            settle = resolve;
+            if (isClosed) resolve({ status: 0, last: true });
             else socket.write(bytes);
           }),
         close: () => void socket.destroy(),

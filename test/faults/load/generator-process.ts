@@ -1,4 +1,4 @@
-/** Sends load from a process of its own, by a plan that it is given, and tells what came of it. */
+/** Sends load from its own process according to a plan, and reports the result. */
 import { type ClientConnection, openConnection } from "./client-connection.ts";
 import type { LoadPlan, LoadResult } from "./load-plan.ts";
 
@@ -8,7 +8,7 @@ const statuses = new Map<number, number>();
 const latencies: number[] = [];
 const cancelled: number[] = [];
 let lost = 0;
-let answeredAfterSignal = 0;
+let respondedAfterSignal = 0;
 let signalled = false;
 let sent = 0;
 process.on("message", () => {
@@ -16,26 +16,26 @@ process.on("message", () => {
 });
 process.on("disconnect", () => process.exit());
 
-/** The next request, and the order that it is to cancel. */
+/** The next request, and the order that it cancels. */
 function next(): { bytes: string; order?: number } | undefined {
-  const turn = sent++;
-  if (plan.of === "cancels") {
-    const order = turn + 1;
-    return order > plan.orders ? undefined : { bytes: cancel(order, keyFor(turn)), order };
+  const index = sent++;
+  if (plan.requests === "cancels") {
+    const order = index + 1;
+    return order > plan.orders ? undefined : { bytes: cancel(order, keyFor(index)), order };
   }
-  const tenth = Math.floor(turn / 10);
-  const key = turn % 10 === 9 ? (plan.freeKeys[tenth % plan.freeKeys.length] ?? "") : keyFor(turn);
-  if (turn % 2 === 0) return { bytes: request("GET /v1/store/orders", key) };
-  const order = turn % 4 === 1 ? 1 + (turn % plan.orders) : plan.orders + turn;
+  const tenth = Math.floor(index / 10);
+  const key = index % 10 === 9 ? (plan.freeKeys[tenth % plan.freeKeys.length] ?? "") : keyFor(index);
+  if (index % 2 === 0) return { bytes: request("GET /v1/store/orders", key) };
+  const order = index % 4 === 1 ? 1 + (index % plan.orders) : plan.orders + index;
   return { bytes: cancel(order, key) };
 }
 
-const keyFor = (turn: number) => plan.keys[turn % plan.keys.length] ?? "";
+const keyFor = (index: number) => plan.keys[index % plan.keys.length] ?? "";
 const cancel = (order: number, key: string) => request(`DELETE /v1/store/orders/${order}`, key);
 const request = (start: string, key: string) =>
   `${start} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
-/** Sends the next request, and keeps what came of it. False where the connection is of no further use. */
+/** Sends the next request and records the result. Resolves to false if the connection cannot be used again. */
 async function exchange(connection: ClientConnection, intended?: number): Promise<boolean> {
   const following = next();
   if (following === undefined) return false;
@@ -47,12 +47,12 @@ async function exchange(connection: ClientConnection, intended?: number): Promis
   }
   latencies.push(performance.now() - began);
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  if (signalled) answeredAfterSignal++;
+  if (signalled) respondedAfterSignal++;
   if (status === 204 && following.order !== undefined) cancelled.push(following.order);
   return !last;
 }
 
-/** As many requests as are answered. */
+/** Sends the next request on a connection when the last one has its response. */
 async function closedLoop(connections: readonly ClientConnection[], until: number): Promise<void> {
   await Promise.all(
     connections.map(async (connection) => {
@@ -61,47 +61,47 @@ async function closedLoop(connections: readonly ClientConnection[], until: numbe
   );
 }
 
-/** So many requests a second, each at its instant: what waits for a connection has been waiting since then. */
+/** Sends requests at a constant rate. The latency of each includes the wait for a free connection. */
 async function openLoop(
   connections: readonly ClientConnection[],
   rate: number,
   until: number,
 ): Promise<void> {
-  const free = [...connections];
+  const idle = [...connections];
   const began = performance.now();
   let dispatched = 0;
-  let underWay = 0;
+  let inFlight = 0;
   await new Promise<void>((resolve) => {
     const dispatch = () => {
       const now = performance.now();
       for (;;) {
         const intended = began + (dispatched * 1_000) / rate;
         if (intended > Math.min(now, until)) break;
-        // The one that rested longest: in a corner of the pool it would rest until the server closes it.
-        const connection = free.shift();
+        // The connection that was idle longest, so that the server closes none for inactivity.
+        const connection = idle.shift();
         if (connection === undefined) break;
         dispatched++;
-        underWay++;
+        inFlight++;
         void exchange(connection, intended).then((open) => {
-          underWay--;
-          if (open) free.push(connection);
+          inFlight--;
+          if (open) idle.push(connection);
         });
       }
-      const isDone = began + (dispatched * 1_000) / rate > until || free.length + underWay === 0;
-      if (isDone && underWay === 0) resolve();
+      const isDone = began + (dispatched * 1_000) / rate > until || idle.length + inFlight === 0;
+      if (isDone && inFlight === 0) resolve();
       else setTimeout(dispatch, 1);
     };
     dispatch();
   });
 }
 
-const opened = await Promise.all(Array.from({ length: plan.connections }, () => openConnection(url)));
+const connections = await Promise.all(Array.from({ length: plan.connections }, () => openConnection(url)));
 const began = performance.now();
 const until = began + plan.seconds * 1_000;
-if (plan.rate === undefined) await closedLoop(opened, until);
-else await openLoop(opened, plan.rate, until);
+if (plan.rate === undefined) await closedLoop(connections, until);
+else await openLoop(connections, plan.rate, until);
 const seconds = (performance.now() - began) / 1_000;
-for (const connection of opened) connection.close();
+for (const connection of connections) connection.close();
 
 const ascending = Float64Array.from(latencies).sort();
 const quantile = (share: number) =>
@@ -113,6 +113,6 @@ process.send?.({
   p99: quantile(0.99),
   p999: quantile(0.999),
   lost,
-  answeredAfterSignal,
+  respondedAfterSignal,
   cancelled,
 } satisfies LoadResult);

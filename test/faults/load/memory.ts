@@ -1,4 +1,4 @@
-/** What a process takes, looked at after the garbage has been collected. */
+/** The memory use of a process after garbage collection. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -12,7 +12,7 @@ export interface Memory {
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
 
-/** Collects the garbage of this process and tells what is left. */
+/** Collects the garbage of this process, and measures its memory. */
 export async function memoryNow(): Promise<Memory> {
   for (let round = 0; round < 3; round++) {
     collect();

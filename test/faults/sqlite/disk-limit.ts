@@ -1,20 +1,20 @@
-/** A disk without room for a process, taken and given back while it runs. */
+/** Simulates a full disk for a running process. */
 import { execFileSync } from "node:child_process";
 
 /**
- * Lets no file of a process grow beyond `bytes`: the kernel refuses the write, as a full disk does, and neither root
- * nor a mount is needed. `unlimited` gives the room back.
+ * Prevents the files of a process from growing beyond `bytes`: the kernel rejects the write, as with a full disk. Needs
+ * neither root nor a mount. `unlimited` removes the limit.
  */
 export function limitFiles(pid: number | undefined, bytes: number | "unlimited"): void {
   execFileSync("prlimit", ["--pid", `${pid}`, `--fsize=${bytes}:`]);
 }
 
-/** Why there is no such limit here; none: there is one. */
-export function noLimitBecause(): string | undefined {
+/** Why the limit is not available. `undefined` if it is. */
+export function reasonToSkip(): string | undefined {
   try {
     execFileSync("prlimit", ["--version"], { stdio: "ignore" });
     return undefined;
   } catch {
-    return "prlimit (util-linux) is not on this machine";
+    return "because prlimit (util-linux) is not installed";
   }
 }

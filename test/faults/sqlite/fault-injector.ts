@@ -1,36 +1,36 @@
-/** Does to a file that is being served what befalls files, one thing after another. */
+/** Injects one fault after another into a database file that is being served. */
 import { renameSync, rmSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
-import type { Choices } from "../run.ts";
-import { limitFiles, noLimitBecause } from "./disk-limit.ts";
-import type { ServedShop } from "./fixture.ts";
+import type { SeededRandom } from "../run.ts";
+import { limitFiles, reasonToSkip } from "./disk-limit.ts";
+import type { ServedDatabase } from "./fixture.ts";
 import { holdLock } from "./lock.ts";
 
-type Fault = (shop: ServedShop, moment: () => Promise<void>) => Promise<void>;
+type Fault = (service: ServedDatabase, pause: () => Promise<void>) => Promise<void>;
 
 const FAULTS: Readonly<Record<string, Fault>> = {
-  async "held by another process"({ path }, moment) {
+  async "held by another process"({ path }, pause) {
     const lock = holdLock(path);
-    await moment();
+    await pause();
     lock.release();
   },
 
-  async "full disk"({ path, process }, moment) {
+  async "full disk"({ path, process }, pause) {
     limitFiles(process.pid, statSync(`${path}-wal`).size);
-    await moment();
+    await pause();
     limitFiles(process.pid, "unlimited");
   },
 
-  async "newer schema"({ outside }, moment) {
+  async "newer schema"({ executeOutside: outside }, pause) {
     outside("PRAGMA user_version = 99");
-    await moment();
+    await pause();
     outside(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   },
 
-  async "moved away"({ path }, moment) {
+  async "moved away"({ path }, pause) {
     renameSync(path, `${path}.away`);
-    await moment();
+    await pause();
     renameSync(`${path}.away`, path);
   },
 
@@ -40,25 +40,25 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * Goes on until it is stopped, every deed as often as any other, each followed by a time in which the service recovers.
- * Tells how often each was done.
+ * Injects faults until it is stopped, each equally often. The service recovers after each. Returns the number of
+ * injections of each fault.
  */
 export async function injectFaults(
-  shop: ServedShop,
-  chosen: Choices,
+  service: ServedDatabase,
+  random: SeededRandom,
   { recovered, stopped }: { recovered: () => Promise<unknown>; stopped: () => boolean },
 ): Promise<Record<string, number>> {
-  const names = Object.keys(FAULTS).filter((name) => name !== "full disk" || noLimitBecause() === undefined);
-  const done = Object.fromEntries(names.map((name) => [name, 0]));
-  let left: readonly string[] = [];
+  const names = Object.keys(FAULTS).filter((name) => name !== "full disk" || reasonToSkip() === undefined);
+  const counts = Object.fromEntries(names.map((name) => [name, 0]));
+  let remaining: readonly string[] = [];
   while (!stopped()) {
-    if (left.length === 0) left = names;
-    const name = chosen.pick(left);
-    left = left.filter((other) => other !== name);
-    await FAULTS[name]?.(shop, () => sleep(chosen.int(1, 150)));
-    done[name] = (done[name] ?? 0) + 1;
+    if (remaining.length === 0) remaining = names;
+    const name = random.pick(remaining);
+    remaining = remaining.filter((other) => other !== name);
+    await FAULTS[name]?.(service, () => sleep(random.int(1, 150)));
+    counts[name] = (counts[name] ?? 0) + 1;
     await recovered();
-    await sleep(chosen.int(1, 150));
+    await sleep(random.int(1, 150));
   }
-  return done;
+  return counts;
 }

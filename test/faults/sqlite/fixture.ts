@@ -1,4 +1,4 @@
-/** A database with orders and one key, and the service over it in a process of its own. */
+/** A database with orders and one key, and the service over it in its own process. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,25 +8,25 @@ import { DatabaseSync } from "node:sqlite";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { PER_MINUTE, recordAt } from "../mixed-run.ts";
+import { PER_MINUTE, recordAt } from "../mixed-requests.ts";
 import { createRequester, type SendRequest } from "../requester.ts";
 
 export const NOW = Date.UTC(2026, 10, 20, 12);
 
-/** A service that runs until it is stopped. */
-export interface ServedShop {
+/** A service over a database file. */
+export interface ServedDatabase {
   readonly path: string;
   readonly process: ChildProcess;
-  readonly ask: SendRequest;
-  /** Runs statements on the file from outside, as another process would. */
-  outside(sql: string): void;
-  /** Ends the service at once, and opens its file. */
-  inspect<T>(look: (store: Store) => Promise<T>): Promise<T>;
+  readonly send: SendRequest;
+  /** Executes statements on the file over another connection. */
+  executeOutside(sql: string): void;
+  /** Kills the service, and opens its file. */
+  inspect<T>(work: (store: Store) => Promise<T>): Promise<T>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Fills a new database with pending orders. */
-export async function filledDatabase(path: string, orders: number): Promise<string> {
+/** Creates a database with pending orders and one key, and returns the key. */
+export async function createFilledDatabase(path: string, orders: number): Promise<string> {
   const store = createSqliteStore({ path });
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => NOW });
   await accounts.create("shop", {
@@ -42,11 +42,11 @@ export async function filledDatabase(path: string, orders: number): Promise<stri
 }
 
 /** Starts the service over a new database. */
-export async function servedShop(orders: number): Promise<ServedShop> {
+export async function serveDatabase(orders: number): Promise<ServedDatabase> {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
   const path = join(folder, "orders.db");
-  const key = await filledDatabase(path, orders);
-  const child = fork(new URL("server.ts", import.meta.url), [path, `${NOW}`]);
+  const key = await createFilledDatabase(path, orders);
+  const child = fork(new URL("server-process.ts", import.meta.url), [path, `${NOW}`]);
   const [url] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [string];
   if (child.exitCode !== null) {
     rmSync(folder, { recursive: true });
@@ -61,17 +61,17 @@ export async function servedShop(orders: number): Promise<ServedShop> {
   return {
     path,
     process: child,
-    ask: createRequester(url, key),
-    outside(sql) {
+    send: createRequester(url, key),
+    executeOutside(sql) {
       const db = new DatabaseSync(path, { timeout: 5_000 });
       db.exec(sql);
       db.close();
     },
-    async inspect(look) {
+    async inspect(work) {
       await stop();
       const store = createSqliteStore({ path });
       try {
-        return await look(store);
+        return await work(store);
       } finally {
         await store.close();
       }

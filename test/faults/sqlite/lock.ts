@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** Holds a database as another process does that is writing to it. */
+/** Locks a database as another writing process does. */
 export function holdLock(path: string): { release(): void } {
   const db = new DatabaseSync(path, { timeout: 5_000 });
   db.exec("BEGIN IMMEDIATE");

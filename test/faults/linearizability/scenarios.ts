@@ -1,7 +1,7 @@
 import type { Account, ApiKey } from "../../../lib/accounts/account.ts";
 import type { OrderEvent, StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../../lib/plans/windows.ts";
-import type { Choices } from "../run.ts";
+import type { SeededRandom } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
 import type { Call } from "./calls.ts";
 import type { Loss } from "./lossy-store.ts";
@@ -13,17 +13,17 @@ const LANES = 3;
 const CALLS = 4;
 const ORDERS = 3;
 const EVENTS: readonly OrderEvent[] = ["cancel", "ship", "fulfil"];
-/** What is sent again counts an admitted request once more, as the store says: the last of these is for orders. */
-const LOSSES: readonly Loss[] = ["request", "answer", "answer, sent again"];
+/** A retried admission is counted twice, as documented, so the last of these is for orders only. */
+const LOSSES: readonly Loss[] = ["request", "response", "response, then retried"];
 
 /** The first instant of a minute and of a day. */
 const AT = Date.UTC(2026, 10, 20);
-/** Most calls fall in one minute; clocks differ, so that windows roll under the feet of calls that are late. */
+/** Most calls are in one minute. Clocks differ, so that some calls arrive after their window has ended. */
 const INSTANTS = [0, 0, 0, 0, 0, 0, 20_000, 59_999, MINUTE_MS, MINUTE_MS + 5_000, 2 * MINUTE_MS, DAY_MS].map(
-  (later) => AT + later,
+  (offset) => AT + offset,
 );
 
-/** One account and few orders, and what several processes do with them. */
+/** One account, a few orders, and the calls of several processes on them. */
 export interface Scenario {
   readonly account: Account;
   readonly orders: readonly StoredOrder[];
@@ -31,8 +31,12 @@ export interface Scenario {
   readonly kill?: Kill;
 }
 
-/** Chooses the scenario of a number: its objects are its own. */
-export function chooseScenario(number: number, random: Choices, { losses }: { losses: number }): Scenario {
+/** Chooses a scenario. Its number makes the identifiers unique. */
+export function chooseScenario(
+  number: number,
+  random: SeededRandom,
+  { losses }: { losses: number },
+): Scenario {
   const id = `account-${number}`;
   const key = (name: string): ApiKey => ({ id: `${id}.${name}`, hash: `${id} ${name}`, createdAt: AT });
   const limits = () => ({ perMinute: random.int(1, 6), perDay: random.int(3, 9) });
@@ -50,22 +54,22 @@ export function chooseScenario(number: number, random: Choices, { losses }: { lo
     if (chosen <= 62) {
       const { hash } = random.pick([first, first, second, third]);
       return random.chance(0.9)
-        ? { account, does: "admit", hash, at }
-        : { account, does: "recordRejections", hash, at, count: random.int(1, 2) };
+        ? { account, kind: "admit", hash, at }
+        : { account, kind: "recordRejections", hash, at, count: random.int(1, 2) };
     }
-    if (chosen <= 72) return { account, does: "find" };
+    if (chosen <= 72) return { account, kind: "find" };
     if (chosen <= 82)
-      return { account, does: "setPlan", plan: random.chance(0.8) ? enterprise() : { plan: "free" } };
-    if (chosen <= 90) return { account, does: "revoke", keyId: random.pick([first, second, third]).id, at };
-    if (chosen <= 95 || issued) return { account, does: "unban", keyId: first.id };
+      return { account, kind: "setPlan", plan: random.chance(0.8) ? enterprise() : { plan: "free" } };
+    if (chosen <= 90) return { account, kind: "revoke", keyId: random.pick([first, second, third]).id, at };
+    if (chosen <= 95 || issued) return { account, kind: "unban", keyId: first.id };
     issued = true;
-    return { account, does: "issue", key: third, at };
+    return { account, kind: "issue", key: third, at };
   }
 
   function ofOrder(): Call {
     const order = random.pick(orders).record.id;
-    if (random.chance(0.2)) return { order, does: "find" };
-    return { order, does: random.pick(EVENTS), at: random.pick(INSTANTS) };
+    if (random.chance(0.2)) return { order, kind: "find" };
+    return { order, kind: random.pick(EVENTS), at: random.pick(INSTANTS) };
   }
 
   function planned(): Planned {

@@ -1,6 +1,5 @@
 /**
- * The service over one SQLite file, as `serve` puts it together but with a clock that stands still: `server.ts PATH
- * NOW`. Sends its address to the parent once it listens, and ends with the parent.
+ * The service over one SQLite file, like `store-orders serve`, but with a fixed clock: `server-process.ts PATH NOW`. Sends its address to the parent when it listens, and ends with the parent.
  */
 import { createHandler } from "../../../lib/http/handler.ts";
 import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";

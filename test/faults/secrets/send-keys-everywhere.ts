@@ -1,8 +1,8 @@
-import type { Listener } from "./listener.ts";
+import type { LeakDetector } from "./leak-detector.ts";
 
-/** Sends requests with every kind of key, put where keys belong and where they do not, and hears what comes back. */
-export async function askEverything(
-  { hear }: Listener,
+/** Sends each key in every place of a request, valid or not, and records the responses. */
+export async function sendKeysEverywhere(
+  { record }: LeakDetector,
   keys: readonly string[],
   send: (method: string, path: string, headers: Readonly<Record<string, string>>) => Promise<Response>,
 ): Promise<void> {
@@ -18,9 +18,9 @@ export async function askEverything(
       ["GET", `/docs?key=${key}`, { referer: `http://localhost/${key}` }],
       ["GET", "/openapi.json", { authorization: `Bearer ${key}x`, "x-request-id": key }],
     ] as const) {
-      const answer = await send(method, path, headers);
-      const fields = [...answer.headers].map(([name, value]) => `${name}: ${value}`);
-      hear(`${method} ${path.replace(key, "KEY")}`, `${fields.join("\n")}\n\n${await answer.text()}`);
+      const response = await send(method, path, headers);
+      const fields = [...response.headers].map(([name, value]) => `${name}: ${value}`);
+      record(`${method} ${path.replace(key, "KEY")}`, `${fields.join("\n")}\n\n${await response.text()}`);
     }
   }
 }

@@ -4,17 +4,17 @@ import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf, type Ledger } from "./ledger.ts";
 
-/** As many identifiers from one on. */
+/** Consecutive identifiers. */
 export function idsFrom(first: bigint, length: number): readonly bigint[] {
   return Array.from({ length }, (_, index) => first + BigInt(index));
 }
 
-/** An order that waits to be cancelled or shipped. */
+/** A pending order. */
 export function pendingOrder(id: bigint): StoredOrder {
   return { record: { id, petId: 7n * id }, status: "pending" };
 }
 
-/** An order in one of the states that an import may bring. */
+/** An order to import, in one of the three states. */
 export function importedOrder(id: bigint): StoredOrder {
   const record = { id, petId: -id, quantity: Number(id % 10n) };
   if (id % 3n !== 0n) return { record, status: id % 3n === 1n ? "cancelled" : "pending" };
@@ -29,13 +29,13 @@ export async function placeOrders(
   ledger: Ledger,
 ): Promise<void> {
   const store = createSqliteStore({ path });
-  for (const order of orders) ledger.handedOver(order);
+  for (const order of orders) ledger.submitted(order);
   await store.orders.place(orders);
   for (const { record } of orders) ledger.placed(record.id);
   await store.close();
 }
 
-/** Opens an account with limits of its own, and gives its one key. */
+/** Creates an account with its own limits, and returns its key. */
 export async function openAccount(path: string, id: string, perMinute: number): Promise<string> {
   const store = createSqliteStore({ path });
   const plan: PlanAssignment = { plan: "enterprise", customLimits: { perMinute, perDay: 10_000_000 } };

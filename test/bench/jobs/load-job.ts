@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import type { Figure, Verdict } from "../figures.ts";
+import { type BenchDatabases, copyDatabases } from "../fixture.ts";
+import type { Bench } from "../job.ts";
+import type { Load } from "../load/load.ts";
+import { measureUnderLoad, type ServerLoadSample } from "../load/under-load.ts";
+import { distributionIn, distributionsIn, runInTurns, type Samples } from "../rounds.ts";
+import { BASELINE } from "../servers/candidates.ts";
+import { PEERS, type Program } from "../servers/server-process.ts";
+
+/** A load that every candidate serves. */
+export interface LoadJob {
+  readonly name: string;
+  readonly databases: BenchDatabases;
+  readonly programs: (databases: BenchDatabases) => Readonly<Record<string, Program>>;
+  readonly load: Omit<Load, "seconds">;
+  /** True if every response must be a rejection, false if none may be. */
+  readonly expectRejections: boolean;
+}
+
+/** The share of responses that may be of the other kind: a new window admits a few requests. */
+const MAX_UNEXPECTED = 0.05;
+
+/** Loads the candidates in turns, each time in a fresh process on a fresh copy of the databases. */
+export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<keyof ServerLoadSample>> {
+  const { name, databases, programs, load, expectRejections } = job;
+  return runInTurns(Object.keys(programs(databases)), bench.rounds, async (candidate, round) => {
+    bench.log(`${name}: round ${round + 1} of ${bench.rounds}, ${candidate}`);
+    const program = programs(copyDatabases(databases, join(bench.folder, "round")))[candidate];
+    if (program === undefined) throw new Error(`There is no candidate ${candidate}.`);
+    const sample = await measureUnderLoad(bench, program, load);
+    const unexpected = expectRejections ? 1 - sample.rejected : sample.rejected;
+    if (unexpected > (expectRejections ? MAX_UNEXPECTED : 0)) {
+      throw new Error(`${candidate}: ${(unexpected * 100).toFixed(2)}% of the responses were unexpected.`);
+    }
+    return sample;
+  });
+}
+
+/** Throughput, processor time, latency and memory, compared with the peers and the baseline. */
+export function loadFigures(
+  samples: Samples<keyof ServerLoadSample>,
+  budget: (rate: Figure) => Verdict,
+): readonly Figure[] {
+  const others = [...samples.keys()].filter((name) => name.startsWith("ours,"));
+  const figure = (
+    label: string,
+    unit: string,
+    better: "more" | "less",
+    name: keyof ServerLoadSample,
+  ): Figure => ({
+    name: label,
+    unit,
+    better,
+    ours: distributionIn(samples, "ours", name),
+    peers: distributionsIn(samples, PEERS, name),
+    baseline: distributionIn(samples, BASELINE, name),
+    others: distributionsIn(samples, others, name),
+  });
+  const rate = figure("requests per second", "/s", "more", "rate");
+  return [
+    { ...rate, verdict: budget(rate) },
+    figure("processor time per request", "µs", "less", "processor"),
+    figure("99th percentile at 32 connections", "ms", "less", "p99"),
+    figure("peak memory", "MiB", "less", "peak"),
+  ];
+}

@@ -1,0 +1,126 @@
+/** Concurrent requests while the store fails, and the comparison of the responses with the store. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Store } from "../../lib/stores/store.ts";
+import { expectUnavailable, LIST, type ObservedResponse, orderAt, type SendRequest } from "./requester.ts";
+import type { SeededRandom } from "./run.ts";
+
+/** The limit of the account. It shows in the headers of a 503 whether the request was admitted. */
+export const PER_MINUTE = 60_000;
+
+/** What the responses have shown. */
+export interface Tally {
+  /** Responses that only an admitted request gets. */
+  admitted: number;
+  unavailable: number;
+  /** Lists that were complete, and lists that broke off. */
+  completeLists: number;
+  incompleteLists: number;
+  /** Responses by order, in the order of arrival. */
+  readonly cancels: Map<number, ObservedResponse[]>;
+}
+
+/**
+ * Sends requests, `width` at a time: cancels, some of one order by several callers, and lists. Every response is checked; a complete list contains every order.
+ */
+export async function runMixedRequests(
+  send: SendRequest,
+  random: SeededRandom,
+  { orders, requests, width }: { orders: number; requests: number; width: number },
+): Promise<Tally> {
+  const tally: Tally = {
+    admitted: 0,
+    unavailable: 0,
+    completeLists: 0,
+    incompleteLists: 0,
+    cancels: new Map(),
+  };
+  const plan = Array.from({ length: requests }, () =>
+    random.chance(0.05) ? LIST : orderAt(random.int(0, orders - 1)),
+  ).values();
+
+  async function sendPlanned(): Promise<void> {
+    for (const path of plan) {
+      const response = await send(path === LIST ? "GET" : "DELETE", path);
+      if (path === LIST) tallyList(tally, response, orders);
+      else tallyCancel(tally, response, Number(path.slice(LIST.length + 1)));
+      // Without a pause, one fault would consume all requests.
+      if (response.status === 503) await sleep(random.int(5, 50));
+    }
+  }
+  await Promise.all(Array.from({ length: width }, sendPlanned));
+  return tally;
+}
+
+/** True if the response has the account's limit, which only an admitted request gets. */
+export function wasAdmitted({ headers }: ObservedResponse): boolean {
+  return headers.get("x-ratelimit-limit") === `${PER_MINUTE}`;
+}
+
+function tallyResponse(tally: Tally, response: ObservedResponse): void {
+  expect([200, 204, 409, 503]).toContain(response.status);
+  if (wasAdmitted(response)) tally.admitted++;
+  else expect(response.status, "a request that was not admitted is not served").toBe(503);
+  if (response.status !== 503) return;
+  tally.unavailable++;
+  expectUnavailable(response);
+}
+
+function tallyList(tally: Tally, response: ObservedResponse, orders: number): void {
+  if (!response.complete) {
+    // Only a started list can break off. Its head may be lost with the connection.
+    tally.incompleteLists++;
+    tally.admitted++;
+    return;
+  }
+  tallyResponse(tally, response);
+  if (response.status !== 200) return;
+  tally.completeLists++;
+  const ids = (JSON.parse(response.text) as { id: number }[]).map(({ id }) => id);
+  expect(ids).toEqual(Array.from({ length: orders }, (_, id) => id));
+}
+
+function tallyCancel(tally: Tally, response: ObservedResponse, id: number): void {
+  tallyResponse(tally, response);
+  tally.cancels.set(id, [...(tally.cancels.get(id) ?? []), response]);
+}
+
+/**
+ * Compares the store with the responses. An order has at most one 204, and is cancelled if it has one. A 409 follows a
+ * 204 or a lost response. An order without a cancel is pending, and every record is intact.
+ */
+export async function reconcile(store: Store, tally: Tally, orders: number): Promise<Figures> {
+  let [cancelled, unacknowledged] = [0, 0];
+  let index = 0;
+  for await (const page of store.orders.scan()) {
+    for (const { record, status } of page) {
+      expect(record).toEqual(recordAt(index));
+      const statuses = (tally.cancels.get(index++) ?? []).map((response) => response.status);
+      const [done, lost] = [204, 503].map((code) => statuses.filter((response) => response === code).length);
+      expect(done, "an order is cancelled once").toBeLessThanOrEqual(1);
+      if (done === 1) expect(status).toBe("cancelled");
+      if (status === "cancelled" && done === 0) {
+        expect(lost, "an order that is cancelled without a 204 has a 503").toBeGreaterThan(0);
+        unacknowledged++;
+      }
+      if (statuses.includes(409)) expect(status).toBe("cancelled");
+      if (statuses.some((response) => response !== 503)) expect(status).toBe("cancelled");
+      if (status === "cancelled") cancelled++;
+    }
+  }
+  expect(index, "orders in the store").toBe(orders);
+  return {
+    "responses with 503": tally.unavailable,
+    "lists complete / broken off": `${tally.completeLists} / ${tally.incompleteLists}`,
+    "orders cancelled": cancelled,
+    "of these by a request that got 503": unacknowledged,
+  };
+}
+
+/** Figures for the table at the end of the run. */
+export type Figures = Readonly<Record<string, number | string>>;
+
+/** The record at an index. Each has its own content. */
+export function recordAt(index: number) {
+  return { id: BigInt(index), petId: BigInt(index * 31), quantity: index % 7 };
+}

@@ -20,7 +20,7 @@ export interface TestAuthority {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Creates a certificate authority with a key of its own. */
+/** Creates a certificate authority with its own key. */
 export function createTestAuthority(name = "Test authority"): TestAuthority {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const certify = (subject: string, key: KeyObject, from: number, to: number, extension: Buffer) =>

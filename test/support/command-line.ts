@@ -33,7 +33,7 @@ export interface CommandLine {
 }
 
 /**
- * Creates a command line. Each command has a process of its own, unless `shareProcess` is set: then `run` and `json` use
+ * Creates a command line. Each command has its own process, unless `shareProcess` is set: then `run` and `json` use
  * one process for all commands, which saves the starts. Commands that use AWS clients or crash need their own.
  */
 export function createCommandLine({ shareProcess = false } = {}): CommandLine {

@@ -1,4 +1,4 @@
-/** Runs the commands that `command-runner.ts` sends, each with streams of its own. */
+/** Runs the commands that `command-runner.ts` sends, each with its own streams. */
 import { Readable, Writable } from "node:stream";
 import { runProgram } from "../../lib/cli/program.ts";
 import type { CommandRequest, CommandResponse } from "./command-runner.ts";

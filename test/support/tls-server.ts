@@ -6,7 +6,7 @@ import type { IssuedCertificate } from "./certificates.ts";
 /** A TLS server for a test. Closed by `await using`. */
 export interface TlsServer extends AsyncDisposable {
   readonly port: number;
-  /** The server names that clients asked for, in order. */
+  /** The server names that clients requested, in order. */
   readonly names: readonly string[];
   /** The certificate of each host, which may be changed at any time. Other hosts get the one for "*". */
   readonly certificates: Map<string, IssuedCertificate>;

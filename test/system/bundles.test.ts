@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { install, newFolder, packInto, succeed } from "./installed.ts";
+import { install, newFolder, packInto, runSuccessfully } from "./installed.ts";
 
 let packed = "";
 let folder = "";
@@ -71,7 +71,7 @@ describe("loading an entry in Node", () => {
       });
       await import("${entry}");
       console.log(JSON.stringify(loaded));`;
-    return JSON.parse(await succeed(folder, "node", ["--input-type=module", "-e", script]));
+    return JSON.parse(await runSuccessfully(folder, "node", ["--input-type=module", "-e", script]));
   }
 
   test.each(["orders", "plans", "accounts", "http", "memory", "client"])(

@@ -135,15 +135,17 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
   });
 
   test("the record of a wildcard is distinguished from a record of the host", async () => {
-    const wild = await verifyHost("any.wild.example.com", { resolver, target: TARGET });
-    expect(wild.reasons[0]?.fix).toContain("set a CNAME record in place of any other record of any.wild:");
+    const wildcard = await verifyHost("any.wild.example.com", { resolver, target: TARGET });
+    expect(wildcard.reasons[0]?.fix).toContain(
+      "set a CNAME record in place of any other record of any.wild:",
+    );
     const own = await verifyHost("address.example.com", { resolver, target: TARGET });
     expect(own.reasons[0]?.fix).toContain("remove the A record of address, then add a CNAME record");
   });
 
   test("forbidding CAA records are reported with their name, two levels up or behind a CNAME", async () => {
-    const above = await verifyHost("v1.orders.strict.com", { resolver, target: TARGET });
-    expect(above.reasons).toMatchObject([{ code: "caa_forbids", name: "strict.com" }]);
+    const ancestor = await verifyHost("v1.orders.strict.com", { resolver, target: TARGET });
+    expect(ancestor.reasons).toMatchObject([{ code: "caa_forbids", name: "strict.com" }]);
     const behind = await verifyHost("wrong.example.com", { resolver, target: TARGET });
     expect(behind.reasons[1]).toMatchObject({
       name: "old.hosting.example.net",
@@ -152,10 +154,10 @@ describe.skipIf(nsd === undefined)("verification against nsd", () => {
   });
 
   test("every host is unknown if the server has stopped", async () => {
-    const gone = await startNsd(nsd ?? "", { com: ZONES.com });
-    await gone.stop();
+    const stopped = await startNsd(nsd ?? "", { com: ZONES.com });
+    await stopped.stop();
     const verification = await verifyHost("right.example.com", {
-      resolver: createDnsResolver({ servers: [gone.address], timeoutMs: 200, maxAttempts: 1 }),
+      resolver: createDnsResolver({ servers: [stopped.address], timeoutMs: 200, maxAttempts: 1 }),
       target: TARGET,
     });
     expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });

@@ -1,7 +1,7 @@
-/** Lists all orders in a process of its own, `PREFIX`, and tells the parent what it saw and took. */
+/** Lists all orders in its own process, and reports the figures to its parent: `dynamodb-list-process.ts PREFIX`. */
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 
-/** What the list was and what it cost. */
+/** The figures of a list. */
 export interface Listing {
   readonly count: number;
   readonly ascending: boolean;
@@ -16,7 +16,7 @@ export interface Listing {
 
 const ID = '{"id":';
 
-/** Reads an identifier without an object being made, so that what is measured is the store's memory alone. */
+/** Reads an identifier without allocation, so that only the store's memory is measured. */
 function idAt(rows: string, start: number): number {
   const isNegative = rows[start] === "-";
   let id = 0;
@@ -35,7 +35,7 @@ const watch = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss());
 }, 10);
 
-const began = performance.now();
+const startedAt = performance.now();
 const cpu = process.cpuUsage();
 let [count, lastPages, largestPage, firstPageMs, ascending, previous] = [
   0,
@@ -46,7 +46,7 @@ let [count, lastPages, largestPage, firstPageMs, ascending, previous] = [
   Number.NEGATIVE_INFINITY,
 ];
 for await (const { json: rows, last } of orders.list()) {
-  if (count === 0) firstPageMs = performance.now() - began;
+  if (count === 0) firstPageMs = performance.now() - startedAt;
   largestPage = Math.max(largestPage, rows.length);
   if (last) lastPages++;
   for (let at = rows.indexOf(ID); at !== -1; at = rows.indexOf(ID, at + ID.length)) {
@@ -58,17 +58,17 @@ for await (const { json: rows, last } of orders.list()) {
 }
 const { user, system } = process.cpuUsage(cpu);
 clearInterval(watch);
-const mebi = (bytes: number) => Math.round(bytes / 2 ** 20);
+const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);
 const listing: Listing = {
   count,
   ascending,
   lastPages,
   largestPage,
   firstPageMs: Math.round(firstPageMs),
-  totalMs: Math.round(performance.now() - began),
+  totalMs: Math.round(performance.now() - startedAt),
   cpuMs: Math.round((user + system) / 1000),
-  idleMiB: mebi(idle),
-  peakMiB: mebi(peak),
+  idleMiB: mebibytes(idle),
+  peakMiB: mebibytes(peak),
 };
 process.send?.(listing);
 process.disconnect();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cloud } from "../infra/harness/cloud.ts";
 import { run as runProgram } from "../infra/harness/program.ts";
-import { install, newFolder, packInto, ROOT, readJson, succeed, typeErrors } from "./installed.ts";
+import { install, newFolder, packInto, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
 
 let folder = "";
 let tarball = "";
@@ -27,7 +27,7 @@ async function installExample(example: string): Promise<string> {
 
 /** Returns the lines that an example prints. */
 async function printed(home: string): Promise<readonly string[]> {
-  return (await succeed(home, "node", ["main.ts"])).trim().split("\n");
+  return (await runSuccessfully(home, "node", ["main.ts"])).trim().split("\n");
 }
 
 test("the rules work in a Fastify service with its own routes", async () => {
@@ -112,7 +112,7 @@ async function installProgram(name: string): Promise<string> {
 test("domains that are defined in TypeScript are served and deployed from the same module", async () => {
   const home = await installProgram("domains-in-code");
   const location = "https://orders.example.com/v1/store/orders?limit=1";
-  expect((await succeed(home, "node", ["serve.ts"])).trim().split("\n")).toEqual([
+  expect((await runSuccessfully(home, "node", ["serve.ts"])).trim().split("\n")).toEqual([
     "orders.example.com: 401 -",
     "api.example.com: 401 -",
     `example.com: 301 ${location}`,

@@ -3,9 +3,9 @@ import { existsSync, globSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { install, newFolder, packInto, ROOT, run, succeed, typeErrors } from "./installed.ts";
+import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
 
-/** Every entry of the package, with the first package that its user has to bring. */
+/** Every entry point, with the first peer dependency that it needs. */
 const ENTRIES: Readonly<Record<string, string | undefined>> = {
   "store-orders": undefined,
   "store-orders/orders": undefined,
@@ -81,13 +81,13 @@ describe("the entries", () => {
     const script = `console.log(Object.keys(await import("${entry}")).length)`;
     if (peer === undefined) {
       test(`${entry} is imported without any other package`, async () => {
-        expect(Number(await succeed(folder, "node", ["--input-type=module", "-e", script]))).toBeGreaterThan(
-          0,
-        );
+        expect(
+          Number(await runSuccessfully(folder, "node", ["--input-type=module", "-e", script])),
+        ).toBeGreaterThan(0);
       });
     } else {
       test(`${entry} without its peer fails with an error that names ${peer}`, async () => {
-        const { code, stderr } = await run(folder, "node", ["--input-type=module", "-e", script]);
+        const { code, stderr } = await runProgram(folder, "node", ["--input-type=module", "-e", script]);
         expect(code).toBe(1);
         expect(stderr).toContain(`Cannot find package '${peer}'`);
       });
@@ -97,8 +97,8 @@ describe("the entries", () => {
 
 describe("the command", () => {
   test("prints its usage", async () => {
-    const told = await succeed(folder, "npx", ["--no-install", "store-orders", "--help"]);
-    expect(told).toMatch(/^Usage: store-orders /);
+    const output = await runSuccessfully(folder, "npx", ["--no-install", "store-orders", "--help"]);
+    expect(output).toMatch(/^Usage: store-orders /);
   });
 
   test("prints the required version on an older Node in one line, and exits with 1", async ({ skip }) => {
@@ -109,7 +109,7 @@ describe("the command", () => {
       return;
     }
     const bin = join(folder, "node_modules/store-orders/dist/cli/bin.js");
-    const { code, stdout, stderr } = await run(folder, older, [bin, "--help"]);
+    const { code, stdout, stderr } = await runProgram(folder, older, [bin, "--help"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^store-orders needs Node 24 or newer; this is v\d+\.\d+\.\d+\.[^\n]*\n$/);
   });
@@ -155,15 +155,15 @@ export const result: AppliedEvent = await orders.cancel(7n);
     const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
     const modules = ["--module", module, "--moduleResolution", resolution];
     const compiler = join(home, "node_modules/.bin/tsc");
-    const { stdout } = await run(home, compiler, [...flags, ...modules, "consumer.ts"]);
+    const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);
     expect(stdout).toBe("");
   });
 
   test("reject an identifier that is not a bigint", async () => {
     await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
-    const told = await typeErrors(folder, ["wrong.ts"]);
-    expect(told.match(/error TS/g)).toEqual(["error TS"]);
-    expect(told).toContain("'number' is not assignable to parameter of type 'bigint'");
+    const output = await typeErrors(folder, ["wrong.ts"]);
+    expect(output.match(/error TS/g)).toEqual(["error TS"]);
+    expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
   });
 });
 
@@ -171,11 +171,16 @@ describe("package linters", () => {
   const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
 
   test("publint finds no problem", async () => {
-    expect(await succeed(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
+    expect(await runSuccessfully(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
   });
 
   test("Are The Types Wrong finds no problem in any entry", async () => {
-    const told = await succeed(folder, tool("attw"), [tarball, "--profile", "esm-only", "--no-color"]);
-    expect(told.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
+    const output = await runSuccessfully(folder, tool("attw"), [
+      tarball,
+      "--profile",
+      "esm-only",
+      "--no-color",
+    ]);
+    expect(output.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
   });
 });

@@ -41,7 +41,7 @@ export const dynamodbList: Job = {
       const memoryAboveIdle = figure("memory above idle", "MiB", "memory");
       const processor = {
         ...figure("processor time, baseline: the engine's", "ms", "processor"),
-        floor: distributionIn(samples, "ours", "engine"),
+        baseline: distributionIn(samples, "ours", "engine"),
       };
       return {
         title: `List of ${orders.toLocaleString("en-US")} from DynamoDB`,

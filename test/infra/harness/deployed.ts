@@ -137,11 +137,11 @@ function integrationFor(recording: Recording, method: string, path: string): Reg
     id = literal === undefined ? `${rest?.name}-id` : `${literal.name}-id`;
     if (literal === undefined) break;
   }
-  const here = ofType(recording, "aws:apigateway/integration:Integration").filter(
+  const integrations = ofType(recording, "aws:apigateway/integration:Integration").filter(
     ({ inputs }) => inputs["resourceId"] === id,
   );
   const found = [method, "ANY"].flatMap((each) =>
-    here.filter(({ inputs }) => inputs["httpMethod"] === each),
+    integrations.filter(({ inputs }) => inputs["httpMethod"] === each),
   )[0];
   if (found === undefined) throw new Error(`No integration matches ${method} ${path}.`);
   return found;

@@ -137,8 +137,8 @@ function membersOf(text: string, name: string): Members {
   const key = `${text.length} ${name}`;
   const known = interfaces.get(key);
   if (known !== undefined) return known;
-  const [last = "", ...above] = name.split(".").reverse();
-  const start = above.reduceRight(
+  const [last = "", ...namespaces] = name.split(".").reverse();
+  const start = namespaces.reduceRight(
     (from, each) => text.indexOf(`export declare namespace ${each} {`, from),
     0,
   );

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 
-/** An emulator that runs until it is stopped. */
+/** A running emulator. */
 export interface Emulator {
   readonly endpoint: string;
   readonly port: number;

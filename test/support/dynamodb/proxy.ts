@@ -39,12 +39,12 @@ export async function startProxy(
 ): Promise<DynamodbProxy> {
   const agent = new http.Agent({ keepAlive: true });
   let operations: string[] = [];
-  // Without this, Node would close idle connections, which would look like a client that gave up.
+  // Without this, Node would close idle connections, which would look like a client timeout.
   const server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
     answered.delete(request.socket);
     void handle(request, response).catch(() => response.destroy());
   });
-  // A client keeps the connection after a response. If it closes the connection instead, it had given up before.
+  // A client keeps the connection after a response. If it closes the connection instead, it has timed out.
   const answered = new WeakMap<Socket, { unanswered: number }>();
   server.on("connection", (socket) => {
     socket.on("close", () => {

@@ -15,15 +15,15 @@
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { readSettings, type Settings, withDefaults } from "./config/settings.ts";
-export {
-  CustomDomain,
-  type CustomDomainArgs,
-  type HostDns,
-  type ValidationRecord,
-} from "./domains/custom-domain.ts";
-export type { DomainOutput } from "./domains/domain-output.ts";
+export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
+export { CustomDomain, type CustomDomainArgs } from "./domains/custom-domain.ts";
+export type { DomainOutput, RecordOutput } from "./domains/domain-output.ts";
+export type { HostDns } from "./domains/host-dns.ts";
 export { type HostPlan, planHosts } from "./domains/host-plan.ts";
-export { preflight } from "./domains/preflight.ts";
+export type { HostStatus } from "./domains/host-status.ts";
+export { createRecordObserver, type RecordObserver } from "./domains/observer.ts";
+export { type PreflightOptions, preflight } from "./domains/preflight.ts";
+export type { ValidationRecord } from "./domains/validation-record.ts";
 export { functionCode } from "./functions/code.ts";
 export { OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
 export {

@@ -15,7 +15,7 @@ const service = new StoreOrders(`${pulumi.getProject()}-${pulumi.getStack()}`, {
 
 /** The address of the API; ends with `/v1`. */
 export const baseUrl = service.baseUrl;
-/** By host: its role, the DNS record that it needs, and its state. */
+/** By host: its role, its state with the reason and what to do next, and the DNS record that it needs. */
 export const domains = service.domains;
 export const ordersTable = service.tables.orders.name;
 export const accountsTable = service.tables.accounts.name;

@@ -31,9 +31,9 @@ export class StoreOrders extends pulumi.ComponentResource {
   readonly api: Api;
   /** By host. */
   readonly customDomains: ReadonlyMap<string, CustomDomain>;
-  /** Ends with `/v1`. Uses the primary host once the stack routes traffic to it. */
+  /** Ends with `/v1`. Uses the primary host once its record points to the API. */
   readonly baseUrl: pulumi.Output<string>;
-  /** By host: its role, the DNS record that it needs, and its state. */
+  /** By host: its role, its state with the reason and what to do next, and the DNS record that it needs. */
   readonly domains: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
 
@@ -153,9 +153,14 @@ export class StoreOrders extends pulumi.ComponentResource {
     );
   }
 
-  /** The primary host if this update routes traffic to it, otherwise the API Gateway hostname. */
+  /** The primary host once it is live, otherwise the API Gateway hostname. */
   #baseUrl(): pulumi.Output<string> {
-    return pulumi.output(this.#primaryUrl() ?? pulumi.interpolate`${this.api.stage.invokeUrl}${BASE_PATH}`);
+    const known = this.#primaryUrl();
+    if (known !== undefined) return pulumi.output(known);
+    const platform = pulumi.interpolate`${this.api.stage.invokeUrl}${BASE_PATH}`;
+    const { host = "" } = this.#args.hosts?.find(({ role }) => role === "primary") ?? {};
+    const state = this.customDomains.get(host)?.state ?? "pending_dns";
+    return pulumi.all([state, platform]).apply(([now, url]) => (now === "live" ? urlOf(host) : url));
   }
 
   /** The servers in the OpenAPI document. The address that serves the document is always the first. */
@@ -165,10 +170,15 @@ export class StoreOrders extends pulumi.ComponentResource {
     return this.#args.settings.servers ?? own;
   }
 
+  /** The address of the primary host if this update routes traffic to it. */
   #primaryUrl(): string | undefined {
     const primary = this.#args.hosts?.find((plan) => plan.role === "primary" && goesLive(plan));
-    return primary === undefined ? undefined : `https://${primary.host}${BASE_PATH}`;
+    return primary === undefined ? undefined : urlOf(primary.host);
   }
+}
+
+function urlOf(host: string): string {
+  return `https://${host}${BASE_PATH}`;
 }
 
 const DESCRIPTIONS = {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { BASE_PATH } from "../../lib/http/operations.ts";
+import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
@@ -54,6 +55,18 @@ const servers = z
   )
   .transform((byName) => Object.entries(byName).map(([description, url]) => ({ url, description })));
 
+const RESOLVER = "Write the IP address of a DNS server, optionally with a port, such as 1.1.1.1.";
+
+/** True for an address that a resolver accepts. */
+function isServerAddress(text: string): boolean {
+  try {
+    createDnsResolver({ servers: [text] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const throttle = z.strictObject(
   { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
   { error: "Write a mapping with 'perSecond' and 'burst'." },
@@ -64,6 +77,7 @@ export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
   domains: z.unknown().optional(),
   dns: oneOf(["cloudflare", "manual"]).default("cloudflare"),
+  resolver: z.string({ error: RESOLVER }).refine(isServerAddress, { error: RESOLVER }).optional(),
   reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
   hold: z.array(z.string(), { error: "Write a list of hosts." }).default([]),
   adopt: byHost(

@@ -17,27 +17,30 @@ export interface HostZone extends Pick<Zone, "id" | "name"> {
   readonly hasOwnRecord: boolean;
 }
 
+/** What the zones at Cloudflare mean for an update. */
+export interface ZoneFindings {
+  /** By host: its zone. Hosts without a usable zone are missing. */
+  readonly zones: ReadonlyMap<string, HostZone>;
+  /** Everything that conflicts with the records to create, with the fix. */
+  readonly problems: readonly string[];
+  /** Everything that the update may do unexpectedly. */
+  readonly warnings: readonly string[];
+}
+
 /**
- * Returns the Cloudflare zone of each host, and checks that nothing in it conflicts with the records to create. Logs a
- * warning for everything that the update may do unexpectedly.
+ * Finds the Cloudflare zone of each host, and everything in it that conflicts with the records to create.
  *
- * @throws {pulumi.RunError} if a zone is not ready or a record conflicts; lists every problem with its fix
+ * @throws {pulumi.RunError} if Cloudflare cannot be queried
  */
-export async function findZones(
-  hosts: readonly HostToCheck[],
-  comment: string,
-): Promise<ReadonlyMap<string, HostZone>> {
+export async function findZones(hosts: readonly HostToCheck[], comment: string): Promise<ZoneFindings> {
   const candidates = new Set(hosts.flatMap(({ host }) => zoneCandidates(host)));
   const zones = (await Promise.all([...candidates].map(zonesNamed))).flat();
   const checked = await Promise.all(hosts.map((host) => checkHost(host, zones, comment)));
-  const problems = checked.flatMap((each) => each.problems);
-  if (problems.length > 0) {
-    throw new pulumi.RunError(
-      ["DNS is not ready for the domains:", ...problems.map((text) => `  ${text}`)].join("\n"),
-    );
-  }
-  await Promise.all(checked.flatMap(({ risks }) => risks).map((text) => pulumi.log.warn(text)));
-  return new Map(checked.flatMap(({ host, zone }) => (zone === undefined ? [] : [[host, zone] as const])));
+  return {
+    zones: new Map(checked.flatMap(({ host, zone }) => (zone === undefined ? [] : [[host, zone] as const]))),
+    problems: checked.flatMap(({ problems }) => problems),
+    warnings: checked.flatMap(({ risks }) => risks),
+  };
 }
 
 interface CheckedHost {

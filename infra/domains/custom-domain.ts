@@ -3,29 +3,15 @@ import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { renamedFrom, typeToken } from "../names.ts";
+import { formatTime } from "../../lib/domains/watch/format.ts";
+import { REQUESTED_TAG, renamedFrom, typeToken } from "../names.ts";
 import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
+import { wasIssued } from "./certificates.ts";
+import type { CloudflareDns, HostDns, ManualDns } from "./host-dns.ts";
+import { describeHeldHost, type HostStatus, SERVED } from "./host-status.ts";
+import { type ManualHost, statusBeforeDomain, statusWithDomain } from "./manual-status.ts";
 import { explainRecordFailure, type FailedRecord } from "./record-failure.ts";
-
-/** Where the DNS of a host is managed, and who creates its records. */
-export type HostDns =
-  | {
-      readonly provider: "cloudflare";
-      readonly zoneId: string;
-      /** The comment of every record that is created; marks the record as owned by this program. */
-      readonly comment: string;
-      /**
-       * How the record that routes traffic is handled. `managed`: created last. `held`: not created, everything else
-       * is. `adopt`: the record with this identifier is imported.
-       */
-      readonly routing: "managed" | "held" | { readonly adopt: string };
-    }
-  | {
-      /** The operator sets the records by hand. */
-      readonly provider: "manual";
-      /** API Gateway accepts a domain name only once its certificate has been issued. */
-      readonly certificateIssued: boolean;
-    };
+import { type ValidationRecord, validationRecordOf } from "./validation-record.ts";
 
 /** Arguments of {@link CustomDomain}. */
 export interface CustomDomainArgs {
@@ -41,13 +27,6 @@ export interface CustomDomainArgs {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** The DNS record by which ACM validates that its owner controls the host. */
-export interface ValidationRecord {
-  readonly type: "CNAME";
-  readonly name: pulumi.Output<string>;
-  readonly value: pulumi.Output<string>;
-}
-
 /**
  * A host of an API: certificate, validation record, validation, domain name, mapping and, last, the record that routes
  * traffic. They are removed in reverse order, so that no DNS record is left dangling.
@@ -57,9 +36,11 @@ export class CustomDomain extends pulumi.ComponentResource {
   /** ACM validation record; keep it for renewals. */
   readonly validationRecord: ValidationRecord;
   /** Missing while the certificate of a host with manual DNS has not been issued. */
-  readonly domainName: aws.apigateway.DomainName | undefined;
+  readonly domainName?: aws.apigateway.DomainName;
   /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
+  /** The state in the life cycle, why, and what to do next. */
+  readonly status: pulumi.Output<HostStatus>;
   readonly state: pulumi.Output<DomainState>;
 
   readonly #name: string;
@@ -77,22 +58,31 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.certificate = this.#certificate();
     this.validationRecord = validationRecordOf(this.certificate);
     const records = dns.provider === "cloudflare" ? [this.#validationRecord(dns)] : [];
-    const ready = dns.provider === "cloudflare" || dns.certificateIssued;
-    this.domainName = ready ? this.#domainName(this.#validation(records), previous) : undefined;
+    if (dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
+      this.status = statusBeforeDomain(this.#manualHost(dns));
+    } else {
+      this.domainName = this.#domainName(this.#validation(records), previous);
+      this.status = this.#publish(this.domainName);
+    }
     this.target = this.domainName?.regionalDomainName;
     this.#lastDomainName = this.domainName ?? previous;
-    this.state =
-      this.domainName === undefined ? pulumi.output("pending_dns" as const) : this.#publish(this.domainName);
+    this.state = this.status.state;
     this.registerOutputs({ host: args.host, state: this.state });
   }
 
   #certificate() {
-    const { host, tags = {}, reverify = 0 } = this.#args;
+    const { host, dns, tags = {}, reverify = 0 } = this.#args;
+    // Tells later runs when the certificate was requested: ACM waits 72 hours, and no provider function has the time.
+    const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTime(Date.now()) } : {};
     return new aws.acm.Certificate(
       `${this.#name}-certificate`,
-      { domainName: host, validationMethod: "DNS", tags },
-      // Always set: the engine ignores the change from no trigger to the first one.
-      { parent: this, replacementTrigger: reverify },
+      { domainName: host, validationMethod: "DNS", tags: { ...tags, ...dated } },
+      {
+        parent: this,
+        // Always set: the engine ignores the change from no trigger to the first one.
+        replacementTrigger: reverify,
+        ignoreChanges: Object.keys(dated).map((tag) => `tags["${tag}"]`),
+      },
     );
   }
 
@@ -138,7 +128,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** Maps every path of the host to the API and then, never before, routes traffic there. */
-  #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<DomainState> {
+  #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
     const { host, dns, restApi, stageName } = this.#args;
     // No base path: with one, the host would serve only the paths below it.
     const mapping = new aws.apigateway.BasePathMapping(
@@ -146,13 +136,21 @@ export class CustomDomain extends pulumi.ComponentResource {
       { restApi, stageName, domainName },
       { parent: this },
     );
-    if (dns.provider === "manual") return mapping.id.apply(() => "live" as const);
-    if (dns.routing === "held") return mapping.id.apply(() => "pending_dns" as const);
+    if (dns.provider === "manual") {
+      const status = statusWithDomain(this.#manualHost(dns), regionalDomainName);
+      return pulumi.all([mapping.id, status]).apply(([, reached]) => reached);
+    }
+    if (dns.routing === "held") return mapping.id.apply(() => describeHeldHost(host));
     const adopted = dns.routing === "managed" ? {} : { import: `${dns.zoneId}/${dns.routing.adopt}` };
     const route = { name: host, value: regionalDomainName };
     // A host can have only one CNAME, so the old one has to be deleted first.
     const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
-    return this.#record("route", "routing", dns, route, options).id.apply(() => "live" as const);
+    return this.#record("route", "routing", dns, route, options).id.apply(() => SERVED);
+  }
+
+  #manualHost(dns: ManualDns): ManualHost {
+    const { host, reverify = 0 } = this.#args;
+    return { host, reverify, dns, certificate: this.certificate, validationRecord: this.validationRecord };
   }
 
   #record(
@@ -173,26 +171,4 @@ export class CustomDomain extends pulumi.ComponentResource {
       { parent: this, hooks: { onError: [explain] }, ...options },
     );
   }
-}
-
-type CloudflareDns = Extract<HostDns, { provider: "cloudflare" }>;
-
-/**
- * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
- */
-function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
-  const option = domainValidationOptions.apply(([first]) => {
-    if (first === undefined)
-      throw new pulumi.RunError("ACM returned no validation record for the certificate.");
-    return first;
-  });
-  return {
-    type: "CNAME",
-    name: option.resourceRecordName.apply(withoutTrailingDot),
-    value: option.resourceRecordValue.apply(withoutTrailingDot),
-  };
-}
-
-function withoutTrailingDot(name: string): string {
-  return name.replace(/\.$/, "");
 }

@@ -1,8 +1,10 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
+import type { FoundCertificate } from "./certificates.ts";
 import type { HostZone } from "./cloudflare-check.ts";
-import type { HostDns } from "./custom-domain.ts";
+import type { HostDns } from "./host-dns.ts";
+import type { RecordObserver } from "./observer.ts";
 
 /** What to create for a host. */
 export interface HostPlan extends ConfiguredHost {
@@ -18,8 +20,10 @@ export interface HostPlan extends ConfiguredHost {
 export interface Findings {
   /** By host: its zone at Cloudflare. */
   readonly zones: ReadonlyMap<string, HostZone>;
-  /** The hosts with DNS managed elsewhere whose certificate has been issued. */
-  readonly withCertificate: ReadonlySet<string>;
+  /** By host with DNS managed elsewhere: its certificates. */
+  readonly certificates: ReadonlyMap<string, readonly FoundCertificate[]>;
+  /** Looks up the records of hosts with DNS managed elsewhere. */
+  readonly observer?: RecordObserver;
 }
 
 /** The hosts of a stack, the primary first. */
@@ -35,7 +39,7 @@ export function isHeld({ hold }: Settings, host: string): boolean {
 /** Plans every host from the settings and the preflight's findings. Pure. */
 export function planHosts(
   settings: Settings,
-  { zones, withCertificate }: Findings,
+  { zones, certificates, observer }: Findings,
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
@@ -43,16 +47,18 @@ export function planHosts(
     const common = { host, role, key: hostKey(host), ...(reverify === undefined ? {} : { reverify }) };
     const zone = zones.get(host);
     if (settings.dns === "manual" || zone === undefined) {
-      return { ...common, dns: { provider: "manual", certificateIssued: withCertificate.has(host) } };
+      const observed = observer === undefined ? {} : { observer };
+      const dns = { provider: "manual", certificates: certificates.get(host) ?? [], ...observed } as const;
+      return { ...common, dns };
     }
     const routing = routingOf(host, settings, zone);
     return { ...common, zone: zone.name, dns: { provider: "cloudflare", zoneId: zone.id, comment, routing } };
   });
 }
 
-/** True if the host is served once the planned update has completed. */
+/** True if this stack sets the host's record, so that the host is served once the planned update has completed. */
 export function goesLive({ dns }: HostPlan): boolean {
-  return dns.provider === "cloudflare" ? dns.routing !== "held" : dns.certificateIssued;
+  return dns.provider === "cloudflare" && dns.routing !== "held";
 }
 
 function routingOf(

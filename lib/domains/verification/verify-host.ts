@@ -1,17 +1,10 @@
 import { normalizeName } from "../hostname.ts";
 import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import { locateInZone } from "../zone.ts";
-import { AUTHORITIES, type CertificateAuthority, evaluateCaa, findCaa } from "./caa.ts";
+import { AUTHORITIES, type CertificateAuthority } from "./caa.ts";
+import { checkCaa } from "./check-caa.ts";
 import { checkRecords, type RecordCheck } from "./check-records.ts";
-import {
-  type AxisState,
-  type CheckedHost,
-  DNS_FAILURES,
-  explainCaa,
-  explainUnknownTarget,
-  REASONS,
-  type Reason,
-} from "./reasons.ts";
+import { type AxisState, type CheckedHost, explainUnknownTarget, REASONS, type Reason } from "./reasons.ts";
 import type { DnsResolver } from "./resolver.ts";
 
 /** Whether the host's records point to the platform. */
@@ -98,27 +91,6 @@ function stateOf(dns: DnsState, certificate: CertificateState): VerificationStat
   if (dns !== "ok") return "pending_dns";
   if (certificate === "allowed") return "verified";
   return certificate === "unknown" ? "unknown" : "needs_attention";
-}
-
-async function checkCaa(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
-  const { host, zone, authority } = checked;
-  const lookup = await findCaa(resolver, host, zone);
-  if (lookup.outcome === "none") return [];
-  if (lookup.outcome === "failed") {
-    const { name, reason } = lookup;
-    return [
-      {
-        code: "caa_unanswered",
-        host,
-        name,
-        found: `${name} CAA: ${DNS_FAILURES[reason]}`,
-        expected: "an answer, even if there are no CAA records",
-        fix: `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`,
-      },
-    ];
-  }
-  const verdict = evaluateCaa(lookup.records, authority);
-  return verdict.ok ? [] : [explainCaa(checked, lookup, verdict.code)];
 }
 
 function axisState<A extends "dns" | "certificate">(

@@ -1,61 +1,200 @@
 import { Readable } from "node:stream";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { readStackDomains } from "../../../lib/cli/stack-domains.ts";
-import { cloud } from "../harness/cloud.ts";
-import { ofType } from "../harness/program.ts";
+import { startDnsServer } from "../../support/dns-server.ts";
+import { type AcmCertificate, cloud } from "../harness/cloud.ts";
+import type { State } from "../harness/deployment.ts";
+import { type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
-const config = withDomains({ primary: "orders.example.org" }, { "store-orders:dns": "manual" });
-const beforeCertificate = update(config);
-const withCertificate = update(config, { cloud: cloud({ issued: ["orders.example.org"] }) });
+const HOST = "orders.example.org";
+const TARGET = "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com";
+const PLATFORM_URL = "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1";
+const VALIDATION = `_0123.${HOST} CNAME _4567.acm-validations.aws`;
+const CERTIFICATE = "aws:acm/certificate:Certificate";
+const RECORD = { zone: "example.org", type: "CNAME", name: "orders", ttl: 3600 };
+const VALIDATION_RECORD = {
+  zone: "example.org",
+  type: "CNAME",
+  name: "_0123.orders",
+  ttl: 3600,
+  value: "_4567.acm-validations.aws",
+};
+
+const dns = await startDnsServer(VALIDATION);
+const liveDns = await startDnsServer(`
+  ${VALIDATION}
+  ${HOST} CNAME ${TARGET}
+  ${TARGET} A 192.0.2.1
+`);
+const emptyDns = await startDnsServer("");
+const silentDns = await startDnsServer("example.org NS ns.example.net", { [HOST]: "SERVFAIL" });
+afterAll(async () => {
+  for (const server of [dns, liveDns, emptyDns, silentDns]) await server[Symbol.asyncDispose]();
+});
+
+const config = withDomains({ primary: HOST }, { "store-orders:dns": "manual" });
+const withCertificates = (...certificates: readonly Omit<AcmCertificate, "host">[]) =>
+  cloud({ certificates: certificates.map((each) => ({ ...each, host: HOST })) });
+const next = (
+  state: Promise<{ readonly state: State }>,
+  server: typeof dns,
+  ...certificates: readonly Omit<AcmCertificate, "host">[]
+) =>
+  state.then(({ state }) => update(config, { cloud: withCertificates(...certificates), state, dns: server }));
+
+const first = update(config, { dns: emptyDns });
+const validated = next(first, dns, { status: "PENDING_VALIDATION" });
+const timedOut = next(first, emptyDns, { status: "VALIDATION_TIMED_OUT" });
+const failed = next(first, emptyDns, { status: "FAILED" });
+const requestedAgain = first.then(({ state }) =>
+  update(
+    { ...config, "store-orders:reverify": { [HOST]: 1 } },
+    {
+      cloud: withCertificates({ status: "VALIDATION_TIMED_OUT", arn: "the certificate before" }),
+      state,
+      dns: emptyDns,
+    },
+  ),
+);
+const issued = next(first, dns, { status: "ISSUED" });
+const live = next(issued, liveDns, { status: "ISSUED" });
+const unanswered = next(issued, silentDns, { status: "ISSUED" });
+const twoStates = next(
+  issued,
+  liveDns,
+  { status: "PENDING_VALIDATION", arn: "the certificate after" },
+  { status: "ISSUED" },
+);
+const expired = next(issued, liveDns, { status: "EXPIRED" });
+
+const hostOf = ({ stackOutputs }: Outcome) =>
+  (stackOutputs["domains"] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[HOST] ?? {};
+const requestTimes = ({ registrations }: Outcome) =>
+  ofType({ registrations }, CERTIFICATE).map(({ inputs }) => inputs["tags"]);
 
 describe("with DNS managed elsewhere", () => {
-  test("the first update requests the certificate, outputs the validation record, and does not wait", async () => {
-    const outcome = await success(beforeCertificate);
+  test("the first update requests the certificate, outputs the validation record with its deadline, and does not wait", async () => {
+    const outcome = await success(first);
     expect(domainNames(outcome)).toEqual([]);
     expect(ofType(outcome, "aws:acm/certificateValidation:CertificateValidation")).toEqual([]);
     expect(outcome.registrations.some(({ type }) => type.startsWith("cloudflare:"))).toBe(false);
-    expect(outcome.stackOutputs["domains"]).toEqual({
-      "orders.example.org": {
-        role: "primary",
-        state: "pending_dns",
-        record: { type: "CNAME", name: "orders", ttl: 3600 },
-        validationRecord: {
-          type: "CNAME",
-          name: "_0123.orders.example.org",
-          value: "_4567.acm-validations.aws",
-        },
-      },
+    const { since, until, ...host } = hostOf(outcome);
+    expect(Date.parse(String(until)) - Date.parse(String(since))).toBe(72 * 3_600_000);
+    expect(host).toEqual({
+      role: "primary",
+      state: "pending_dns",
+      reason: `ACM waits for the validation record since ${String(since)}. It gives up 72 hours after the request, at ${String(until)}.`,
+      next: [
+        "Set the validationRecord at the DNS provider, and keep it: renewals need it. DNS changes may take up to 48 hours to propagate.",
+        "Update again once ACM has issued the certificate: the outputs then have the host's record.",
+      ],
+      record: RECORD,
+      validationRecord: VALIDATION_RECORD,
     });
-    expect(outcome.stackOutputs["baseUrl"]).toBe(
-      "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1",
+    expect(outcome.stackOutputs["baseUrl"]).toBe(PLATFORM_URL);
+  });
+
+  test("an observed validation record is reported, and the time of the request does not change", async () => {
+    const outcome = await success(validated);
+    expect(operationOn(outcome, CERTIFICATE, "store-orders-production-orders-example-org-certificate")).toBe(
+      "same",
+    );
+    expect(hostOf(outcome)).toMatchObject({
+      state: "certificate_pending",
+      validationRecord: VALIDATION_RECORD,
+    });
+    expect(hostOf(outcome)["since"]).toBe(hostOf(await first)["since"]);
+    expect(hostOf(outcome)["reason"]).toMatch(
+      /^The validation record is set\. .* since \d{4}-.*Z; ACM issues it/,
     );
   });
 
-  test("once the certificate has been issued, the next update creates the domain and outputs its target", async () => {
-    const outcome = await success(withCertificate);
-    expect(domainNames(outcome)).toEqual(["orders.example.org"]);
-    expect(outcome.stackOutputs["domains"]).toMatchObject({
-      "orders.example.org": {
-        state: "live",
-        record: { value: "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com" },
-      },
+  test.each([
+    ["VALIDATION_TIMED_OUT", timedOut, "validation_timed_out"],
+    ["FAILED", failed, "certificate_failed"],
+  ])(
+    "a certificate in the state %s needs attention, and its validation record is not shown any more",
+    async (_status, run, attention) => {
+      const host = hostOf(await success(run));
+      expect(host).toMatchObject({ state: "needs_attention", attention });
+      expect(host["next"]).toContain(
+        "Request a new certificate: set store-orders:reverify to { orders.example.org: 1 } and update.",
+      );
+      expect(Object.keys(host)).not.toContain("validationRecord");
+      expect({ reason: host["reason"], next: host["next"] }).toMatchSnapshot();
+    },
+  );
+
+  test("a certificate that was requested again is awaited, although ACM still has the one before", async () => {
+    const outcome = await success(requestedAgain);
+    expect(hostOf(outcome)).toMatchObject({ state: "pending_dns", validationRecord: VALIDATION_RECORD });
+    expect(requestTimes(outcome)).toEqual([
+      { "store-orders:stack": "store-orders/production", "store-orders:requested": hostOf(outcome)["since"] },
+    ]);
+  });
+
+  test("once the certificate has been issued, the next update creates the domain and outputs its target, but is not live", async () => {
+    const outcome = await success(issued);
+    expect(domainNames(outcome)).toEqual([HOST]);
+    expect(hostOf(outcome)).toEqual({
+      role: "primary",
+      state: "pending_dns",
+      reason:
+        "The certificate has been issued. The record of the host has not been observed yet: no such record, although the name exists.",
+      next: [
+        `At the DNS provider of example.org, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`,
+        "DNS changes may take up to 48 hours to propagate.",
+        "Update again once it is set: the host is then reported as live.",
+      ],
+      record: { ...RECORD, value: TARGET },
+      validationRecord: VALIDATION_RECORD,
     });
-    expect(outcome.stackOutputs["baseUrl"]).toBe("https://orders.example.org/v1");
+    expect(outcome.stackOutputs["baseUrl"]).toBe(PLATFORM_URL);
+  });
+
+  test("the host is live, and the base URL names it, once its record has been observed", async () => {
+    const outcome = await success(live);
+    expect(hostOf(outcome)).toMatchObject({ state: "live", next: [], record: { value: TARGET } });
+    expect(outcome.stackOutputs["baseUrl"]).toBe(`https://${HOST}/v1`);
+  });
+
+  test("a failed lookup is reported as such and does not fail the update", async () => {
+    const outcome = await success(unanswered);
+    expect(hostOf(outcome)).toMatchObject({ state: "pending_dns" });
+    expect(hostOf(outcome)["reason"]).toContain("orders.example.org: SERVFAIL");
+    const warnings = outcome.logs.filter(({ severity }) => severity === 2).map(({ message }) => message);
+    expect(warnings).toEqual([
+      "The CAA records of orders.example.org were not checked, because DNS did not answer (orders.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
+    ]);
+  });
+
+  test("certificates of one host in different states do not fail the update", async () => {
+    const outcome = await success(twoStates);
+    expect(hostOf(outcome)).toMatchObject({ state: "live" });
+    const queried = outcome.invokes.map(({ args }) => args["statuses"]);
+    expect(queried.slice(1)).toHaveLength(7);
+    for (const statuses of queried.slice(1)) expect(statuses).toHaveLength(1);
+  });
+
+  test("an expired certificate keeps the domain and needs attention", async () => {
+    const outcome = await success(expired);
+    expect(domainNames(outcome)).toEqual([HOST]);
+    expect(hostOf(outcome)).toMatchObject({ state: "needs_attention", attention: "certificate_failed" });
+    expect(outcome.stackOutputs["baseUrl"]).toBe(PLATFORM_URL);
   });
 
   test("the command line reads the hosts and targets from the outputs", async () => {
-    const read = async (cloud: Parameters<typeof success>[0]) => {
-      const { stackOutputs } = await success(cloud);
+    const read = async (run: Promise<Outcome>) => {
+      const { stackOutputs } = await success(run);
       return readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(stackOutputs))]) });
     };
-    const host = { host: "orders.example.org", role: "primary" };
+    const host = { host: HOST, role: "primary" };
     const knownZones = ["example.org"];
-    expect(await read(beforeCertificate)).toEqual({ hosts: [host], knownZones });
-    const target = "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com";
-    expect(await read(withCertificate)).toEqual({ hosts: [{ ...host, target }], knownZones });
+    expect(await read(first)).toEqual({ hosts: [host], knownZones });
+    expect(await read(issued)).toEqual({ hosts: [{ ...host, target: TARGET }], knownZones });
   });
 });

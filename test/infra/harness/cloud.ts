@@ -17,12 +17,20 @@ export interface Zone {
 export interface World {
   readonly zones?: readonly Zone[];
   readonly records?: readonly ZoneRecord[];
-  /** The hosts for which ACM has issued a certificate. */
-  readonly issued?: readonly string[];
+  /** The certificates that ACM has. */
+  readonly certificates?: readonly AcmCertificate[];
   /** The provider functions that fail. */
   readonly unavailable?: readonly string[];
   /** By logical name: the error with which a resource cannot be created. */
   readonly failing?: Readonly<Record<string, string>>;
+}
+
+/** A certificate at ACM. */
+export interface AcmCertificate {
+  readonly host: string;
+  readonly status: string;
+  /** @default that of the certificate that the stack has requested last */
+  readonly arn?: string;
 }
 
 /** An active zone. */
@@ -48,7 +56,7 @@ export interface TestCloud extends Cloud {
 export function cloud({
   zones = [zone("example.com")],
   records: initialRecords = [],
-  issued = [],
+  certificates = [],
   unavailable = [],
   failing = {},
 }: World = {}): TestCloud {
@@ -57,11 +65,8 @@ export function cloud({
       results: zones.filter((each) => each.name === name).map((each) => ({ ...each })),
     }),
     "cloudflare:index/getDnsRecords:getDnsRecords": (filter) => ({ results: records.find(filter) }),
-    "aws:acm/getCertificate:getCertificate": ({ domain }) => {
-      if (!issued.includes(String(domain)))
-        throw new Error(`no ACM Certificate matching domain (${String(domain)})`);
-      return { arn: `arn:aws:acm:eu-central-1:123456789012:certificate/${String(domain)}`, status: "ISSUED" };
-    },
+    "aws:acm/getCertificate:getCertificate": ({ domain, statuses }) =>
+      findCertificate(certificates, domain, statuses),
   };
   const records = dnsRecords(initialRecords);
   return {
@@ -93,6 +98,21 @@ export function cloud({
       return call(args);
     },
   };
+}
+
+/** Selects a certificate as the provider does: of several, only the most recent one in the same state. */
+function findCertificate(
+  certificates: readonly AcmCertificate[],
+  domain: Value | undefined,
+  statuses: Value | undefined,
+): Readonly<Record<string, Value>> {
+  const wanted = (statuses ?? ["ISSUED"]) as readonly Value[];
+  const found = certificates.filter(({ host, status }) => host === domain && wanted.includes(status));
+  const [first] = found;
+  if (first === undefined) throw new Error(`no ACM Certificate matching domain (${String(domain)})`);
+  if (found.some(({ status }) => status !== first.status))
+    throw new Error("most_recent filtering on different ACM certificate statuses is not supported");
+  return { arn: first.arn ?? arn("acm", `certificate/${first.host}`), status: first.status };
 }
 
 /** Lambda measures all environment variables together, as JSON. */

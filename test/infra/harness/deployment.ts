@@ -51,18 +51,24 @@ export function startDeployment(cloud: Cloud, previous: State, preview: boolean)
   return {
     operations,
     state,
-    register(registration) {
-      const old = findEntry(previous, registration);
+    register(requested) {
+      const old = findEntry(previous, requested);
       if (old !== undefined) used.add(old);
-      const operation = operationFor(registration, old);
+      const kept = withoutIgnoredChanges(requested, old);
+      const operation = operationFor(kept, old);
+      // A replacement is created with the inputs that the program has now.
+      const registration = operation === "replace" ? requested : kept;
       operations.set(registration.urn, operation);
       const keepsOld = operation === "same" || operation === "update";
-      if (preview) return keepsOld ? old : undefined;
+      const { tags } = registration.inputs;
+      const withTags = (resource: CloudResource) =>
+        tags === undefined ? resource : { ...resource, outputs: { ...resource.outputs, tags } };
+      if (preview) return keepsOld && old !== undefined ? withTags(old) : undefined;
       if (old !== undefined && !keepsOld) replaced.push(old);
       const resource = apply(cloud, operation, registration, old);
       if (old !== undefined) state.delete(old.registration.urn);
       state.set(registration.urn, { ...resource, registration });
-      return resource;
+      return withTags(resource);
     },
     complete() {
       const unused = [...previous.values()].filter((entry) => !used.has(entry));
@@ -95,6 +101,20 @@ function apply(
 function findEntry(state: State, { urn, name, aliases }: Registration): StateEntry | undefined {
   const urns = [urn, ...aliases.map((alias) => `${urn.slice(0, -name.length)}${alias}`)];
   return urns.map((each) => state.get(each)).find((entry) => entry !== undefined);
+}
+
+/** The inputs with the old value of each tag whose changes are ignored; programs ignore only changes of tags. */
+function withoutIgnoredChanges(registration: Registration, old: StateEntry | undefined): Registration {
+  if (old === undefined || registration.ignoreChanges.length === 0) return registration;
+  const tags = { ...(registration.inputs["tags"] as Readonly<Record<string, Value>>) };
+  const before = (old.registration.inputs["tags"] ?? {}) as Readonly<Record<string, Value>>;
+  for (const path of registration.ignoreChanges) {
+    const [, tag = ""] = /^tags\["([^"]+)"\]$/.exec(path) ?? [];
+    if (tag === "") throw new Error(`The test engine cannot ignore changes of ${path}.`);
+    if (before[tag] === undefined) delete tags[tag];
+    else tags[tag] = before[tag];
+  }
+  return { ...registration, inputs: { ...registration.inputs, tags } };
 }
 
 function operationFor(registration: Registration, old: StateEntry | undefined): Operation {

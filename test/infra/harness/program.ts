@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import type { Cloud, State } from "./deployment.ts";
 import { type Recording, type Registration, startEngine } from "./engine.ts";
 
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly cloud: Cloud;
   /** The state that earlier runs left. @default none: a new stack */
   readonly state?: State;
+  /** Public DNS. @default a server that knows no name */
+  readonly dns?: DnsServer;
   /** Bundles the functions, otherwise their code is empty. @default false */
   readonly bundle?: boolean;
   /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
@@ -69,9 +72,12 @@ async function runNow({
   traces = false,
   cloud,
   state = new Map(),
+  dns,
 }: RunOptions): Promise<Outcome> {
+  await using emptyDns = await startDnsServer("");
   const engine = await startEngine({ project: PROJECT, stack, preview }, cloud, state);
-  const values = Object.entries(config ?? stackFile(stack)).map(([key, value]) => [
+  const settings = { "store-orders:resolver": (dns ?? emptyDns).address, ...(config ?? stackFile(stack)) };
+  const values = Object.entries(settings).map(([key, value]) => [
     key,
     typeof value === "string" ? value : JSON.stringify(value),
   ]);

@@ -19,6 +19,8 @@ export interface Registration {
   readonly aliases: readonly string[];
   readonly importId: string;
   readonly replacementTrigger: Value;
+  /** The paths of inputs whose changes are ignored, such as `tags["name"]`. */
+  readonly ignoreChanges: readonly string[];
   readonly createTimeout: string;
   readonly provider: string;
 }
@@ -57,6 +59,7 @@ export function toRegistration(
       .filter((alias) => alias !== ""),
     importId: request.getImportid(),
     replacementTrigger: decode(request.getReplacementTrigger()?.toJavaScript() ?? null),
+    ignoreChanges: request.getIgnorechangesList(),
     createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
     provider: request.getProvider(),
   };

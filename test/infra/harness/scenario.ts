@@ -1,9 +1,8 @@
 import { expect } from "vitest";
 import { cloud } from "./cloud.ts";
-import type { Cloud, State } from "./deployment.ts";
 import type { ZoneRecord } from "./dns-records.ts";
 import type { Recording } from "./engine.ts";
-import { type Outcome, ofType, run, stackFile } from "./program.ts";
+import { type Outcome, ofType, type RunOptions, run, stackFile } from "./program.ts";
 
 /** The configuration of the production stack. */
 export const production = stackFile("production");
@@ -18,7 +17,7 @@ export const withDomains = (domains: unknown, more: Readonly<Record<string, unkn
 /** An update of the production stack. */
 export const update = (
   config: Readonly<Record<string, unknown>>,
-  options: { readonly cloud?: Cloud; readonly state?: State } = {},
+  options: Partial<Pick<RunOptions, "cloud" | "state" | "dns" | "preview">> = {},
 ) => run({ stack: "production", config, cloud: cloud(), ...options });
 /** Expects a run to succeed. */
 export const success = async (run: Promise<Outcome>) => {

@@ -1,0 +1,68 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+
+/** The states in which ACM can have a certificate, those in which it has been issued first. */
+export const CERTIFICATE_STATUSES = [
+  "ISSUED",
+  "INACTIVE",
+  "EXPIRED",
+  "REVOKED",
+  "PENDING_VALIDATION",
+  "VALIDATION_TIMED_OUT",
+  "FAILED",
+] as const;
+
+export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
+
+/** A certificate as ACM has it. */
+export interface FoundCertificate {
+  readonly arn: string;
+  readonly status: CertificateStatus;
+}
+
+/**
+ * Returns the certificates of this stack, identified by its tags, by host: the most recent one in each state. With DNS
+ * managed elsewhere they decide whether a domain name can be created now, or has to wait until someone has set the
+ * validation record. The provider repeats a query that finds nothing for a minute, so all of them run in parallel.
+ */
+export async function findCertificates(
+  hosts: readonly string[],
+  tags: Readonly<Record<string, string>>,
+): Promise<ReadonlyMap<string, readonly FoundCertificate[]>> {
+  const found = hosts.map(async (host) => [host, await certificatesOf(host, tags)] as const);
+  return new Map(await Promise.all(found));
+}
+
+/** True if the certificate has been issued, even if it has ended since: an expired one must not remove the domain. */
+export function wasIssued({ status }: FoundCertificate): boolean {
+  return CERTIFICATE_STATUSES.indexOf(status) < CERTIFICATE_STATUSES.indexOf("PENDING_VALIDATION");
+}
+
+/** One query finds most hosts at once. The provider rejects it if a host has certificates in different states. */
+async function certificatesOf(
+  host: string,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly FoundCertificate[]> {
+  const inAnyState = await query(host, tags, CERTIFICATE_STATUSES);
+  if (inAnyState !== "different states") return inAnyState;
+  const inEachState = CERTIFICATE_STATUSES.map((status) => query(host, tags, [status]));
+  return (await Promise.all(inEachState)).flatMap((each) => (each === "different states" ? [] : each));
+}
+
+async function query(
+  domain: string,
+  tags: Readonly<Record<string, string>>,
+  statuses: readonly CertificateStatus[],
+): Promise<readonly FoundCertificate[] | "different states"> {
+  try {
+    const args = { domain, statuses: [...statuses], tags, mostRecent: true };
+    const { arn, status } = await aws.acm.getCertificate(args);
+    return [{ arn, status: status as CertificateStatus }];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
+    if (/most_recent filtering on different/i.test(reason)) return "different states";
+    if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
+    throw new pulumi.RunError(`Cannot look up the certificate of ${domain}: ${reason}`);
+  }
+}

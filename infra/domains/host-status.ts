@@ -1,0 +1,134 @@
+import {
+  type AttentionReason,
+  CERTIFICATE_TIMEOUT_MS,
+  type DomainState,
+  VALIDATION_TIMEOUT_MS,
+} from "../../lib/domains/lifecycle.ts";
+import { PROPAGATION } from "../../lib/domains/verification/advice.ts";
+import { escapeControls } from "../../lib/domains/verification/report.ts";
+import type { Verification } from "../../lib/domains/verification/verify-host.ts";
+import { formatTime } from "../../lib/domains/watch/format.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
+import type { CertificateStatus } from "./certificates.ts";
+
+/** The state of a host in its life cycle, as the outputs of a stack report it. */
+export interface HostStatus {
+  readonly state: DomainState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: AttentionReason;
+  /** Why the host is in this state. */
+  readonly reason: string;
+  /** What to do, one step per entry. Empty if there is nothing to do. */
+  readonly next: readonly string[];
+  /** When the certificate that is awaited was requested. */
+  readonly since?: string;
+  /** When ACM gives up on it. */
+  readonly until?: string;
+}
+
+/** A host whose DNS is managed elsewhere and that awaits its certificate. */
+export interface AwaitedCertificate {
+  readonly host: string;
+  /** Missing if ACM has not been asked about this certificate: it was requested by the present run. */
+  readonly status?: CertificateStatus | undefined;
+  /** RFC 3339. Missing if it is not known. */
+  readonly requestedAt?: string | undefined;
+  /** True if the validation record has been observed. */
+  readonly validated: boolean;
+  /** The number of the host under `reverify`. */
+  readonly reverify: number;
+}
+
+/** Describes a host whose record this stack manages: it is set, and everything else before it. */
+export const SERVED: HostStatus = { state: "live", reason: "The record points to the API.", next: [] };
+
+/** Describes a host that is prepared, except for its record. */
+export function describeHeldHost(host: string): HostStatus {
+  return {
+    state: "pending_dns",
+    reason: "The host is under 'hold': everything is prepared, but its record is not set.",
+    next: [`Remove ${host} from store-orders:hold and update.`],
+  };
+}
+
+/** Describes a host whose certificate has not been issued. Pure. */
+export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostStatus {
+  const { host, status, requestedAt, validated, reverify } = awaited;
+  const renew = describeReverify(host, reverify);
+  if (status === "VALIDATION_TIMED_OUT") {
+    return {
+      state: "needs_attention",
+      attention: "validation_timed_out",
+      reason: `ACM gave up, because it did not find the validation record within ${HOURS} hours of the request.`,
+      next: [renew, "Then set the validationRecord in the outputs at the DNS provider."],
+    };
+  }
+  if (status === "FAILED") {
+    const check = `Check that CAA records do not block the certificate authority, and that ACM accepts the name: the console of ACM shows the reason.`;
+    const reason = "ACM rejected the request for the certificate (FAILED).";
+    return { state: "needs_attention", attention: "certificate_failed", reason, next: [check, renew] };
+  }
+  const period = periodOf(requestedAt);
+  const since = period.since === undefined ? "" : ` since ${period.since}`;
+  const until = period.until === undefined ? "" : `, at ${period.until}`;
+  const update = "Update again once ACM has issued the certificate: the outputs then have the host's record.";
+  if (validated) {
+    return {
+      state: "certificate_pending",
+      reason: `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`,
+      next: [
+        update,
+        `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${renew}`,
+      ],
+      ...period,
+    };
+  }
+  return {
+    state: "pending_dns",
+    reason: `ACM waits for the validation record${since}. It gives up ${HOURS} hours after the request${until}.`,
+    next: [
+      `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`,
+      update,
+    ],
+    ...period,
+  };
+}
+
+/** Describes a host whose certificate has been issued and whose record the operator sets. Pure. */
+export function describeRecord(
+  host: string,
+  status: CertificateStatus | undefined,
+  verification: Pick<Verification, "dns" | "reasons"> | undefined,
+  reverify: number,
+): HostStatus {
+  if (status === "EXPIRED" || status === "REVOKED" || status === "INACTIVE") {
+    const keep = "Check that the validationRecord is still set at the DNS provider: renewals need it.";
+    const reason = `The certificate is no longer valid (${status}).`;
+    const next = [keep, describeReverify(host, reverify)];
+    return { state: "needs_attention", attention: "certificate_failed", reason, next };
+  }
+  if (verification?.dns === "ok") return SERVED;
+  const [problem] = verification?.reasons ?? [];
+  const update = "Update again once it is set: the host is then reported as live.";
+  if (verification === undefined || problem === undefined) {
+    const reason = "The certificate has been issued. The record of the host has not been checked.";
+    return { state: "pending_dns", reason, next: ["Set the record at the DNS provider.", update] };
+  }
+  return {
+    state: "pending_dns",
+    reason: `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`,
+    next: [problem.fix, PROPAGATION, update],
+  };
+}
+
+const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);
+
+function describeReverify(host: string, reverify: number): string {
+  return `Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update.`;
+}
+
+function periodOf(requestedAt: string | undefined): Pick<HostStatus, "since" | "until"> {
+  const start = Date.parse(requestedAt ?? "");
+  if (Number.isNaN(start)) return {};
+  return { since: formatTime(start), until: formatTime(start + VALIDATION_TIMEOUT_MS) };
+}

@@ -12,13 +12,21 @@ if (import.meta.url.endsWith(".ts")) {
   );
 }
 
-const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }] = await Promise.all([
-  import("../accounts/api-key.ts"),
-  import("./error-report.ts"),
-]);
+const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }, { formatLogEntry }] =
+  await Promise.all([
+    import("../accounts/api-key.ts"),
+    import("./error-report.ts"),
+    import("./log-entry.ts"),
+  ]);
 process.on("uncaughtException", (error) => {
-  const report = formatErrorReport(toErrorReport(error), wantsJson(process.argv.slice(2)));
-  process.stderr.write(`${redactKeys(report)}\n`);
+  const argv = process.argv.slice(2);
+  const report = toErrorReport(error);
+  // The log of a service consists of lines of JSON, and its last one says why the process ended.
+  const isLogLine = argv.includes("serve") && !process.stderr.isTTY;
+  const line = isLogLine
+    ? formatLogEntry("error", `The process ended: ${report.message}`, new Date())
+    : formatErrorReport(report, wantsJson(argv));
+  process.stderr.write(`${redactKeys(line)}\n`);
   process.exit(1);
 });
 
@@ -38,8 +46,9 @@ process.exitCode = await runProgram({
   stdout: process.stdout,
   stderr: process.stderr,
   async waitForStop() {
-    await waitForStopSignal(process);
+    const signal = await waitForStopSignal(process);
     stopped = true;
+    return signal;
   },
 });
 if (stopped) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();

@@ -13,8 +13,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: EnvironmentVariables;
   readonly clock: Clock;
-  /** Resolves when the process receives a signal to stop. */
-  waitForStop(): Promise<void>;
+  /** Resolves when the process receives a signal to stop, with what it was. */
+  waitForStop(): Promise<string>;
   /** Prints an error: with `--json` as one line of JSON. */
   reportError(report: ErrorReport): void;
   /** Sets the exit status, which is `EXIT.success` by default. */

@@ -36,8 +36,8 @@ export interface ProcessIo extends Streams {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: EnvironmentVariables;
-  /** Resolves when the process receives a signal to stop. */
-  waitForStop(): Promise<void>;
+  /** Resolves when the process receives a signal to stop, with what it was. */
+  waitForStop(): Promise<string>;
 }
 
 /** Runs one command and returns its exit status. Never rejects: every error is printed. */

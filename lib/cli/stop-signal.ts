@@ -11,20 +11,20 @@ export interface SignalSource {
 const PARENT_CHECK_INTERVAL_MS = 250;
 
 /**
- * Resolves at the first signal to stop. A second SIGTERM or SIGINT ends the process immediately; SIGHUP does not, since
+ * Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately; SIGHUP does not, since
  * a terminal that closes can send it twice. npm scripts run in a shell, which a signal ends without being forwarded to
  * this process. Under this package's npm scripts, a new parent process therefore counts as a signal, too.
  */
-export function waitForStopSignal(source: SignalSource): Promise<void> {
+export function waitForStopSignal(source: SignalSource): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) source.once(signal, resolve);
-    source.on("SIGHUP", resolve);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) source.once(signal, () => resolve(signal));
+    source.on("SIGHUP", () => resolve("SIGHUP"));
     if (source.env["npm_package_name"] !== "store-orders") return;
     const parent = source.ppid;
     const timer = setInterval(() => {
       if (source.ppid === parent) return;
       clearInterval(timer);
-      resolve();
+      resolve("the end of the npm script");
     }, PARENT_CHECK_INTERVAL_MS);
     timer.unref();
   });

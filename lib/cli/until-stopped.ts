@@ -4,7 +4,7 @@
  */
 export async function* untilStopped<T>(
   source: AsyncIterable<T>,
-  stop: Promise<void>,
+  stop: Promise<unknown>,
 ): AsyncGenerator<T, boolean> {
   const items = source[Symbol.asyncIterator]();
   let stopped = false;

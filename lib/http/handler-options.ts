@@ -8,7 +8,7 @@ import type { Server } from "./openapi/document.ts";
 import type { PetSource } from "./operation-handlers.ts";
 import type { Operation } from "./operations.ts";
 import type { PageSource } from "./reply.ts";
-import type { RequestEvent } from "./request-event.ts";
+import type { RequestEvent, RequestSource } from "./request-event.ts";
 import type { ResponseClass } from "./response.ts";
 
 /** Options of a handler. Everything but the store has a default. */
@@ -47,8 +47,11 @@ export interface HandlerOptions {
   readonly Response?: ResponseClass;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly pages?: PageSource;
-  /** Called once for each finished request. Errors that it throws are ignored. */
-  readonly onRequest?: (event: RequestEvent) => void;
+  /**
+   * Called once for each finished request. Errors that it throws are ignored. The event has nothing that identifies a
+   * person; the address of the caller is in the second argument.
+   */
+  readonly onRequest?: (event: RequestEvent, source: RequestSource) => void;
 }
 
 /** What a runtime knows about a request in addition to its content. */

@@ -32,7 +32,7 @@ import { parsePath, targetOf } from "./target.ts";
 export function createHandler(options: HandlerOptions): Handler {
   const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY } = options;
   const operations = withDocsUrl<Operation>(options.operations ?? OPERATIONS, options.docsUrl);
-  const { pets = async () => undefined, servers = [], onRequest = () => {} } = options;
+  const { pets = async () => undefined, servers = [], onRequest } = options;
   const { cacheRejections = true } = options;
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
   const access = createAccessControl(accounts, clock, banPolicy);
@@ -94,8 +94,11 @@ export function createHandler(options: HandlerOptions): Handler {
     const { requestId = crypto.randomUUID() } = context;
     const outcome = await decide(request, context);
     const emit = (end: StreamEnd) => {
+      if (onRequest === undefined) return;
+      const { address } = context;
       try {
-        onRequest(toEvent(outcome, end, { requestId, method: request.method, startedAt }));
+        const event = toEvent(outcome, end, { request, context, requestId, startedAt });
+        onRequest(event, address === undefined ? {} : { address });
       } catch {
         // A failing observer must not fail the request.
       }

@@ -26,7 +26,8 @@ const FORBIDDEN = /[#\x00-\x1f\x7f]/;
 /** A segment `.` or `..`, also for a server that decodes separators. */
 const DOT_SEGMENT = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
 
-function decodeUnreserved(path: string): string {
+/** Decodes percent-encoded unreserved characters, which are equivalent to themselves. */
+export function decodeUnreserved(path: string): string {
   return path.replaceAll(/%[0-9a-f]{2}/gi, (encoded) => {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
     return /[a-z0-9._~-]/i.test(character) ? character : encoded;

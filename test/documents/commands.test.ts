@@ -87,7 +87,7 @@ describe.concurrent("shell blocks", () => {
 /** What `store-orders … --help` prints. */
 async function help(...words: readonly string[]): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const waitForStop = () => new Promise<void>(() => {});
+  const waitForStop = () => new Promise<string>(() => {});
   await runProgram({ argv: [...words, "--help"], env: {}, stdin, stdout, stderr, waitForStop });
   stdout.end();
   return textOf(stdout);

@@ -59,6 +59,7 @@ describe("the event of a request", () => {
     expect(events).toEqual([
       {
         requestId: "r-1",
+        path: "/v1/store/orders/2",
         method: "DELETE",
         operation: "cancelOrder",
         status: 409,

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
-import { accessLine } from "../../http/access-log.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
@@ -9,18 +8,18 @@ import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
 import { printResult } from "../results.ts";
 import { addServeFlags, DOCS_PATH, type ServeFlags, toHandlerOptions } from "../serve-flags.ts";
+import { addLogOptions, createServiceLog, type LogFlags, type ServiceLog } from "../service-log.ts";
 import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
 import { explainNotSeeded, formatNextSteps, formatStartMessage } from "../start-message.ts";
-import type { Terminal } from "../terminal.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
 export function addServeCommand(parent: Command, context: CommandContext): void {
-  addServeFlags(parent.command("serve"))
+  addLogOptions(addServeFlags(parent.command("serve")))
     .description(
       "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
     )
     .addHelpText("after", HELP)
-    .action(async (flags: ServeFlags, command: Command) => {
+    .action(async (flags: ServeFlags & LogFlags, command: Command) => {
       const { env, terminal, clock } = context;
       const { trustProxy = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
@@ -30,8 +29,10 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       const { docsPage, NodeResponse, startNodeServer } = await import("../../node/index.ts");
       await withStoreOrCreate(context, command, async ({ store, name, check }) => {
         const stop = context.waitForStop();
+        const storeFlags = globalFlags(command);
+        const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
         const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
-        const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, terminal);
+        const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, log);
         const handler = createHandler({
           store,
           clock,
@@ -39,7 +40,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           pages: docsPage(),
           ...toHandlerOptions(flags),
           ...(hosts === undefined ? {} : { hosts }),
-          onRequest: (event) => terminal.log(accessLine(event, new Date(clock()))),
+          ...(log.onRequest === undefined ? {} : { onRequest: log.onRequest }),
         });
         // No address is printed for a server that cannot serve.
         await check();
@@ -50,7 +51,6 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
           const result = { url, docs, database: name, key: key ?? null };
-          const storeFlags = globalFlags(command);
           if (storeFlags.json) await printResult(context, command, result);
           else {
             const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
@@ -58,12 +58,13 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           }
           if (demo && key === undefined) {
             const account = await store.accounts.find(DEMO_ACCOUNT);
-            terminal.log(explainNotSeeded(account !== undefined, storeFlags));
+            log.write("warn", explainNotSeeded(account !== undefined, storeFlags));
           }
-          await stop;
+          log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
           await server.close();
         }
+        log.write("info", "Stopped.");
         return EXIT.success;
       });
     });
@@ -77,14 +78,14 @@ Examples:
   $ store-orders serve --domains domains.yaml --plan pro
   $ store-orders serve --base-path /shop --server https://example.com/shop/v1 --cors-origin https://shop.example.com
 
-Each request is logged as a line of JSON on standard error.`;
+Each request is logged on standard error: readable on a terminal, otherwise as a line of JSON.`;
 
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
-async function loadHosts(file: string | undefined, plan: Plan, host: string, { log }: Terminal) {
+async function loadHosts(file: string | undefined, plan: Plan, host: string, log: ServiceLog) {
   if (file === undefined || file === "") return undefined;
   const { watchHosts } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
-  return watchHosts(file, plan, ownHosts, log);
+  return watchHosts(file, plan, ownHosts, (line) => log.write("warn", line));
 }
 
 /** Listen errors with their fixes, by error code. */

@@ -151,7 +151,7 @@ test("an interactive terminal shows a progress bar, and rejected lines above it"
     const [stdin, stdout] = [new PassThrough(), new PassThrough()];
     stdin.end(lines);
     const database = join(cli.directory, `${databases++}.db`);
-    const waitForStop = () => new Promise<void>(() => {});
+    const waitForStop = () => new Promise<string>(() => {});
     const options = ["--database", database, "--json"];
     const argv = [...args, ...options];
     const status = await runProgram({ env: {}, stdin, stdout, stderr, waitForStop, argv });
@@ -212,7 +212,7 @@ test("an export into a file shows its progress on a terminal, and one onto the t
   const runExport = async (isTTY: boolean) => {
     const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 200 });
     const [stdin, stdout] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
-    const waitForStop = () => new Promise<void>(() => {});
+    const waitForStop = () => new Promise<string>(() => {});
     const argv = ["orders", "export", "--database", database];
     const exported = text(stdout);
     expect(await runProgram({ env: {}, stdin, stdout, stderr, waitForStop, argv })).toBe(0);

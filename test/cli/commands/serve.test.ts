@@ -52,8 +52,14 @@ test("serve --demo adds demo data and prints how to call the API; a second start
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  expect(lines).toHaveLength(5);
+  expect(lines).toHaveLength(7);
   expect(lines[0]).toMatchObject({ operation: "listOrders", status: 200, account: "demo", plan: "free" });
+  expect(lines[0]).toMatchObject({ level: "info", method: "GET", path: "/v1/store/orders" });
+  expect(stderr).not.toContain("127.0.0.1");
+  expect(lines.slice(5)).toMatchObject([
+    { level: "info", message: "Stopping because of SIGTERM; requests in flight are completed." },
+    { level: "info", message: "Stopped." },
+  ]);
   expect(stderr).not.toContain(key);
 
   const before = await cli.run(["orders", "export", "--database", "demo.db"]);
@@ -63,7 +69,9 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   second.kill("SIGINT");
   const rest = await waitForExit(second);
   expect(rest).toMatchObject({ status: 0, stdout: "" });
-  const [, printed = ""] = /^The database has data already.*run:\n {2}(.*)\n/.exec(rest.stderr) ?? [];
+  const [notice = ""] = rest.stderr.split("\n");
+  const [, printed = ""] =
+    /^The database has data already.*run:\n {2}(.*)$/.exec(JSON.parse(notice).message) ?? [];
   expect(printed).toBe("npm run --silent cli -- keys issue --account demo --database demo.db");
   expect(rest.stderr).not.toContain("so_test_");
   expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);
@@ -144,7 +152,9 @@ describe("a signal", () => {
       expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
       const { status, stderr } = await exit;
       expect(status).toBe(0);
-      expect(JSON.parse(stderr)).toMatchObject({ status: 200, bodyEnd: "complete" });
+      const lines = stderr.trimEnd().split("\n");
+      expect(lines).toHaveLength(3);
+      expect(JSON.parse(lines[1] ?? "")).toMatchObject({ status: 200, bodyEnd: "complete" });
     },
   );
 
@@ -204,7 +214,7 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
   const database = join(cli.directory, "terminal.db");
   const stdout = Object.assign(new PassThrough(), { isTTY: true });
   const [stdin, stderr] = [new PassThrough(), new PassThrough()];
-  const stop = Promise.withResolvers<void>();
+  const stop = Promise.withResolvers<string>();
   const argv = ["serve", "--demo", "--port", "0", "--database", database];
   const running = runProgram({ argv, env: {}, stdin, stdout, stderr, waitForStop: () => stop.promise });
   const [output] = (await once(stdout, "data")) as [Buffer];
@@ -228,6 +238,6 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
   expect(list.stdout).toMatch(/^HTTP\/1\.1 200 /);
   expect(cancel.stdout).toMatch(/^HTTP\/1\.1 204 /);
   expect(show).toMatchObject({ status: 0, stdout: expect.stringMatching(/^account +demo\n/) });
-  stop.resolve();
+  stop.resolve("SIGTERM");
   expect(await running).toBe(0);
 });

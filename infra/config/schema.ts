@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { findOriginProblem } from "../../lib/http/cors.ts";
 import { BASE_PATH } from "../../lib/http/operations.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
@@ -67,6 +68,11 @@ function isServerAddress(text: string): boolean {
   }
 }
 
+const origin = z.string({ error: "Write an origin, such as https://shop.example.com." }).check((context) => {
+  const message = findOriginProblem(context.value);
+  if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+});
+
 const throttle = z.strictObject(
   { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
   { error: "Write a mapping with 'perSecond' and 'burst'." },
@@ -86,6 +92,7 @@ export const settingsSchema = z.strictObject({
   ).default({}),
   servers: servers.optional(),
   docsUrl: url.optional(),
+  corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),
   memoryMiB: wholeNumber(128, 10_240).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),

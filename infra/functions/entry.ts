@@ -12,6 +12,7 @@ const {
   STORE_ORDERS_DOMAINS: domains,
   STORE_ORDERS_SERVERS: servers,
   STORE_ORDERS_DOCS_URL: docsUrl,
+  STORE_ORDERS_CORS_ORIGINS: corsOrigins,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
@@ -27,6 +28,7 @@ const handler = createHandler({
   ...(banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) }),
   ...(servers === undefined ? {} : { servers: JSON.parse(servers) }),
   ...(docsUrl === undefined ? {} : { docsUrl }),
+  ...(corsOrigins === undefined ? {} : { corsOrigins: JSON.parse(corsOrigins) }),
 });
 
 export const api = createBufferedFunction({ handler });

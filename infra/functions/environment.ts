@@ -17,7 +17,8 @@ export function functionEnvironment(
     banPolicy,
     servers = [],
     docsUrl,
-  }: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl">,
+    corsOrigins,
+  }: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins">,
   prefix: string,
 ): Readonly<Record<string, string>> {
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
@@ -30,6 +31,7 @@ export function functionEnvironment(
     STORE_ORDERS_DOMAINS: serializeDomains(mapping),
     STORE_ORDERS_SERVERS: JSON.stringify(servers),
     ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
+    ...(corsOrigins === undefined ? {} : { STORE_ORDERS_CORS_ORIGINS: JSON.stringify(corsOrigins) }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
   if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));

@@ -21,7 +21,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
 export function createCors(origins: readonly string[], operations: readonly Operation[]): Cors {
   const issues = origins.flatMap((origin, index) => {
     const message = findOriginProblem(origin);
-    return message === undefined ? [] : [{ path: `corsOrigins.${index}`, message }];
+    return message === undefined ? [] : [{ path: `corsOrigins[${index}]`, message }];
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   const allowed = new Set(origins);

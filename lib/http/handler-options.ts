@@ -65,6 +65,12 @@ export interface RequestContext {
   readonly target?: string;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string;
+  /**
+   * The address at which callers reach the handler, without a trailing slash: scheme, host, and the path that the
+   * platform removes. It is the first server of the OpenAPI document. Pass it only if the platform guarantees it.
+   * @default a URL relative to the document
+   */
+  readonly origin?: string;
   /** @default a random UUID */
   readonly requestId?: string;
   /** The error to respond with, if the server received an invalid request. */

@@ -12,13 +12,12 @@ import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createBasePath } from "./base-path.ts";
-import { cachedDocument } from "./cached-document.ts";
 import { createCors } from "./cors.ts";
 import { isSunset, withDocsUrl } from "./deprecation.ts";
 import type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
 import { createHealthChecks } from "./health.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
-import { openApiDocument, THIS_SERVER } from "./openapi/document.ts";
+import { createServedDocument } from "./openapi/served-document.ts";
 import { createOperationHandlers } from "./operation-handlers.ts";
 import { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
@@ -39,10 +38,11 @@ export function createHandler(options: HandlerOptions): Handler {
   const handlers = createOperationHandlers(store.orders, clock, pets);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
-  const toInnerPath = createBasePath(options.basePath ?? "");
+  const { basePath = "" } = options;
+  const toInnerPath = createBasePath(basePath);
+  const publicUrl = ({ origin }: RequestContext) => origin && `${origin}${basePath}`;
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
-  const document = openApiDocument({ operations, servers: [THIS_SERVER, ...servers] });
-  const openApi = cachedDocument(JSON.stringify(document));
+  const openApi = createServedDocument(operations, servers);
   const healthChecks = createHealthChecks(store.orders, clock);
 
   async function decide(request: Request, context: RequestContext): Promise<Outcome> {
@@ -65,7 +65,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const preflightReply = cors?.preflight(request);
     if (preflightReply !== undefined) return { reply: preflightReply };
     if (isRead) {
-      if (path === "/openapi.json") return { reply: await openApi(request) };
+      if (path === "/openapi.json") return { reply: await openApi(request, publicUrl(context)) };
       const page = options.pages && (await pageAt(options.pages, path, request));
       if (page !== undefined) return page;
     }

@@ -18,6 +18,8 @@ export interface ProxyEvent {
     /** The requested host, as determined by the gateway. */
     readonly domainName?: string;
     readonly requestId?: string;
+    /** The path as requested, which begins with the stage on the platform's own host. */
+    readonly path?: string;
     readonly identity?: { readonly sourceIp?: string | null };
   };
 }
@@ -45,9 +47,11 @@ export function fromEvent(event: ProxyEvent): {
   const { apiId, domainName, requestId, identity } = event.requestContext;
   const address = identity?.sourceIp ?? undefined;
   const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
+  const origin = originOf(event);
   const context = {
     ...(address === undefined ? {} : { address }),
     ...(host === undefined ? {} : { host }),
+    ...(origin === undefined ? {} : { origin }),
     ...(requestId === undefined ? {} : { requestId }),
   };
   // A Request would change the case of a method, or reject it.
@@ -66,6 +70,13 @@ export function fromEvent(event: ProxyEvent): {
   } catch {
     return { request: EMPTY_REQUEST, context: { ...context, malformed: "bad_request" } };
   }
+}
+
+/** The address of the API: its host, and the stage if the requested path begins with it. */
+function originOf({ path, requestContext }: ProxyEvent): string | undefined {
+  const { domainName, path: requested = path } = requestContext;
+  if (domainName === undefined || !requested.endsWith(path)) return undefined;
+  return `https://${domainName}${requested.slice(0, requested.length - path.length)}`;
 }
 
 const EMPTY_REQUEST = new Request("https://localhost/");

@@ -79,11 +79,14 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
  * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway routes such a
  * path to this function, and the list must not be collected here.
  */
-function canonicalUrl(event: ProxyEvent, { target = "", malformed }: RequestContext): string | undefined {
-  if (malformed !== undefined || event.httpMethod !== "GET") return undefined;
+function canonicalUrl(
+  event: ProxyEvent,
+  { target = "", malformed, origin }: RequestContext,
+): string | undefined {
+  if (origin === undefined || malformed !== undefined || event.httpMethod !== "GET") return undefined;
   const path = parsePath(target);
   if (path === undefined || path === event.path) return undefined;
-  return `https://${event.requestContext.domainName}${path}${target.slice(event.path.length)}`;
+  return `${origin}${path}${target.slice(event.path.length)}`;
 }
 
 function textOrBase64(bytes: Uint8Array): Pick<ProxyResult, "body" | "isBase64Encoded"> {

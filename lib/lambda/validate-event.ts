@@ -3,14 +3,14 @@ import type { ProxyEvent } from "./event.ts";
 /** True if every field of a proxy event that is read has the right type. */
 export function isProxyEvent(event: unknown): event is ProxyEvent {
   if (!isRecord(event) || !isRecord(event["requestContext"])) return false;
-  const { apiId, domainName, requestId, identity } = event["requestContext"];
+  const { apiId, domainName, requestId, path, identity } = event["requestContext"];
   return (
     typeof event["httpMethod"] === "string" &&
     typeof event["path"] === "string" &&
     isFields(event["multiValueHeaders"]) &&
     isFields(event["multiValueQueryStringParameters"]) &&
     isOptionalString(event["body"]) &&
-    [apiId, domainName, requestId].every((value) => value === undefined || typeof value === "string") &&
+    [apiId, domainName, requestId, path].every((value) => value === undefined || typeof value === "string") &&
     (isAbsent(identity) || (isRecord(identity) && isOptionalString(identity["sourceIp"])))
   );
 }

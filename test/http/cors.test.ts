@@ -92,6 +92,6 @@ test.each([
   ["https://bücher.example", "Use the origin as browsers send it: https://xn--bcher-kva.example."],
 ])("the origin %s is rejected at startup with the fix", (origin, message) => {
   expect(() => createHandler({ store: createMemoryStore(), corsOrigins: [SHOP, origin] })).toThrow(
-    expect.objectContaining({ code: "invalid_input", issues: [{ path: "corsOrigins.1", message }] }),
+    expect.objectContaining({ code: "invalid_input", issues: [{ path: "corsOrigins[1]", message }] }),
   );
 });

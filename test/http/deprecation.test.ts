@@ -40,6 +40,23 @@ test("the document has the server's own relative URL and the configured servers,
   ]);
 });
 
+test("the first server has the address that the runtime knows, once and with its configured description", async () => {
+  const production = { url: "https://orders.example.org/shop/v1", description: "production" };
+  const { send } = await createHandlerFixture({ servers: [production], basePath: "/shop" });
+  const serversAt = async (origin: string) =>
+    JSON.parse((await send("GET", "/shop/openapi.json", {}, { origin })).text).servers;
+  expect(await serversAt("https://orders.example.org")).toEqual([production]);
+  expect(await serversAt("https://abc.example.org/live")).toEqual([
+    { url: "https://abc.example.org/live/shop/v1", description: "This server" },
+    production,
+  ]);
+  for (let host = 0; host < 30; host++) await serversAt(`https://h${host}.example.org`);
+  expect(await serversAt("https://one-more.example.org")).toEqual([
+    { url: "./v1", description: "This server" },
+    production,
+  ]);
+});
+
 test("getPet without a source replies 404 with the deprecation headers", async () => {
   const { send } = await createHandlerFixture();
   const answer = await send("GET", "/v1/pets/1");

@@ -90,11 +90,14 @@ describe("the deployed production stack", () => {
   });
 
   test("the OpenAPI document describes this deployment on every host", async () => {
-    for (const root of ["https://orders.example.com/", `https://${PLATFORM}/live/`]) {
-      const documentUrl = `${root}openapi.json`;
-      const { servers } = JSON.parse((await deployed.fetch("GET", documentUrl)).body.toString());
-      const urls = servers.map(({ url }: { url: string }) => new URL(url, documentUrl).href);
-      expect(urls).toEqual([`${root}v1`, "https://orders.example.com/v1"]);
+    const primary = { url: "https://orders.example.com/v1", description: "production" };
+    const platform = { url: `https://${PLATFORM}/live/v1`, description: "This server" };
+    for (const [root, expected] of [
+      ["https://orders.example.com", [primary]],
+      [`https://${PLATFORM}/live`, [platform, primary]],
+    ] as const) {
+      const { body } = await deployed.fetch("GET", `${root}/openapi.json`);
+      expect(JSON.parse(body.toString()).servers).toEqual(expected);
     }
   });
 

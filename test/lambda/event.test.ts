@@ -23,6 +23,7 @@ test("method, host, path, address and request identifier are read from the event
   expect(context).toEqual({
     address: "192.0.2.1",
     host: "orders.example.com",
+    origin: "https://orders.example.com",
     requestId: "request-1",
     target: "/v1/store/orders",
   });
@@ -39,6 +40,17 @@ test("the platform's own host has one name for every API identifier", () => {
   expect(fromEvent(platform).context.host).toBe(PLATFORM_HOST);
   const other = { ...event.requestContext, domainName: "zzz.execute-api.eu-central-1.amazonaws.com" };
   expect(fromEvent({ ...event, requestContext: other }).context.host).toBe(other.domainName);
+});
+
+test("the origin contains the stage if the requested path does, and is unknown if the paths do not match", () => {
+  const originOf = (path?: string) => {
+    const requestContext = { ...event.requestContext, ...(path === undefined ? {} : { path }) };
+    return fromEvent({ ...event, requestContext }).context.origin;
+  };
+  expect(originOf()).toBe("https://orders.example.com");
+  expect(originOf("/v1/store/orders")).toBe("https://orders.example.com");
+  expect(originOf("/live/v1/store/orders")).toBe("https://orders.example.com/live");
+  expect(originOf("/live/v1/store")).toBeUndefined();
 });
 
 test("repeated headers stay repeated, so two keys do not become one", () => {

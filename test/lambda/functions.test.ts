@@ -115,19 +115,30 @@ test.each([
   expect([result.statusCode, JSON.parse(result.body).code]).toEqual([400, "bad_request"]);
 });
 
-test("a GET with an encoded path is redirected to the plain path, which the gateway routes", async () => {
-  const { handler } = await createHandlerFixture();
-  const result = await createBufferedFunction({ handler })({
-    ...event,
-    path: "/v1/%73tore/orders",
-    multiValueQueryStringParameters: { a: ["%2e"] },
-    requestContext: { domainName: "orders.example.com" },
-  });
-  expect([result.statusCode, result.headers["location"]]).toEqual([
-    308,
-    "https://orders.example.com/v1/store/orders?a=%252e",
-  ]);
-});
+test.each([
+  ["orders.example.com", "", "https://orders.example.com"],
+  [
+    "a1.execute-api.eu-central-1.amazonaws.com",
+    "/live",
+    "https://a1.execute-api.eu-central-1.amazonaws.com/live",
+  ],
+])(
+  "a GET with an encoded path on %s is redirected to the plain path, which the gateway routes",
+  async (domainName, stage, origin) => {
+    const { handler } = await createHandlerFixture();
+    const path = "/v1/%73tore/orders";
+    const result = await createBufferedFunction({ handler })({
+      ...event,
+      path,
+      multiValueQueryStringParameters: { a: ["%2e"] },
+      requestContext: { domainName, path: `${stage}${path}` },
+    });
+    expect([result.statusCode, result.headers["location"]]).toEqual([
+      308,
+      `${origin}/v1/store/orders?a=%252e`,
+    ]);
+  },
+);
 
 test("an invalid event gets 400 from both functions, with one log line each", async () => {
   const { handler } = await createHandlerFixture();

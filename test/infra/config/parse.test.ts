@@ -116,6 +116,8 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a server without a scheme", { servers: { production: "orders.example.com/v1" } }],
     ["a server without the base path", { servers: { production: "https://orders.example.com/" } }],
     ["a list of servers", { servers: ["https://orders.example.com/v1"] }],
+    ["an origin with a slash at the end", { corsOrigins: ["https://shop.example.com/"] }],
+    ["a wildcard for the origins", { corsOrigins: "*" }],
     ["a documentation address without TLS", { docsUrl: "http://docs.example.com/" }],
     ["an invalid e-mail address", { alarmEmail: "oncall" }],
     ["an invalid ban policy", { banPolicy: { maxRejections: 0, hours: 1 } }],

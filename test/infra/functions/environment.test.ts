@@ -29,6 +29,13 @@ test.each([
   expect(route(environment, "orders.example.com")).toBe("misdirected");
 });
 
+test("the origins of web pages reach the functions, and none by default", () => {
+  const corsOrigins = ["https://shop.example.com"];
+  const { STORE_ORDERS_CORS_ORIGINS: origins } = functionEnvironment(withDefaults({ corsOrigins }), "orders");
+  expect(JSON.parse(origins ?? "")).toEqual(corsOrigins);
+  expect(functionEnvironment(withDefaults({}), "orders")).not.toHaveProperty("STORE_ORDERS_CORS_ORIGINS");
+});
+
 describe("the size of the environment", () => {
   const withRedirects = (count: number) => {
     const redirects = Array.from({ length: count }, (_, index) => ({

@@ -181,6 +181,7 @@ function eventOf({ method, host, path, headers, searchParams }: GatewayRequest) 
       domainName: host,
       stage: "live",
       requestId: "request-1",
+      path: host === PLATFORM ? `/live${path}` : path,
       identity: { sourceIp: "192.0.2.1" },
     },
   };

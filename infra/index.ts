@@ -2,19 +2,17 @@
  * Pulumi components that deploy the service, for use in other Pulumi programs.
  *
  * ```ts
- * import { functionCode, preflight, StoreOrders, withDefaults } from "store-orders/infra";
+ * import { deployStoreOrders } from "store-orders/infra";
  *
- * const settings = withDefaults({ protect: true });
- * const hosts = await preflight(settings);
- * const orders = new StoreOrders("shop", { settings, hosts, code: await functionCode() });
- * export const baseUrl = orders.baseUrl;
+ * export const { baseUrl } = await deployStoreOrders("shop", { protect: true });
  * ```
  *
  * @module store-orders/infra
  */
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
-export { readSettings, type Settings, withDefaults } from "./config/settings.ts";
+export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
+export { deploySettings, deployStoreOrders } from "./deploy.ts";
 export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs } from "./domains/custom-domain.ts";
 export type { DomainOutput, RecordOutput } from "./domains/domain-output.ts";

@@ -34,7 +34,7 @@ export class StoreOrders extends pulumi.ComponentResource {
   /** Ends with `/v1`. Uses the primary host once its record points to the API. */
   readonly baseUrl: pulumi.Output<string>;
   /** By host: its role, its state with the reason and what to do next, and the DNS record that it needs. */
-  readonly domains: Readonly<Record<string, DomainOutput>>;
+  readonly domainStatus: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
 
   readonly #name: string;
@@ -64,7 +64,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     const observability = this.#observability(functions);
 
     this.baseUrl = this.#baseUrl();
-    this.domains = Object.fromEntries(
+    this.domainStatus = Object.fromEntries(
       hosts.flatMap((plan) => {
         const domain = this.customDomains.get(plan.host);
         return domain === undefined ? [] : [[plan.host, domainOutput(plan, domain)]];

@@ -17,7 +17,7 @@ export interface StackConfig {
   readonly secretKeys: readonly string[];
 }
 
-/** Valid settings, or every issue. The path of an issue begins with the full key. */
+/** Valid settings, or every issue. */
 export type SettingsResult =
   | { readonly ok: true; readonly settings: ParsedSettings }
   | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
@@ -25,26 +25,31 @@ export type SettingsResult =
 /** The namespace of the configuration keys. */
 export const NAMESPACE = "store-orders";
 
-/** Validates the configuration of a stack. Pure. */
+/** Validates the configuration of a stack. Pure. The path of an issue begins with the full key. */
 export function parseSettings({ values, secretKeys }: StackConfig): SettingsResult {
   const raw = Object.fromEntries(
     Object.entries(values)
       .filter(([key]) => key.startsWith(`${NAMESPACE}:`))
       .map(([key, text]) => [key.slice(NAMESPACE.length + 1), decodeValue(text)]),
   );
+  const parsed = parseSettingValues(raw);
+  const secrets = secretKeys.filter((key) => key.startsWith(`${NAMESPACE}:`)).flatMap(findSecretIssues);
+  const issues = [...(parsed.ok ? [] : parsed.issues), ...secrets];
+  if (parsed.ok && issues.length === 0) return parsed;
+  const withFullKeys = issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message }));
+  return { ok: false, code: "invalid_settings", issues: withFullKeys };
+}
+
+/** Validates settings by key, as they are written in a stack file or in a program. Pure. */
+export function parseSettingValues(raw: Readonly<Record<string, unknown>>): SettingsResult {
   const parsed = settingsSchema.safeParse(raw);
-  const hosts = parseHostSettings(raw);
+  const { domains, issues: hostIssues } = parseHostSettings(raw);
   const issues = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
-    ...hosts.issues,
-    ...secretKeys.filter((key) => key.startsWith(`${NAMESPACE}:`)).flatMap(findSecretIssues),
+    ...hostIssues,
   ];
-  if (!parsed.success || issues.length > 0) {
-    const withFullKeys = issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message }));
-    return { ok: false, code: "invalid_settings", issues: withFullKeys };
-  }
+  if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
   const { domains: _raw, ...rest } = parsed.data;
-  const { domains } = hosts;
   const settings = { ...rest, ...normalizeHosts(rest) };
   return { ok: true, settings: domains === undefined ? settings : { ...settings, domains } };
 }

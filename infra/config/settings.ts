@@ -1,7 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { z } from "zod";
+import type { DomainMapping } from "../../lib/domains/mapping.ts";
 import { InvalidInputError } from "../../lib/errors.ts";
-import { normalizeHosts, parseHostSettings } from "./hosts.ts";
-import { explainSettingsIssues, NAMESPACE, type ParsedSettings, parseSettings } from "./parse.ts";
+import {
+  explainSettingsIssues,
+  NAMESPACE,
+  type ParsedSettings,
+  parseSettings,
+  parseSettingValues,
+} from "./parse.ts";
+import type { settingsSchema } from "./schema.ts";
 
 /** The settings of a stack, as the components take them. */
 export interface Settings extends Omit<ParsedSettings, "alarmEmail"> {
@@ -24,18 +32,23 @@ export function readSettings(): Settings {
   return { ...settings, alarmEmail: isSecret ? pulumi.secret(alarmEmail) : alarmEmail };
 }
 
+/** The settings of a stack file, with domains that have been validated. Every key is optional. */
+export interface SettingsInput
+  extends Readonly<Omit<z.input<typeof settingsSchema>, "domains" | "alarmEmail">> {
+  readonly domains?: DomainMapping;
+  readonly alarmEmail?: pulumi.Input<string>;
+}
+
 /**
- * Completes settings that are written in a program with the defaults of the stack configuration, and validates those
- * that refer to hosts.
+ * Completes settings that are written in a program with the defaults of the stack configuration, and validates them.
  *
- * @throws {InvalidInputError} if a host is invalid; lists every problem
+ * @throws {InvalidInputError} if a setting is invalid; lists every problem
  */
-export function withDefaults(settings: Partial<Settings>): Settings {
-  const parsed = parseSettings({ values: {}, secretKeys: [] });
-  if (!parsed.ok) throw new pulumi.RunError(explainSettingsIssues("default", parsed.issues));
-  const { alarmEmail: _none, ...defaults } = parsed.settings;
-  const completed = { ...defaults, ...settings };
-  const { domains, issues } = parseHostSettings(completed);
-  if (issues.length > 0) throw new InvalidInputError(issues);
-  return { ...completed, ...normalizeHosts(completed), ...(domains === undefined ? {} : { domains }) };
+export function withDefaults({ alarmEmail, ...values }: SettingsInput): Settings {
+  // An output is validated by AWS only, because its value is not known yet.
+  const known = typeof alarmEmail === "string" ? { alarmEmail } : {};
+  const parsed = parseSettingValues({ ...values, ...known });
+  if (!parsed.ok) throw new InvalidInputError(parsed.issues);
+  const { alarmEmail: _known, ...settings } = parsed.settings;
+  return { ...settings, ...(alarmEmail === undefined ? {} : { alarmEmail }) };
 }

@@ -7,6 +7,7 @@ import { formatTime } from "../../lib/domains/watch/format.ts";
 import { REQUESTED_TAG, renamedFrom, typeToken } from "../names.ts";
 import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
 import { wasIssued } from "./certificates.ts";
+import { explainOnError } from "./error-hook.ts";
 import type { CloudflareDns, HostDns, ManualDns } from "./host-dns.ts";
 import { describeHeldHost, type HostStatus, SERVED } from "./host-status.ts";
 import { type ManualHost, statusBeforeDomain, statusWithDomain } from "./manual-status.ts";
@@ -94,7 +95,7 @@ export class CustomDomain extends pulumi.ComponentResource {
 
   #validation(dependsOn: pulumi.Resource[]) {
     const { host, reverify = 0 } = this.#args;
-    const explain = new pulumi.ErrorHook(`${this.#name}-certificate-timeout`, async ({ errors }) => {
+    const onError = explainOnError(`${this.#name}-certificate-timeout`, async ({ errors }) => {
       // The engine stops the program after this hook, so the log call must complete first.
       await pulumi.log.error(explainCertificateTimeout(host, reverify, errors), this);
       return false;
@@ -106,7 +107,7 @@ export class CustomDomain extends pulumi.ComponentResource {
         parent: this,
         dependsOn,
         customTimeouts: { create: CERTIFICATE_TIMEOUT },
-        hooks: { onError: [explain] },
+        hooks: { onError },
       },
     );
   }
@@ -160,7 +161,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     { name, value }: { readonly name: pulumi.Input<string>; readonly value: pulumi.Input<string> },
     options: pulumi.CustomResourceOptions,
   ) {
-    const explain = new pulumi.ErrorHook(`${this.#name}-${suffix}-failure`, async ({ newInputs, errors }) => {
+    const onError = explainOnError(`${this.#name}-${suffix}-failure`, async ({ newInputs, errors }) => {
       const failed = { kind, name: String(newInputs?.["name"]), content: String(newInputs?.["content"]) };
       await pulumi.log.error(explainRecordFailure(failed, errors), this);
       return false;
@@ -168,7 +169,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     return new DnsRecord(
       `${this.#name}-${suffix}`,
       { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL_SECONDS, proxied: false, comment },
-      { parent: this, hooks: { onError: [explain] }, ...options },
+      { parent: this, hooks: { onError }, ...options },
     );
   }
 }

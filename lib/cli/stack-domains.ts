@@ -25,7 +25,7 @@ const hostOutput = z.object(
 const domainsOutput = z.record(z.string(), hostOutput, { error: "This is not a mapping of hosts." });
 
 /**
- * Reads the outputs of a stack as JSON: all of them, or only `domains`. The path `-` stands for standard input. Throws
+ * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The path `-` stands for standard input. Throws
  * an `InvalidInputError` if they are not those of this service.
  */
 export async function readStackDomains(
@@ -33,23 +33,24 @@ export async function readStackDomains(
   { input }: Pick<Terminal, "input">,
 ): Promise<StackDomains> {
   const content = parseJson(path, await (path === "-" ? text(input) : readContent(path)));
-  const parsed = domainsOutput.safeParse((content as { domains?: unknown } | null)?.domains ?? content);
+  const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
+  const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
   if (!parsed.success) {
     const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => []));
     throw new InvalidInputError([{ path: "--stack", message: HINT }, ...issues]);
   }
-  const outputs = Object.entries(parsed.data).map(([name, output]) => {
+  const byHost = Object.entries(parsed.data).map(([name, output]) => {
     const host = parseHostname(name);
     if (!host.ok) throw new InvalidInputError([{ path: "--stack", message: `${name}: ${host.message}` }]);
     return { ...output, host: host.hostname };
   });
   return {
-    hosts: outputs.map(({ host, role, record: { value } }) => ({
+    hosts: byHost.map(({ host, role, record: { value } }) => ({
       host,
       role,
       ...(value === undefined ? {} : { target: value }),
     })),
-    knownZones: outputs.map(({ host, record: { name } }) => zoneOf(host, name)),
+    knownZones: byHost.map(({ host, record: { name } }) => zoneOf(host, name)),
   };
 }
 

@@ -138,7 +138,7 @@ test("domains that are defined in TypeScript are served and deployed from the sa
   });
   expect(stackOutputs).toEqual({
     baseUrl: "https://orders.example.com/v1",
-    domains: {
+    domainStatus: {
       "orders.example.com": output("primary", "orders", "orders.example.com"),
       "api.example.com": output("alias", "api", "api.example.com"),
       "example.com": output("redirect", "@", "example.com"),

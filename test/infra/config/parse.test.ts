@@ -168,6 +168,11 @@ describe("settings in a program", () => {
       { plan: "pro", domains: defineDomains({ primary: long }, { plan: "pro" }) },
       ["domains"],
     ],
+    [
+      "values out of range, all at once",
+      { memoryMiB: 1, banPolicy: { minutes: 0 } },
+      ["memoryMiB", "banPolicy.minutes"],
+    ],
   ])("withDefaults rejects %s", (_case, settings, paths) => {
     let thrown: unknown;
     try {

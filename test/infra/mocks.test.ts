@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, expect, test, vi } from "vitest";
+import { startDnsServer } from "../support/dns-server.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -33,9 +34,16 @@ const { deployStoreOrders } = await import("../../infra/deploy.ts");
 const { defineDomains } = await import("../../lib/domains/parse.ts");
 afterAll(() => pulumi.runtime.disconnect());
 
+const dns = await startDnsServer("");
+afterAll(() => dns[Symbol.asyncDispose]());
+
 test("the whole service can be unit-tested under the mocks of Pulumi", async () => {
   const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-  const { baseUrl, domainStatus } = await deployStoreOrders("orders", { plan: "pro", domains });
+  const { baseUrl, domainStatus } = await deployStoreOrders("orders", {
+    plan: "pro",
+    domains,
+    resolver: dns.address,
+  });
   await pulumi.runtime.disconnect();
   expect(await promiseOf(baseUrl)).toBe("https://orders.example.com/v1");
   expect(await promiseOf(pulumi.output(domainStatus))).toMatchObject({

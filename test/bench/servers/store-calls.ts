@@ -36,7 +36,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   now += MINUTE_MS;
   const newWindow = await send("/pets/1");
   const cancel = await send(`/store/orders/${FIRST_ID + 1}`, "DELETE");
-  for (let more = 0; more < 4; more++) await send("/pets/1");
+  for (let more = 0; more < 3; more++) await send("/pets/1");
   const rejected = await send("/pets/1");
   client.destroy();
   await proxy.close();

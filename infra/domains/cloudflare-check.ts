@@ -2,8 +2,8 @@ import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
 import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
 import {
-  findConflicts,
   findOwnRecord,
+  findRecordConflicts,
   findRisks,
   type HostToCheck,
   VALIDATION_DOMAIN,
@@ -69,7 +69,7 @@ async function checkHost(
   return {
     host,
     zone: { id, name: zone, hasOwnRecord: findOwnRecord(host, records, comment) !== undefined },
-    problems: findConflicts(hostToCheck, zone, records, comment),
+    problems: findRecordConflicts(hostToCheck, zone, records, comment),
     risks: findRisks(hostToCheck, records, comment),
   };
 }

@@ -27,7 +27,7 @@ export function findOwnRecord(host: string, records: readonly ZoneRecord[], ownC
 }
 
 /** Describes every record that prevents the host's routing record from being created or imported, with the fix. */
-export function findConflicts(
+export function findRecordConflicts(
   { host, held, adopt }: HostToCheck,
   zone: string,
   records: readonly ZoneRecord[],

@@ -21,7 +21,7 @@ export interface Conflict {
  * the primary or to a host other than the primary, and aliases or redirects without a primary. Also works on a mapping
  * with other errors. See lib/README.md#domain-mapping.
  */
-export function findConflicts(mapping: unknown): readonly Conflict[] {
+export function findHostConflicts(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = readHosts(mapping);
   return [
     ...findMissingPrimary(mapping, claims),

@@ -28,10 +28,10 @@ export {
   DOMAIN_STATES,
   type DomainEvent,
   type DomainState,
-  type DomainStatus,
   type DomainTransition,
   type DomainTransitionErrorCode,
   domainAt,
+  type TrackedDomain,
   transitionDomain,
   VALIDATION_TIMEOUT_MS,
 } from "./lifecycle.ts";
@@ -55,7 +55,7 @@ export { type HostRoute, type HostTable, hostTable, routeHost } from "./routing.
 export { domainsFileJsonSchema, domainsJsonSchema, domainsSchema } from "./schema.ts";
 export { adviceFor, explainDomainTransitionError, PROPAGATION } from "./verification/advice.ts";
 export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./verification/caa.ts";
-export { type AxisState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
+export { type AspectState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
 export { formatReport } from "./verification/report.ts";
 export { hostReportsJsonSchema, hostReportsSchema } from "./verification/report-schema.ts";
 export {

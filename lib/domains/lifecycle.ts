@@ -107,7 +107,7 @@ export type DomainTransitionErrorCode = Extract<
 >["error"];
 
 /** The status of a custom domain. */
-export interface DomainStatus {
+export interface TrackedDomain {
   readonly host: string;
   readonly state: DomainState;
   /** When the domain entered this state. */
@@ -120,7 +120,7 @@ export interface DomainStatus {
 
 /** The result of an event: the domain afterwards, or why the event is not allowed in its state. */
 export type DomainTransition =
-  | { readonly ok: true; readonly domain: DomainStatus }
+  | { readonly ok: true; readonly domain: TrackedDomain }
   | {
       readonly ok: false;
       readonly code: DomainTransitionErrorCode;
@@ -141,7 +141,7 @@ export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 export const VALIDATION_TIMEOUT_MS = 72 * 60 * MINUTE_MS;
 
 /** The status of a domain that has just been added. */
-export function addDomain(host: string, at: Instant): DomainStatus {
+export function addDomain(host: string, at: Instant): TrackedDomain {
   return { host, state: "pending_dns", since: at };
 }
 
@@ -149,7 +149,7 @@ export function addDomain(host: string, at: Instant): DomainStatus {
  * The status at an instant. A domain needs attention without any event if it was not verified in time, or if its
  * certificate is overdue.
  */
-export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
+export function domainAt(domain: TrackedDomain, at: Instant): TrackedDomain {
   const { host, state, since, verifiedAt } = domain;
   if (state === "pending_dns" && at >= since + VALIDATION_TIMEOUT_MS) {
     const due = since + VALIDATION_TIMEOUT_MS;
@@ -162,7 +162,7 @@ export function domainAt(domain: DomainStatus, at: Instant): DomainStatus {
 }
 
 /** Applies an event to a domain at an instant. Pure: nothing is stored. */
-export function transitionDomain(earlier: DomainStatus, event: DomainEvent, at: Instant): DomainTransition {
+export function transitionDomain(earlier: TrackedDomain, event: DomainEvent, at: Instant): DomainTransition {
   const domain = domainAt(earlier, at);
   const { state } = domain;
   const rule: { to: DomainState; attention?: AttentionReason } | { error: DomainTransitionErrorCode } =
@@ -173,11 +173,11 @@ export function transitionDomain(earlier: DomainStatus, event: DomainEvent, at: 
 }
 
 function enterState(
-  { host, verifiedAt }: DomainStatus,
+  { host, verifiedAt }: TrackedDomain,
   state: DomainState,
   attention: AttentionReason | undefined,
   at: Instant,
-): DomainStatus {
+): TrackedDomain {
   const verified = state === "verified" ? at : verifiedAt;
   return {
     host,

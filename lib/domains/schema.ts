@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { findConflicts } from "./conflicts.ts";
+import { findHostConflicts } from "./conflicts.ts";
 import { parseCustomHost } from "./custom-host.ts";
 
 const hostname = z
@@ -41,7 +41,7 @@ export const domainsSchema = z
   )
   .superRefine(
     (mapping, context) => {
-      for (const conflict of findConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
+      for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
     },
     // Conflicts are reported together with invalid fields, so that all problems can be fixed at once.
     { when: () => true },

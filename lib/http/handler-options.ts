@@ -7,7 +7,7 @@ import type { OrderStore } from "../orders/order-store.ts";
 import type { Server } from "./openapi/document.ts";
 import type { PetSource } from "./operation-handlers.ts";
 import type { Operation } from "./operations.ts";
-import type { PageSource } from "./reply.ts";
+import type { DocumentSource } from "./reply.ts";
 import type { RequestEvent, RequestSource } from "./request-event.ts";
 import type { ResponseClass } from "./response.ts";
 
@@ -46,7 +46,7 @@ export interface HandlerOptions {
   /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */
   readonly Response?: ResponseClass;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
-  readonly pages?: PageSource;
+  readonly documents?: DocumentSource;
   /**
    * Called once for each finished request. Errors that it throws are ignored. The event has nothing that identifies a
    * person; the address of the caller is in the second argument.

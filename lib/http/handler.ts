@@ -21,7 +21,7 @@ import { createServedDocument } from "./openapi/served-document.ts";
 import { createOperationHandlers } from "./operation-handlers.ts";
 import { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
-import type { PageSource, Reply } from "./reply.ts";
+import type { DocumentSource, Reply } from "./reply.ts";
 import { toEvent } from "./request-event.ts";
 import { failureReply, type Outcome, toResponse } from "./response.ts";
 import { createRouter, isImplemented, type Route } from "./router.ts";
@@ -66,8 +66,8 @@ export function createHandler(options: HandlerOptions): Handler {
     if (preflightReply !== undefined) return { reply: preflightReply };
     if (isRead) {
       if (path === "/openapi.json") return { reply: await openApi(request, publicUrl(context)) };
-      const page = options.pages && (await pageAt(options.pages, path, request));
-      if (page !== undefined) return page;
+      const document = options.documents && (await documentAt(options.documents, path, request));
+      if (document !== undefined) return document;
     }
 
     const route = findRoute(method, path);
@@ -111,9 +111,13 @@ export function createHandler(options: HandlerOptions): Handler {
   };
 }
 
-async function pageAt(pages: PageSource, path: string, request: Request): Promise<Outcome | undefined> {
+async function documentAt(
+  documents: DocumentSource,
+  path: string,
+  request: Request,
+): Promise<Outcome | undefined> {
   try {
-    const reply = await pages(path, request);
+    const reply = await documents(path, request);
     return reply && { reply };
   } catch (thrown) {
     return { reply: failureReply(thrown), thrown };

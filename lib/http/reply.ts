@@ -25,7 +25,7 @@ export type Reply =
     };
 
 /** Serves documents beside the API, without a key and without counting. Returns `undefined` for any other path. */
-export type PageSource = (path: string, request: Request) => Promise<Reply | undefined>;
+export type DocumentSource = (path: string, request: Request) => Promise<Reply | undefined>;
 
 /** The three rate-limit headers. See lib/README.md#rate-limit-headers. */
 export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderFields {

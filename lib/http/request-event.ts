@@ -18,7 +18,7 @@ export interface RequestEvent {
   /** From the arrival of the request to the end of the response body. */
   readonly durationMs: number;
   /** The identifier of the account. Missing if the request has no valid key. */
-  readonly account?: string;
+  readonly accountId?: string;
   readonly keyId?: string;
   readonly plan?: Plan;
   readonly errorCode?: ErrorCode;
@@ -66,7 +66,7 @@ export function toEvent(
     ...(operation === undefined ? {} : { operation: operation.id }),
     status: statusOf(reply),
     durationMs: performance.now() - startedAt,
-    ...(caller === undefined ? {} : { account: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
+    ...(caller === undefined ? {} : { accountId: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
     ...(reply.error === undefined ? {} : { errorCode: reply.error }),
     bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),

@@ -13,7 +13,7 @@ const EVENT: RequestEvent = {
   operation: "listOrders",
   status: 200,
   durationMs: 1.26,
-  account: "demo",
+  accountId: "demo",
   bodyEnd: "complete",
 };
 const FAILURE: RequestEvent = { ...EVENT, status: 500, errorCode: "internal_error", error: new Error("no") };

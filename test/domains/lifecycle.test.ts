@@ -8,8 +8,8 @@ import {
   DOMAIN_STATES,
   type DomainEvent,
   type DomainState,
-  type DomainStatus,
   domainAt,
+  type TrackedDomain,
   transitionDomain,
   VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
@@ -96,7 +96,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
 const cells = DOMAIN_STATES.flatMap((state) => DOMAIN_EVENTS.map((event) => [state, event] as const));
 
 /** A domain that has just entered a state. */
-function domainIn(state: DomainState): DomainStatus {
+function domainIn(state: DomainState): TrackedDomain {
   const domain = { host: "orders.example.com", state, since: NOON };
   if (state === "pending_dns" || state === "removed") return domain;
   return {
@@ -107,7 +107,7 @@ function domainIn(state: DomainState): DomainStatus {
 }
 
 /** Applies events in order; each must be allowed. */
-function applyEvents(domain: DomainStatus, ...events: readonly [DomainEvent, number][]): DomainStatus {
+function applyEvents(domain: TrackedDomain, ...events: readonly [DomainEvent, number][]): TrackedDomain {
   return events.reduce((current, [event, at]) => {
     const result = transitionDomain(current, event, at);
     if (!result.ok) throw new Error(explainDomainTransitionError(result));

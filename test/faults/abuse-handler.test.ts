@@ -27,7 +27,7 @@ test(`${REQUESTS} hostile requests get only documented responses, and memory doe
   const handler = createHandler({
     store,
     clock: () => fixture.time.now,
-    pages: docsPage(),
+    documents: docsPage(),
     hosts: () => hosts,
     banPolicy: { maxRejections: 20, durationMs: 2_000 },
     pets: async (id) => (id === 1n ? { id } : undefined),

@@ -36,7 +36,7 @@ test("no log line, metric or response of the functions contains a key or a hash,
     onRequest: telemetry.onRequest,
     clock: () => fixture.time.now,
     banPolicy: { maxRejections: 2, durationMs: 60_000 },
-    pages: docsPage(),
+    documents: docsPage(),
     pets: async () => {
       throw new Error(`The caller sent Bearer ${fixture.key}`);
     },

@@ -18,7 +18,7 @@ test.each([
   ["/readyz", 200],
   ["/v1/nothing", 404],
 ])("%s is served below the base path only", async (path, status) => {
-  const { send } = await createHandlerFixture({ basePath, pages: docsPage() });
+  const { send } = await createHandlerFixture({ basePath, documents: docsPage() });
   expect((await send("GET", `${basePath}${path}`)).status).toBe(status);
   for (const prefix of ["", "/shop", "/shop/apis", "/shop/api/shop/api", "/SHOP/api"]) {
     const outside = await send("GET", `${prefix}${path}`);
@@ -36,7 +36,7 @@ test.each(["/shop/api", "/shop/api/", "/shop/%61pi/v1/store/orders/", "/"])(
 );
 
 test("every link follows the base path: servers, the Link of a deprecated operation, the files of the page", async () => {
-  const { send } = await createHandlerFixture({ basePath, pages: docsPage() });
+  const { send } = await createHandlerFixture({ basePath, documents: docsPage() });
   const at = (link: string, path: string) => new URL(link, `https://x.example${basePath}${path}`).pathname;
   const { servers } = JSON.parse((await send("GET", `${basePath}/openapi.json`)).text);
   expect(at(servers[0].url, "/openapi.json")).toBe("/shop/api/v1");

@@ -159,7 +159,7 @@ test("a list is read no faster than its client receives it", async () => {
 });
 
 test("a long document is complete for a client that reads slowly", async () => {
-  const { url } = await serve({ pages: docsPage(), Response: NodeResponse });
+  const { url } = await serve({ documents: docsPage(), Response: NodeResponse });
   const response = await fetch(`${url}/docs/swagger-ui-bundle.js`, {
     headers: { "accept-encoding": "identity" },
   });

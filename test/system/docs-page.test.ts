@@ -22,7 +22,7 @@ describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
       operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
     );
     const pets = async (id: bigint) => ({ id, name: "Rex" });
-    const shop = await createHandlerFixture({ pages: docsPage(), operations, pets });
+    const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
     const server = await startNodeServer({ handler: shop.handler, port: 0 });
     const page = await browser.newPage(options);
     onTestFinished(async () => {

@@ -37,7 +37,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           store,
           clock,
           Response: NodeResponse,
-          pages: docsPage(),
+          documents: docsPage(),
           ...toHandlerOptions(flags),
           ...(hosts === undefined ? {} : { hosts }),
           ...(log.onRequest === undefined ? {} : { onRequest: log.onRequest }),

@@ -5,50 +5,50 @@ import { type CaaErrorCode, type CaaLookup, type CertificateAuthority, formatCaa
 import type { DnsFailure } from "./resolver.ts";
 
 /**
- * Every reason why a host is not verified. Verification has two axes: `dns` (the records of the host) and `certificate`
- * (CAA records). A reason sets the state of its axis. If an axis has several reasons, the first one in this table
+ * Every reason why a host is not verified. Verification has two aspects: `dns` (the records of the host) and `certificate`
+ * (CAA records). A reason sets the state of its aspect. If an aspect has several reasons, the first one in this table
  * decides. See lib/README.md#domain-verification.
  */
 export const REASONS = {
-  zone_not_delegated: { axis: "dns", state: "not_delegated", title: "The zone is not delegated." },
-  zone_lame: { axis: "dns", state: "lame", title: "The zone's name servers fail to answer for it." },
+  zone_not_delegated: { aspect: "dns", state: "not_delegated", title: "The zone is not delegated." },
+  zone_lame: { aspect: "dns", state: "lame", title: "The zone's name servers fail to answer for it." },
   cname_loop: {
-    axis: "dns",
+    aspect: "dns",
     state: "loop",
     title: "The CNAME records form a loop, or a chain that is too long.",
   },
-  blocking_address: { axis: "dns", state: "conflict", title: "Address records block the CNAME." },
+  blocking_address: { aspect: "dns", state: "conflict", title: "Address records block the CNAME." },
   stray_address: {
-    axis: "dns",
+    aspect: "dns",
     state: "conflict",
     title: "There are address records besides the platform's.",
   },
-  proxied: { axis: "dns", state: "proxied", title: "The record is proxied, which hides its target." },
-  wrong_target: { axis: "dns", state: "wrong_target", title: "The record points to the wrong target." },
-  record_missing: { axis: "dns", state: "missing", title: "The record is missing." },
-  target_missing: { axis: "dns", state: "target_missing", title: "The platform host has no address." },
-  target_unknown: { axis: "dns", state: "target_unknown", title: "The target is not known yet." },
-  dns_unanswered: { axis: "dns", state: "unknown", title: "The DNS lookup failed." },
-  caa_forbids: { axis: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
+  proxied: { aspect: "dns", state: "proxied", title: "The record is proxied, which hides its target." },
+  wrong_target: { aspect: "dns", state: "wrong_target", title: "The record points to the wrong target." },
+  record_missing: { aspect: "dns", state: "missing", title: "The record is missing." },
+  target_missing: { aspect: "dns", state: "target_missing", title: "The platform host has no address." },
+  target_unknown: { aspect: "dns", state: "target_unknown", title: "The target is not known yet." },
+  dns_unanswered: { aspect: "dns", state: "unknown", title: "The DNS lookup failed." },
+  caa_forbids: { aspect: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
   caa_unknown_critical: {
-    axis: "certificate",
+    aspect: "certificate",
     state: "forbidden",
     title: "A critical CAA record with an unknown tag forbids every certificate.",
   },
   caa_unanswered: {
-    axis: "certificate",
+    aspect: "certificate",
     state: "unknown",
     title: "The lookup of CAA records failed, so the authority may not issue a certificate.",
   },
-} as const satisfies Record<string, { axis: "dns" | "certificate"; state: string; title: string }>;
+} as const satisfies Record<string, { aspect: "dns" | "certificate"; state: string; title: string }>;
 
 /** The code of a reason. */
 export type ReasonCode = keyof typeof REASONS;
 
-/** The states of one axis that reasons can set. */
-export type AxisState<A extends "dns" | "certificate"> = Extract<
+/** The states of one aspect that reasons can set. */
+export type AspectState<A extends "dns" | "certificate"> = Extract<
   (typeof REASONS)[ReasonCode],
-  { readonly axis: A }
+  { readonly aspect: A }
 >["state"];
 
 /** One reason why a host is not verified: what was found, what is expected, and how to fix it. */

@@ -48,7 +48,7 @@ export function hostReportsJsonSchema(): object {
   return z.toJSONSchema(hostReportsSchema);
 }
 
-function statesOf<A extends "dns" | "certificate">(axis: A) {
-  const states = Object.values(REASONS).flatMap((rule) => (rule.axis === axis ? [rule.state] : []));
-  return [...new Set(states)] as Extract<(typeof REASONS)[ReasonCode], { readonly axis: A }>["state"][];
+function statesOf<A extends "dns" | "certificate">(aspect: A) {
+  const states = Object.values(REASONS).flatMap((rule) => (rule.aspect === aspect ? [rule.state] : []));
+  return [...new Set(states)] as Extract<(typeof REASONS)[ReasonCode], { readonly aspect: A }>["state"][];
 }

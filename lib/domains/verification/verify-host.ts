@@ -4,17 +4,17 @@ import { locateInZone } from "../zone.ts";
 import { AUTHORITIES, type CertificateAuthority } from "./caa.ts";
 import { checkCaa } from "./check-caa.ts";
 import { checkRecords, type RecordCheck } from "./check-records.ts";
-import { type AxisState, type CheckedHost, explainUnknownTarget, REASONS, type Reason } from "./reasons.ts";
+import { type AspectState, type CheckedHost, explainUnknownTarget, REASONS, type Reason } from "./reasons.ts";
 import type { DnsResolver } from "./resolver.ts";
 
 /** Whether the host's records point to the platform. */
-export type DnsState = "ok" | AxisState<"dns">;
+export type DnsState = "ok" | AspectState<"dns">;
 
 /** Whether the authority may issue a certificate for the host. */
-export type CertificateState = "allowed" | AxisState<"certificate">;
+export type CertificateState = "allowed" | AspectState<"certificate">;
 
 /**
- * Both axes as one state of the life cycle: `verified` if both are right, `pending_dns` while the records are wrong,
+ * Both aspects as one state of the life cycle: `verified` if both are right, `pending_dns` while the records are wrong,
  * `needs_attention` if only the certificate is forbidden. `unknown` if a lookup failed, which changes no state.
  */
 export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
@@ -29,7 +29,7 @@ export interface Verification {
   readonly certificate: CertificateState;
   /** What is set at the DNS provider. Present only if it points to the target. */
   readonly found?: string;
-  /** Everything that is wrong, on both axes. */
+  /** Everything that is wrong, in both aspects. */
   readonly reasons: readonly Reason[];
 }
 
@@ -59,8 +59,8 @@ export async function verifyHost(
     checkCaa(resolver, checked),
   ]);
   const reasons = [...records.reasons, ...caa];
-  const dns = axisState<"dns">("dns", reasons) ?? "ok";
-  const certificate = axisState<"certificate">("certificate", reasons) ?? "allowed";
+  const dns = aspectState<"dns">("dns", reasons) ?? "ok";
+  const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
   const state = stateOf(dns, certificate);
   return {
     host,
@@ -93,11 +93,11 @@ function stateOf(dns: DnsState, certificate: CertificateState): VerificationStat
   return certificate === "unknown" ? "unknown" : "needs_attention";
 }
 
-function axisState<A extends "dns" | "certificate">(
-  axis: A,
+function aspectState<A extends "dns" | "certificate">(
+  aspect: A,
   reasons: readonly Reason[],
-): AxisState<A> | undefined {
+): AspectState<A> | undefined {
   const codes = new Set<string>(reasons.map(({ code }) => code));
-  const worst = Object.entries(REASONS).find(([code, rule]) => rule.axis === axis && codes.has(code));
-  return worst?.[1].state as AxisState<A> | undefined;
+  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && codes.has(code));
+  return worst?.[1].state as AspectState<A> | undefined;
 }

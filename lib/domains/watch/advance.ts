@@ -1,5 +1,5 @@
 import type { Instant } from "../../clock.ts";
-import { type DomainEvent, type DomainStatus, domainAt, transitionDomain } from "../lifecycle.ts";
+import { type DomainEvent, domainAt, type TrackedDomain, transitionDomain } from "../lifecycle.ts";
 import { eventOf, type Verification } from "../verification/verify-host.ts";
 import type { CertificateCheck } from "./certificate-check.ts";
 
@@ -16,11 +16,11 @@ export interface DomainObservation {
  * the given one if nothing changed. Pure.
  */
 export function advanceDomain(
-  earlier: DomainStatus,
+  earlier: TrackedDomain,
   { verification, certificate }: DomainObservation,
   at: Instant,
-): readonly [...DomainStatus[], DomainStatus] {
-  const passed: DomainStatus[] = [];
+): readonly [...TrackedDomain[], TrackedDomain] {
+  const passed: TrackedDomain[] = [];
   let domain = domainAt(earlier, at);
   const apply = (event: DomainEvent) => {
     const result = transitionDomain(domain, event, at);
@@ -44,7 +44,7 @@ export function advanceDomain(
 
 /** Whether what made a domain need attention is gone, so that it is verified anew without anyone asking for it. */
 function isResolved(
-  { state, attention }: DomainStatus,
+  { state, attention }: TrackedDomain,
   { state: verified, dns }: DomainObservation["verification"],
 ): boolean {
   if (state !== "needs_attention") return false;

@@ -1,6 +1,6 @@
 import type { Instant } from "../../clock.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import { CERTIFICATE_TIMEOUT_MS, type DomainStatus } from "../lifecycle.ts";
+import { CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../lifecycle.ts";
 import { escapeControls } from "../verification/report.ts";
 import type { HostScreen, Step } from "./screen.ts";
 
@@ -31,19 +31,19 @@ function formatHost({ host, role, domain, steps, todo }: HostScreen, at: Instant
   ].join("\n");
 }
 
-function markOf({ state }: DomainStatus): string {
+function markOf({ state }: TrackedDomain): string {
   if (state === "live") return MARKS.done;
   return state === "needs_attention" ? MARKS.failed : MARKS.current;
 }
 
-function formatStep({ name, status, detail }: Step, domain: DomainStatus, at: Instant): string {
+function formatStep({ name, status, detail }: Step, domain: TrackedDomain, at: Instant): string {
   const since = name === "verified" && status !== "next" ? describeVerification(domain, at) : "";
   const text = [since, detail].filter(Boolean).join("; ");
   return `    ${MARKS[status]} ${name.padEnd(11)}  ${text}`.trimEnd();
 }
 
 /** How long ago the host was verified and, while its certificate is pending, how long it may still take. */
-function describeVerification({ state, verifiedAt }: DomainStatus, at: Instant): string {
+function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant): string {
   if (verifiedAt === undefined || state === "live") return "";
   const elapsed = at - verifiedAt;
   const ago = `verified ${formatDuration(elapsed)} ago`;

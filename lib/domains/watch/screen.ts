@@ -1,5 +1,5 @@
 import type { Instant } from "../../clock.ts";
-import type { DomainStatus } from "../lifecycle.ts";
+import type { TrackedDomain } from "../lifecycle.ts";
 import type { HostRole } from "../mapping.ts";
 import { adviceFor, PROPAGATION } from "../verification/advice.ts";
 import { REASONS } from "../verification/reasons.ts";
@@ -20,7 +20,7 @@ export interface Step {
 export interface HostScreen {
   readonly host: string;
   readonly role: HostRole;
-  readonly domain: DomainStatus;
+  readonly domain: TrackedDomain;
   readonly steps: readonly Step[];
   /** What to do now, one step per entry. Empty if there is nothing to do. */
   readonly todo: readonly string[];
@@ -30,12 +30,12 @@ export interface HostScreen {
 
 /** Describes a host from its status and what was observed last. Pure. */
 export function createHostScreen(
-  domain: DomainStatus,
+  domain: TrackedDomain,
   report: HostReport,
   certificate: CertificateCheck | undefined,
 ): HostScreen {
   const { host, role, reasons, found } = report;
-  const [problem] = reasons.filter(({ code }) => REASONS[code].axis === "dns");
+  const [problem] = reasons.filter(({ code }) => REASONS[code].aspect === "dns");
   const verified = domain.verifiedAt === undefined ? {} : { at: domain.verifiedAt };
   const status = statusesOf(domain);
   return {
@@ -57,7 +57,7 @@ export function createHostScreen(
 
 type StepStatuses = Readonly<Record<"record" | "verified" | "certificate", Step["status"]>>;
 
-function statusesOf({ state, attention }: DomainStatus): StepStatuses {
+function statusesOf({ state, attention }: TrackedDomain): StepStatuses {
   switch (state) {
     case "pending_dns":
       return { record: "current", verified: "next", certificate: "next" };
@@ -76,12 +76,12 @@ function statusesOf({ state, attention }: DomainStatus): StepStatuses {
   }
 }
 
-function describeVerified({ state }: DomainStatus, { certificate }: HostReport): string {
+function describeVerified({ state }: TrackedDomain, { certificate }: HostReport): string {
   if (state === "pending_dns") return "";
   return certificate === "unknown" ? "the lookup of CAA records failed" : "";
 }
 
-function describeCertificate({ state }: DomainStatus, check: CertificateCheck | undefined): string {
+function describeCertificate({ state }: TrackedDomain, check: CertificateCheck | undefined): string {
   if (check?.outcome === "valid")
     return `valid until ${new Date(check.expiresAt).toISOString().slice(0, 10)}`;
   if (state === "pending_dns" || state === "removed") return "";
@@ -90,7 +90,7 @@ function describeCertificate({ state }: DomainStatus, check: CertificateCheck | 
 }
 
 /** The record to fix while it is wrong, the three checks if no certificate is issued, otherwise the advice. */
-function todoFor(domain: DomainStatus, report: HostReport): readonly string[] {
+function todoFor(domain: TrackedDomain, report: HostReport): readonly string[] {
   const { state, attention } = domain;
   const { reasons, certificate } = report;
   const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
@@ -106,10 +106,10 @@ function todoFor(domain: DomainStatus, report: HostReport): readonly string[] {
 }
 
 /** The three checks, each with its result. */
-function certificateChecks(domain: DomainStatus, report: HostReport): readonly string[] {
+function certificateChecks(domain: TrackedDomain, report: HostReport): readonly string[] {
   const { host, dns, certificate, reasons } = report;
-  const fixesOf = (axis: "dns" | "certificate") =>
-    reasons.filter(({ code }) => REASONS[code].axis === axis).map(({ fix }) => ` ${fix}`);
+  const fixesOf = (aspect: "dns" | "certificate") =>
+    reasons.filter(({ code }) => REASONS[code].aspect === aspect).map(({ fix }) => ` ${fix}`);
   const verifies = { ok: "Yes.", unknown: "Unknown, because the DNS lookup failed." };
   const forbids = { allowed: "No.", forbidden: "Yes.", unknown: "Unknown, because the DNS lookup failed." };
   return [

@@ -1,12 +1,12 @@
 import type { Instant } from "../../clock.ts";
-import { addDomain, type DomainStatus, transitionDomain } from "../lifecycle.ts";
+import { addDomain, type TrackedDomain, transitionDomain } from "../lifecycle.ts";
 import type { HostReport } from "../verification/verify-hosts.ts";
 import { advanceDomain } from "./advance.ts";
 import type { CertificateCheck } from "./certificate-check.ts";
 import { createHostScreen, type HostScreen } from "./screen.ts";
 
 /** The domains that are watched, by host. */
-export type WatchState = ReadonlyMap<string, DomainStatus>;
+export type WatchState = ReadonlyMap<string, TrackedDomain>;
 
 /** What was found out about a host. */
 export interface HostObservation {
@@ -46,7 +46,7 @@ export function advanceWatch(
   at: Instant,
   shown: readonly HostScreen[] = [],
 ): WatchStep {
-  const state = new Map<string, DomainStatus>();
+  const state = new Map<string, TrackedDomain>();
   const hosts: HostScreen[] = [];
   const changes: HostScreen[] = [];
   for (const { report, certificate } of observations) {
@@ -56,7 +56,7 @@ export function advanceWatch(
     const screens = statuses.map((status) => createHostScreen(status, report, certificate));
     const last = screens.at(-1);
     const before = shown.find((screen) => screen.host === host);
-    state.set(host, statuses[statuses.length - 1] as DomainStatus);
+    state.set(host, statuses[statuses.length - 1] as TrackedDomain);
     if (last !== undefined) hosts.push(last);
     if (screens.length > 1 || before?.news !== last?.news) changes.push(...screens);
   }

@@ -3,14 +3,14 @@
  * external resource.
  *
  * ```ts
- * const handler = createHandler({ store, pages: docsPage() });
+ * const handler = createHandler({ store, documents: docsPage() });
  * ```
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/cached-document.ts";
-import type { HeaderFields, PageSource, Reply } from "../../http/reply.ts";
+import type { DocumentSource, HeaderFields, Reply } from "../../http/reply.ts";
 import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
 
@@ -54,7 +54,7 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
 /** Creates the page. It serves `/docs` and the files below it, each from memory once it has been requested. */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
-}: DocsPageOptions = {}): PageSource {
+}: DocsPageOptions = {}): DocumentSource {
   const files = new Map<string, Promise<ReturnType<typeof cachedDocument> | undefined>>();
 
   async function vendorFile(name: string): Promise<Buffer<ArrayBuffer> | undefined> {

@@ -51,11 +51,11 @@ export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
   };
 }
 
-/** The number of partitions of orders, unless the table stores another number. */
+/** The number of buckets of orders, unless the table stores another number. */
 export const DEFAULT_BUCKETS = 16;
 
 /**
- * The key of the only item in the orders table that is not an order. Its `buckets` is the number of partitions. No
+ * The key of the only item in the orders table that is not an order. Its `buckets` is the number of buckets. No
  * order has this partition key, so lists never read the item.
  */
 export const SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
@@ -63,7 +63,7 @@ export const SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
 
 /**
- * The partition of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
+ * The bucket of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
  * as strides. Stored data depends on it, so it must never change.
  */
 export function bucketOf(id: bigint, buckets: number): number {

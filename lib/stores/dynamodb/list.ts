@@ -10,7 +10,7 @@ import type { Table } from "./table.ts";
 const PAGE_SIZE = 500;
 
 /**
- * The number of pages that all lists of this process read at once. Each list reads every partition in parallel, so that
+ * The number of pages that all lists of this process read at once. Each list reads every bucket in parallel, so that
  * without a limit concurrent lists would time out while they wait for connections.
  */
 const limitPages = limitConcurrency(32);
@@ -37,7 +37,7 @@ export async function* scanOrders(
   }
 }
 
-/** Reads all partitions in parallel, ascending. Pending queries are aborted when the consumer stops. */
+/** Reads all buckets in parallel, ascending. Pending queries are aborted when the consumer stops. */
 async function* readAscending<Row>(
   table: Table,
   buckets: number,

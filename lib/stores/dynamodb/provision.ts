@@ -20,7 +20,7 @@ const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
 /**
  * Creates both tables, for emulators and for trying things out. Existing tables are not changed. `buckets` is the number
- * of partitions of orders. It cannot change later, because it determines where each order is stored.
+ * of buckets of orders. It cannot change later, because it determines where each order is stored.
  */
 export async function createDynamodbTables({
   prefix,

@@ -30,7 +30,7 @@ export interface WriteResult {
   readonly repeated: boolean;
 }
 
-/** A range of one partition, ascending by sort key. Names are as in `Change`. */
+/** A range of one partition key, ascending by sort key. Names are as in `Change`. */
 export interface Range {
   readonly condition: string;
   readonly projection: string;

@@ -53,7 +53,7 @@ export const dynamodbList: Job = {
         ],
         notes: [
           "Over dynalite on the same machine, in memory. Its figures say nothing about AWS; they show which side takes the time.",
-          "Baseline of the total: the same queries, all partitions concurrently, with discarded responses.",
+          "Baseline of the total: the same queries, all buckets concurrently, with discarded responses.",
           "The engine is the bottleneck if our process takes less processor time than the engine.",
         ],
       };

@@ -1,6 +1,6 @@
 /**
- * The baseline of the list from DynamoDB: reads every page, all partitions concurrently, and discards the responses.
- * `query-all.ts ENDPOINT TABLE PARTITIONS` reports the time to its parent.
+ * The baseline of the list from DynamoDB: reads every page, all buckets concurrently, and discards the responses.
+ * `query-all.ts ENDPOINT TABLE BUCKETS` reports the time to its parent.
  */
 import { Agent, request } from "node:http";
 

@@ -4,7 +4,7 @@ import {
   addDomain,
   CERTIFICATE_TIMEOUT_MS,
   type DomainState,
-  type DomainStatus,
+  type TrackedDomain,
   VALIDATION_TIMEOUT_MS,
 } from "../../../lib/domains/lifecycle.ts";
 import { advanceDomain, type DomainObservation } from "../../../lib/domains/watch/advance.ts";
@@ -38,11 +38,11 @@ const SEEN = {
   servedCaaUnanswered: { verification: verification("unknown", "ok", "unknown"), certificate: VALID },
 } as const satisfies Record<string, DomainObservation>;
 
-function statesAfter(domain: DomainStatus, seen: keyof typeof SEEN, at = NOON + 1): readonly DomainState[] {
+function statesAfter(domain: TrackedDomain, seen: keyof typeof SEEN, at = NOON + 1): readonly DomainState[] {
   return advanceDomain(domain, SEEN[seen], at).map(({ state }) => state);
 }
 
-const domainIn = (state: DomainState, attention?: AttentionReason): DomainStatus => ({
+const domainIn = (state: DomainState, attention?: AttentionReason): TrackedDomain => ({
   ...added,
   state,
   ...(state === "pending_dns" ? {} : { verifiedAt: NOON }),

@@ -6,10 +6,10 @@ import {
   addDomain,
   adviceFor,
   type DomainEvent,
-  type DomainStatus,
   domainAt,
   eventOf,
   memoizeResolver,
+  type TrackedDomain,
   transitionDomain,
   verifyHost,
 } from "store-orders/domains";
@@ -35,7 +35,7 @@ for (const [index, host] of hosts.entries()) {
 }
 
 /** The domains as this service stores them. */
-const domains = new Map<string, DomainStatus>(hosts.map((host) => [host, addDomain(host, 0)]));
+const domains = new Map<string, TrackedDomain>(hosts.map((host) => [host, addDomain(host, 0)]));
 
 /** Applies an event and stores the result; an event that is not allowed changes nothing. */
 function apply(host: string, event: DomainEvent, at: number): void {

@@ -18,7 +18,7 @@ await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })
 
 const handler = createHandler({
   store,
-  pages: docsPage(),
+  documents: docsPage(),
   Response: NodeResponse,
 });
 const limits: Partial<ConnectionLimits> = JSON.parse(process.argv[2] ?? "{}");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findConflicts, findRisks } from "../../../infra/domains/record-check.ts";
+import { findRecordConflicts, findRisks } from "../../../infra/domains/record-check.ts";
 
 const HOST = "orders.example.com";
 const COMMENT = "store-orders/staging, kept by Pulumi";
@@ -12,7 +12,7 @@ const record = (type: string, name: string, comment?: string) => ({
 });
 type TestRecord = ReturnType<typeof record>;
 const conflictsAt = (host: string, ...records: readonly TestRecord[]) =>
-  findConflicts({ host, held: false }, "example.com", records, COMMENT);
+  findRecordConflicts({ host, held: false }, "example.com", records, COMMENT);
 
 describe("conflicting records", () => {
   test.each(["A", "AAAA", "CNAME"])("another owner's %s record at the host conflicts", (type) => {
@@ -39,7 +39,7 @@ describe("conflicting records", () => {
 
   test("no record at a held host conflicts, except for a delegation", () => {
     const check = (...records: readonly TestRecord[]) =>
-      findConflicts({ host: HOST, held: true }, "example.com", records, COMMENT);
+      findRecordConflicts({ host: HOST, held: true }, "example.com", records, COMMENT);
     expect(check(record("A", HOST), record("CNAME", HOST))).toEqual([]);
     expect(check(record("NS", HOST))).toHaveLength(1);
   });
@@ -47,7 +47,7 @@ describe("conflicting records", () => {
 
 describe("a record to adopt", () => {
   const check = (adopt: string, ...records: readonly TestRecord[]) =>
-    findConflicts({ host: HOST, held: false, adopt }, "example.com", records, COMMENT);
+    findRecordConflicts({ host: HOST, held: false, adopt }, "example.com", records, COMMENT);
 
   test("another owner's CNAME with this identifier does not conflict", () => {
     expect(check("1", record("CNAME", HOST))).toEqual([]);

@@ -18,7 +18,7 @@ describe("every file of the page", () => {
   test.each(FILES)(
     "%s needs no key, is not counted, and has a strict content security policy",
     async (path) => {
-      const { send, events } = await createHandlerFixture({ pages: docsPage() });
+      const { send, events } = await createHandlerFixture({ documents: docsPage() });
       const { status, headers, text } = await send("GET", path, { authorization: "" });
       expect(status).toBe(200);
       expect(text.length).toBeGreaterThan(100);
@@ -33,7 +33,7 @@ describe("every file of the page", () => {
   );
 
   test.each(FILES)("%s is compressed if the client accepts it, and has no body for HEAD", async (path) => {
-    const { handler } = await createHandlerFixture({ pages: docsPage() });
+    const { handler } = await createHandlerFixture({ documents: docsPage() });
     const get = (method: string, encoding: string) =>
       handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
     const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
@@ -54,7 +54,7 @@ describe("a document is read and compressed once", () => {
         bodies.push(given[0]);
       }
     }
-    const { handler } = await createHandlerFixture({ pages: docsPage(), Response: RecordingResponse });
+    const { handler } = await createHandlerFixture({ documents: docsPage(), Response: RecordingResponse });
     const get = (encoding: string) =>
       handler(new Request(`http://localhost${path}`, { headers: { "accept-encoding": encoding } }));
     for (const encoding of ["gzip", "gzip", "identity", "identity"]) await get(encoding);
@@ -68,7 +68,7 @@ describe("a document is read and compressed once", () => {
 });
 
 test("an Accept-Encoding that is too long to be cheap is ignored", async () => {
-  const { send } = await createHandlerFixture({ pages: docsPage() });
+  const { send } = await createHandlerFixture({ documents: docsPage() });
   const { status, headers } = await send("GET", "/openapi.json", {
     "accept-encoding": `gzip${",".repeat(8_000)}`,
   });
@@ -76,7 +76,7 @@ test("an Accept-Encoding that is too long to be cheap is ignored", async () => {
 });
 
 test("the page refers to no other host and contains no inline script or style", async () => {
-  const { send } = await createHandlerFixture({ pages: docsPage() });
+  const { send } = await createHandlerFixture({ documents: docsPage() });
   const { text, headers } = await send("GET", "/docs");
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(text).not.toMatch(/\/\/|<script>|<style|style=|onload=/);
@@ -88,7 +88,7 @@ test("the page refers to no other host and contains no inline script or style", 
 test.each(["/docs/nothing", "/docs/package.json", "/docs/__proto__", "/docs/page.js/b", "/docsx"])(
   "%s is not a file of the page",
   async (path) => {
-    const { handler } = await createHandlerFixture({ pages: docsPage() });
+    const { handler } = await createHandlerFixture({ documents: docsPage() });
     const url = "http://localhost/";
     const request = { url: url + path.slice(1), method: "GET", headers: new Headers() } as Request;
     const { status, headers, ...response } = await handler(request).then(async (got) => ({
@@ -102,7 +102,7 @@ test.each(["/docs/nothing", "/docs/package.json", "/docs/__proto__", "/docs/page
   },
 );
 
-test("/docs is 404 without the pages option", async () => {
+test("/docs is 404 without the documents option", async () => {
   const { send } = await createHandlerFixture();
   expect((await send("GET", "/docs")).status).toBe(404);
 });
@@ -111,7 +111,7 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
   const resolve = () => {
     throw new Error("Cannot find module");
   };
-  const { send } = await createHandlerFixture({ pages: docsPage({ resolve }) });
+  const { send } = await createHandlerFixture({ documents: docsPage({ resolve }) });
   const { status, text } = await send("GET", "/docs");
   expect(status).toBe(200);
   expect(text).toContain("npm install swagger-ui-dist");
@@ -121,7 +121,7 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
 test("a redirect host redirects the page", async () => {
   const redirects = [{ from: "old.example.com", to: "orders.example.com" }];
   const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
-  const { send } = await createHandlerFixture({ pages: docsPage(), hosts: () => table });
+  const { send } = await createHandlerFixture({ documents: docsPage(), hosts: () => table });
   const { status, headers } = await send("GET", "/docs", { host: "old.example.com" });
   expect([status, headers.get("location")]).toEqual([301, "https://orders.example.com/docs"]);
   expect((await send("GET", "/docs", { host: "other.example.com" })).status).toBe(421);
@@ -129,7 +129,7 @@ test("a redirect host redirects the page", async () => {
 
 test("a page that fails gets a 500 without the error's text", async () => {
   const { send, events } = await createHandlerFixture({
-    pages: async () => Promise.reject(new Error("secret")),
+    documents: async () => Promise.reject(new Error("secret")),
   });
   const answer = await send("GET", "/docs");
   expect(codeOf(answer)).toBe("internal_error");

@@ -39,7 +39,7 @@ beforeEach(async () => {
   prefix = `calls-${cases++}`;
   await createDynamodbTables({ prefix, client, buckets: BUCKETS });
   store = createDynamodbStore({ prefix, client });
-  // The number of partitions is read once per process.
+  // The number of buckets is read once per process.
   await store.orders.find(0n);
   proxy.takeOperations();
 });
@@ -126,7 +126,7 @@ describe("requests to list orders", () => {
   });
   beforeEach(() => fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt));
 
-  test("a list reads each page of each partition once", async () => {
+  test("a list reads each page of each bucket once", async () => {
     let pages: readonly OrderPage[] = [];
     const calls = await cost(async () => {
       pages = await collect(store.orders.list());
@@ -137,7 +137,7 @@ describe("requests to list orders", () => {
     expect(pages.map(({ json }) => json).join(",")).toBe(expected.join(","));
   });
 
-  test("pages are read on demand, at most one ahead in each partition, until the consumer stops", async () => {
+  test("pages are read on demand, at most one ahead in each bucket, until the consumer stops", async () => {
     const pages = store.orders.list()[Symbol.asyncIterator]();
     const calls = await cost(async () => {
       await pages.next();

@@ -64,7 +64,7 @@ describe("the event of a request", () => {
         operation: "cancelOrder",
         status: 409,
         durationMs: expect.any(Number),
-        account: "shop",
+        accountId: "shop",
         keyId,
         plan: "free",
         errorCode: "order_already_shipped",

@@ -53,7 +53,7 @@ test("serve --demo adds demo data and prints how to call the API; a second start
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(lines).toHaveLength(7);
-  expect(lines[0]).toMatchObject({ operation: "listOrders", status: 200, account: "demo", plan: "free" });
+  expect(lines[0]).toMatchObject({ operation: "listOrders", status: 200, accountId: "demo", plan: "free" });
   expect(lines[0]).toMatchObject({ level: "info", method: "GET", path: "/v1/store/orders" });
   expect(stderr).not.toContain("127.0.0.1");
   expect(lines.slice(5)).toMatchObject([

@@ -321,7 +321,7 @@ describe("the log", () => {
         method: "DELETE",
         operation: "cancelOrder",
         status: 204,
-        account: "busy",
+        accountId: "busy",
         Operation: "cancelOrder",
         Status: "204",
         Requests: 1,

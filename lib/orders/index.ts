@@ -10,6 +10,7 @@
  *
  * @module store-orders/orders
  */
+export type { HookErrorReporter } from "../hooks.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./fields.ts";
 export { isInt64, parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
@@ -26,6 +27,7 @@ export {
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
 export type { AppliedEvent, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
-export { createOrders, type NewOrder, type Orders, type PlacedOrder } from "./orders.ts";
+export { createOrders, type NewOrder, type Orders, type OrdersOptions, type PlacedOrder } from "./orders.ts";
 export { type ParsedOrder, parseLine, parseOrder } from "./parse-order.ts";
+export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
 export { countRecords, fromWire, idOfWire, toLine, toWire } from "./wire.ts";

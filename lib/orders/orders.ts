@@ -1,8 +1,11 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { type Failure, InvalidInputError } from "../errors.ts";
+import { type HookErrorReporter, logHookError } from "../hooks.ts";
+import type { OrderEvent } from "./lifecycle.ts";
 import type { OrderRecord } from "./order.ts";
 import type { AppliedEvent, OrderStore } from "./order-store.ts";
 import { parseOrder } from "./parse-order.ts";
+import { announceEvent, announcePlaced, type TransitionHook } from "./transition-hook.ts";
 
 /** An order to place. Without `id`, an identifier is generated. */
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
@@ -27,8 +30,32 @@ export interface Orders {
   cancel(id: bigint): Promise<AppliedEvent<"cancel">>;
 }
 
+/** What the order operations need, and what they tell. */
+export interface OrdersOptions {
+  readonly store: OrderStore;
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** Called after each change is durable, for refunds and stock. @default none */
+  readonly onTransition?: TransitionHook;
+  /** Called with each error of `onTransition`. @default writes a line to the console */
+  readonly onHookError?: HookErrorReporter;
+}
+
 /** Creates the order operations over a store. */
-export function createOrders({ store, clock = systemClock }: { store: OrderStore; clock?: Clock }): Orders {
+export function createOrders({
+  store,
+  clock = systemClock,
+  onTransition,
+  onHookError = logHookError,
+}: OrdersOptions): Orders {
+  const listener = onTransition && { onTransition, onHookError };
+
+  async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<AppliedEvent<E>> {
+    const result = await store.apply(id, event, clock());
+    if (result.ok) await announceEvent(listener, event, result.order);
+    return result;
+  }
+
   return {
     async place(order) {
       for (;;) {
@@ -39,12 +66,13 @@ export function createOrders({ store, clock = systemClock }: { store: OrderStore
         // Another order already has the generated identifier, so generate a new one.
         if (order.id === undefined && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", record };
+        if (outcome === "placed") await announcePlaced(listener, parsed.order);
         return { ok: true, created: outcome === "placed", record };
       }
     },
-    ship: (id) => store.apply(id, "ship", clock()),
-    fulfil: (id) => store.apply(id, "fulfil", clock()),
-    cancel: (id) => store.apply(id, "cancel", clock()),
+    ship: (id) => apply(id, "ship"),
+    fulfil: (id) => apply(id, "fulfil"),
+    cancel: (id) => apply(id, "cancel"),
   };
 }
 

@@ -1,0 +1,30 @@
+import { errorMessage } from "./errors.ts";
+
+/** Receives each error that a hook threw, with the name of the hook. Errors that it throws itself are ignored. */
+export type HookErrorReporter = (error: unknown, hook: string) => void;
+
+/** Writes the error to the console, as one line without a stack trace. */
+export const logHookError: HookErrorReporter = (error, hook) => {
+  // biome-ignore lint/suspicious/noConsole: the only place that every runtime has; an embedder passes its own.
+  console.error(`store-orders: ${hook} failed: ${errorMessage(error)}`);
+};
+
+/**
+ * Calls a hook of the embedder. An error that it throws or rejects with is reported and goes no further. Resolves when
+ * the hook has finished.
+ */
+export async function callHook(
+  name: string,
+  hook: () => void | Promise<void>,
+  report: HookErrorReporter,
+): Promise<void> {
+  try {
+    await hook();
+  } catch (error) {
+    try {
+      report(error, name);
+    } catch {
+      // Nobody is left to tell.
+    }
+  }
+}

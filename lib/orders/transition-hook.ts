@@ -1,0 +1,63 @@
+import { callHook, type HookErrorReporter } from "../hooks.ts";
+import {
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type OrderStatus,
+  type StoredOrder,
+} from "./lifecycle.ts";
+
+/** A change of an order that has been stored. */
+export interface OrderTransition {
+  /** The order after the change. */
+  readonly order: StoredOrder;
+  readonly event: OrderEvent | "place";
+  /** The status before. Missing for an order that was placed. */
+  readonly from?: OrderStatus;
+  readonly to: OrderStatus;
+  /** The identifier of the HTTP request that made the change, if there was one. */
+  readonly requestId?: string;
+}
+
+/**
+ * Called after a change is durable, at most once. If it returns a promise, the change is acknowledged when that has
+ * settled. An error never affects the change.
+ */
+export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
+
+/** A hook, and who hears of its errors. */
+export interface TransitionListener {
+  readonly onTransition: TransitionHook;
+  readonly onHookError: HookErrorReporter;
+}
+
+/** Tells a listener that an event was applied to an order. Without a listener it does nothing. */
+export async function announceEvent(
+  listener: TransitionListener | undefined,
+  event: OrderEvent,
+  order: StoredOrder,
+  requestId?: string,
+): Promise<void> {
+  if (listener === undefined) return;
+  const context = requestId === undefined ? {} : { requestId };
+  await announce(listener, { order, event, from: statusBefore(event), to: order.status, ...context });
+}
+
+/** Tells a listener that an order was placed. */
+export async function announcePlaced(
+  listener: TransitionListener | undefined,
+  order: StoredOrder,
+): Promise<void> {
+  if (listener !== undefined) await announce(listener, { order, event: "place", to: order.status });
+}
+
+function announce({ onTransition, onHookError }: TransitionListener, transition: OrderTransition) {
+  return callHook("onTransition", () => onTransition(transition), onHookError);
+}
+
+/** The only status in which an event is allowed. */
+function statusBefore(event: OrderEvent): OrderStatus {
+  const [status] = ORDER_STATUSES.filter((candidate) => "to" in LIFECYCLE[candidate][event]);
+  if (status === undefined) throw new Error(`No status allows '${event}'.`);
+  return status;
+}

@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { LIFECYCLE, ORDER_STATUSES, type OrderEvent } from "../../lib/orders/lifecycle.ts";
+import { createOrders } from "../../lib/orders/orders.ts";
+import type { OrderTransition } from "../../lib/orders/transition-hook.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+
+const AT = Date.UTC(2026, 10, 20);
+
+test("onTransition is called once for each change, after it is stored, and not for what changed nothing", async () => {
+  const { orders: store } = createMemoryStore();
+  const seen: (OrderTransition & { readonly stored: unknown })[] = [];
+  const orders = createOrders({
+    store,
+    clock: () => AT,
+    onTransition: async (change) => void seen.push({ ...change, stored: await store.find(1n) }),
+  });
+  await orders.place({ id: 1n, quantity: 2 });
+  await orders.place({ id: 1n, quantity: 2 });
+  await orders.place({ id: 1n, quantity: 3 });
+  await orders.ship(1n);
+  await orders.fulfil(1n);
+  await orders.cancel(1n);
+  await orders.cancel(7n);
+  expect(seen.map(({ event, from, to }) => [event, from, to])).toEqual([
+    ["place", undefined, "pending"],
+    ["ship", "pending", "shipped"],
+    ["fulfil", "shipped", "shipped"],
+  ]);
+  for (const { order, stored } of seen) expect(stored).toEqual(order);
+});
+
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("The till is closed.");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("The till is closed."))],
+])("a hook that %s fails nothing and is reported once", async (_, onTransition) => {
+  const reported: unknown[] = [];
+  const orders = createOrders({
+    store: createMemoryStore().orders,
+    onTransition,
+    onHookError: (error, hook) => reported.push([hook, error]),
+  });
+  expect(await orders.place({ id: 1n })).toMatchObject({ ok: true, created: true });
+  expect(reported).toEqual([["onTransition", new Error("The till is closed.")]]);
+});
+
+test("without onHookError the error is one line on the console, and a reporter that throws fails nothing", async () => {
+  const log = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
+  const { orders: store } = createMemoryStore();
+  const fail = () => {
+    throw new Error("The till is closed.");
+  };
+  await createOrders({ store, onTransition: fail }).place({ id: 1n });
+  expect(log.mock.calls).toEqual([["store-orders: onTransition failed: The till is closed."]]);
+  const orders = createOrders({ store, onTransition: fail, onHookError: fail });
+  expect(await orders.cancel(1n)).toMatchObject({ ok: true });
+});
+
+test("each event is allowed in exactly one status, which the hook reports as the one before", () => {
+  const events = Object.keys(LIFECYCLE.pending) as OrderEvent[];
+  for (const event of events)
+    expect(ORDER_STATUSES.filter((status) => "to" in LIFECYCLE[status][event])).toHaveLength(1);
+});

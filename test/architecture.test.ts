@@ -23,6 +23,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "lib/stores": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],
+  "lib/metrics": ["lib/http", "lib/orders", "lib/accounts"],
   "lib/lambda": ["lib/errors.ts", "lib/clock.ts", "lib/http"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/cli": ["lib"],
@@ -41,6 +42,7 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /^@smithy\//,
   ],
   "lib/node": [/^node:/, /^srvx\/node$/],
+  "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
   "lib/cli": [/./],
   infra: [/./],
 };

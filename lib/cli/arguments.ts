@@ -9,6 +9,7 @@ import { BASE_PATH } from "../http/operations.ts";
 import { isDateTime } from "../orders/fields.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { DAY_MS } from "../plans/windows.ts";
+import type { ListenAddress } from "./listen.ts";
 import { PORT_HINT, parsePort } from "./settings.ts";
 
 /** Parsers for command-line arguments. Each throws if the text is invalid, with the accepted format in the message. */
@@ -27,6 +28,15 @@ export function readWholeNumber(text: string): number {
 
 export function readPort(text: string): number {
   return parsePort(text) ?? invalid(PORT_HINT);
+}
+
+/** Reads `[HOST:]PORT`. An IPv6 address is in brackets. */
+export function readAddress(text: string): ListenAddress {
+  const [, host = "127.0.0.1", digits = ""] = /^(?:\[?([^[\]]+?)\]?:)?([^:]+)$/.exec(text) ?? [];
+  const port = parsePort(digits);
+  return port === undefined
+    ? invalid("Use a port, or a host and a port, such as 9464, 0.0.0.0:9464 or [::1]:9464.")
+    : { host, port };
 }
 
 export function readAccountId(text: string): string {

@@ -3,18 +3,20 @@
  * that includes its dependencies, so that users of the library do not install them.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { licenceNotices } from "./licence-notices.ts";
 
 process.chdir(fileURLToPath(new URL("../..", import.meta.url)));
 rmSync("dist", { recursive: true, force: true });
 execFileSync("node_modules/.bin/tsc", ["--project", "lib/tsconfig.json"], { stdio: "inherit" });
 
-await build({
+const { metafile } = await build({
   entryPoints: ["lib/cli/bin.ts"],
   outdir: "dist/cli",
   bundle: true,
+  metafile: true,
   // Commands load their own chunks on demand.
   splitting: true,
   format: "esm",
@@ -28,4 +30,5 @@ await build({
     js: "import { createRequire as _require } from 'node:module'; const require = _require(import.meta.url);",
   },
 });
+writeFileSync("dist/cli/LICENSES.txt", licenceNotices(Object.keys(metafile.inputs)));
 chmodSync("dist/cli/bin.js", 0o755);

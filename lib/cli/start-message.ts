@@ -7,13 +7,16 @@ export interface StartInfo {
   readonly url: string;
   readonly docs: string;
   readonly database: string;
+  /** Where the metrics are, if they are served. */
+  readonly metrics?: string | undefined;
   /** The key of the demo account if it was just issued. */
   readonly key: string | null;
 }
 
 /** The addresses of a server, and how to call it. */
-export function formatStartMessage({ url, docs, database, key }: StartInfo): string {
+export function formatStartMessage({ url, docs, database, metrics, key }: StartInfo): string {
   const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
+  if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
   if (key !== null) {
     lines.push(`key            ${key}            shown once`);
     lines.push(`try            curl -H 'Authorization: Bearer ${key}' ${url}/store/orders`);

@@ -17,6 +17,7 @@ const ENTRIES: Readonly<Record<string, string | undefined>> = {
   "store-orders/sqlite": undefined,
   "store-orders/dynamodb": "@aws-sdk/client-dynamodb",
   "store-orders/node": "srvx",
+  "store-orders/metrics": "prom-client",
   "store-orders/lambda": undefined,
   "store-orders/client": undefined,
   "store-orders/infra": "@pulumi/aws",
@@ -99,6 +100,15 @@ describe("the command", () => {
   test("prints its usage", async () => {
     const output = await runSuccessfully(folder, "npx", ["--no-install", "store-orders", "--help"]);
     expect(output).toMatch(/^Usage: store-orders /);
+  });
+
+  test("comes with the licences of the packages that are bundled into it", async () => {
+    const notices = await readFile(join(folder, "node_modules/store-orders/dist/cli/LICENSES.txt"), "utf8");
+    const names = [...notices.matchAll(/(?:^|-\n\n)(\S+) \d+\.\d+\.\d+\n/g)].map(([, name]) => name);
+    const expected = ["@opentelemetry/api", "commander", "prom-client", "srvx", "yaml", "zod"];
+    expect(names).toEqual(expect.arrayContaining(expected));
+    expect(notices).not.toContain("The package has no licence file");
+    expect(notices).toContain("Apache License");
   });
 
   test("prints the required version on an older Node in one line, and exits with 1", async ({ skip }) => {

@@ -1,25 +1,25 @@
 import type { Command } from "commander";
-import { InvalidInputError } from "../../errors.ts";
 import { BASE_PATH } from "../../http/operations.ts";
-import type { NodeServer, NodeServerOptions } from "../../node/server.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
 import { EXIT } from "../exit-status.ts";
+import { listenOn } from "../listen.ts";
 import { printResult } from "../results.ts";
 import { addServeFlags, DOCS_PATH, type ServeFlags, toHandlerOptions } from "../serve-flags.ts";
+import { addMetricsOption, type MetricsFlags, startMetrics } from "../serve-metrics.ts";
 import { addLogOptions, createServiceLog, type LogFlags, type ServiceLog } from "../service-log.ts";
 import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
 import { explainNotSeeded, formatNextSteps, formatStartMessage } from "../start-message.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
 export function addServeCommand(parent: Command, context: CommandContext): void {
-  addLogOptions(addServeFlags(parent.command("serve")))
+  addMetricsOption(addLogOptions(addServeFlags(parent.command("serve"))))
     .description(
       "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
     )
     .addHelpText("after", HELP)
-    .action(async (flags: ServeFlags & LogFlags, command: Command) => {
+    .action(async (flags: ServeFlags & LogFlags & MetricsFlags, command: Command) => {
       const { env, terminal, clock } = context;
       const { trustProxy = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
@@ -33,24 +33,27 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
         const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
         const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, log);
+        // No address is printed for a server that cannot serve.
+        await check();
+        await using metrics = await startMetrics(flags, { store, ...log });
         const handler = createHandler({
-          store,
+          store: metrics.store,
           clock,
           Response: NodeResponse,
           documents: docsPage(),
           ...toHandlerOptions(flags),
           ...(hosts === undefined ? {} : { hosts }),
-          ...(log.onRequest === undefined ? {} : { onRequest: log.onRequest }),
+          ...(metrics.onRequest === undefined ? {} : { onRequest: metrics.onRequest }),
         });
-        // No address is printed for a server that cannot serve.
-        await check();
-        const server = await startServer(startNodeServer, { handler, ...address, trustProxy });
+        const server = await listenOn(address, { host: "--host", port: "--port" }, () =>
+          startNodeServer({ handler, ...address, trustProxy }),
+        );
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
-          const result = { url, docs, database: name, key: key ?? null };
+          const result = { url, docs, database: name, metrics: metrics.url, key: key ?? null };
           if (storeFlags.json) await printResult(context, command, result);
           else {
             const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
@@ -76,6 +79,7 @@ Examples:
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
   $ store-orders serve --domains domains.yaml --plan pro
+  $ store-orders serve --metrics 9464 --log-level error
   $ store-orders serve --base-path /shop --server https://example.com/shop/v1 --cors-origin https://shop.example.com
 
 Each request is logged on standard error: readable on a terminal, otherwise as a line of JSON.`;
@@ -86,26 +90,4 @@ async function loadHosts(file: string | undefined, plan: Plan, host: string, log
   const { watchHosts } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
   return watchHosts(file, plan, ownHosts, (line) => log.write("warn", line));
-}
-
-/** Listen errors with their fixes, by error code. */
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is already in use. Stop the process that uses it, or choose another port with --port.",
-  EACCES: "requires elevated privileges. Choose a port above 1023 with --port.",
-  EADDRNOTAVAIL: "is not an address of this machine. Choose another one with --host.",
-  ENOTFOUND: "is not a known host. Choose another one with --host.",
-};
-
-async function startServer(
-  start: (options: NodeServerOptions) => Promise<NodeServer>,
-  options: NodeServerOptions,
-): Promise<NodeServer> {
-  try {
-    return await start(options);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "";
-    const reason =
-      LISTEN_ERRORS[code] ?? `cannot be listened on (${code}). Choose another one with --host or --port.`;
-    throw new InvalidInputError([{ path: "", message: `${options.host}:${options.port} ${reason}` }]);
-  }
 }

@@ -1,0 +1,123 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { RequestEvent } from "../http/request-event.ts";
+import type { OrderStore } from "../orders/order-store.ts";
+import { countRecords } from "../orders/wire.ts";
+
+/** Options of `createMetrics`. */
+export interface MetricsOptions {
+  /** Where the metrics are registered. @default a new registry, with the metrics of the process */
+  readonly registry?: Registry;
+}
+
+/** What a handler needs of a store. */
+interface ServiceStore {
+  readonly orders: OrderStore;
+  readonly accounts: AccountStore;
+}
+
+/** Counts requests, bans and listed orders. No label has more values than there are operations, statuses and plans. */
+export interface Metrics {
+  readonly registry: Registry;
+  /** Counts a request. Pass it to `createHandler`, or call it in your own `onRequest`. */
+  readonly onRequest: (event: RequestEvent) => void;
+  /** Returns the same store, which also counts bans and listed orders. */
+  instrument(store: ServiceStore): ServiceStore;
+}
+
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Creates the metrics of one process. The names and labels are listed in lib/node/README.md#metrics. */
+export function createMetrics({ registry = processRegistry() }: MetricsOptions = {}): Metrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: "store_orders_requests_total",
+    help: "Finished requests. The operation is none for a path without one.",
+    labelNames: ["operation", "status"],
+    registers,
+  });
+  const duration = new Histogram({
+    name: "store_orders_request_duration_seconds",
+    help: "Time from the arrival of a request to the end of its response.",
+    labelNames: ["operation"],
+    buckets: BUCKETS_SECONDS,
+    registers,
+  });
+  const admissions = new Counter({
+    name: "store_orders_admissions_total",
+    help: "Requests by plan, as admitted, rejected or banned. The plan is none without a valid key.",
+    labelNames: ["plan", "outcome"],
+    registers,
+  });
+  const bans = new Counter({
+    name: "store_orders_bans_total",
+    help: "Bans that this process has started.",
+    labelNames: ["plan"],
+    registers,
+  });
+  const rows = new Counter({
+    name: "store_orders_listed_orders_total",
+    help: "Orders read for lists.",
+    registers,
+  });
+  const storeErrors = new Counter({
+    name: "store_orders_store_errors_total",
+    help: "Requests, lists and readiness checks that failed because of the store.",
+    registers,
+  });
+
+  return {
+    registry,
+
+    onRequest(event) {
+      const { operation = "none", status, durationMs, errorCode, bodyEnd } = event;
+      requests.inc({ operation, status });
+      duration.observe({ operation }, durationMs / 1_000);
+      const outcome = outcomeOf(event);
+      if (outcome !== undefined) admissions.inc({ plan: event.plan ?? "none", outcome });
+      if (errorCode === "store_unavailable" || bodyEnd === "failed") storeErrors.inc();
+    },
+
+    instrument: ({ orders, accounts }) => ({
+      orders: {
+        ...orders,
+        async *list() {
+          for await (const page of orders.list()) {
+            rows.inc(countRecords(page.json));
+            yield page;
+          }
+        },
+      },
+      accounts: {
+        ...accounts,
+        async admit(...args) {
+          const admission = await accounts.admit(...args);
+          const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;
+          if (isNewBan) bans.inc({ plan: admission.caller.plan });
+          return admission;
+        },
+      },
+    }),
+  };
+}
+
+/** Memory, processor time, event loop delay and garbage collection of this process. */
+function processRegistry(): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register;
+}
+
+/** Nothing was decided about documents, redirects, and requests that the store could not check. */
+function outcomeOf({ plan, errorCode }: RequestEvent): "admitted" | "rejected" | "banned" | undefined {
+  switch (errorCode) {
+    case "api_key_banned":
+      return "banned";
+    case "rate_limit_exceeded":
+    case "missing_api_key":
+    case "invalid_api_key":
+      return "rejected";
+    default:
+      return plan === undefined ? undefined : "admitted";
+  }
+}

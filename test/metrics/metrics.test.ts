@@ -1,0 +1,102 @@
+import { Registry } from "prom-client";
+import { afterEach, expect, test } from "vitest";
+import { createMetrics, type MetricsServer, startMetricsServer } from "../../lib/metrics/index.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
+
+/** The samples of the service, without those of the process: `name{labels} value`. */
+async function samplesOf(registry: Registry, prefix: string): Promise<readonly string[]> {
+  return (await registry.metrics()).split("\n").filter((line) => line.startsWith(prefix));
+}
+
+async function createFixture() {
+  const metrics = createMetrics({ registry: new Registry() });
+  const store = metrics.instrument(createMemoryStore());
+  const shop = await createHandlerFixture({
+    store: { ...store, close: async () => {} },
+    onRequest: metrics.onRequest,
+  });
+  return { ...shop, ...metrics };
+}
+
+test("requests are counted by operation and status, with their latency and the orders that they listed", async () => {
+  const { send, registry } = await createFixture();
+  await send("GET", "/v1/store/orders");
+  await send("DELETE", "/v1/store/orders/1");
+  await send("DELETE", "/v1/store/orders/1");
+  await send("GET", "/nowhere");
+  expect(await samplesOf(registry, "store_orders_requests_total")).toEqual([
+    'store_orders_requests_total{operation="listOrders",status="200"} 1',
+    'store_orders_requests_total{operation="cancelOrder",status="204"} 1',
+    'store_orders_requests_total{operation="cancelOrder",status="409"} 1',
+    'store_orders_requests_total{operation="none",status="404"} 1',
+  ]);
+  expect(await samplesOf(registry, "store_orders_listed_orders_total")).toEqual([
+    "store_orders_listed_orders_total 4",
+  ]);
+  expect(await samplesOf(registry, "store_orders_request_duration_seconds_count")).toEqual([
+    'store_orders_request_duration_seconds_count{operation="listOrders"} 1',
+    'store_orders_request_duration_seconds_count{operation="cancelOrder"} 2',
+    'store_orders_request_duration_seconds_count{operation="none"} 1',
+  ]);
+});
+
+test("admitted, rejected and banned requests are counted by plan, and each ban once", async () => {
+  const { send, registry } = await createFixture();
+  for (let request = 0; request < 60 + 20 + 5; request++) await send("GET", "/v1/store/orders");
+  await send("GET", "/v1/store/orders", { authorization: "" });
+  await send("GET", "/openapi.json");
+  expect(await samplesOf(registry, "store_orders_admissions_total")).toEqual([
+    'store_orders_admissions_total{plan="free",outcome="admitted"} 60',
+    'store_orders_admissions_total{plan="free",outcome="rejected"} 20',
+    'store_orders_admissions_total{plan="free",outcome="banned"} 5',
+    'store_orders_admissions_total{plan="none",outcome="rejected"} 1',
+  ]);
+  expect(await samplesOf(registry, "store_orders_bans_total")).toEqual([
+    'store_orders_bans_total{plan="free"} 1',
+  ]);
+});
+
+test("a request that the store fails is counted as a store error", async () => {
+  const metrics = createMetrics({ registry: new Registry() });
+  metrics.onRequest({
+    requestId: "r-1",
+    method: "GET",
+    status: 503,
+    durationMs: 1,
+    errorCode: "store_unavailable",
+    bodyEnd: "complete",
+  });
+  expect(await samplesOf(metrics.registry, "store_orders_store_errors_total")).toEqual([
+    "store_orders_store_errors_total 1",
+  ]);
+  expect(await samplesOf(metrics.registry, "store_orders_admissions_total")).toEqual([]);
+});
+
+test("callers cannot create series: no path, method, key or address becomes a label", async () => {
+  const { send, registry, accounts } = await createFixture();
+  await accounts.setPlan("shop", { plan: "business" });
+  const methods = ["GET", "DELETE", "PUT", "BREW"];
+  for (let request = 0; request < 400; request++) {
+    const path = request % 2 === 0 ? `/v1/store/orders/${request}` : `/${request}`;
+    await send(methods[request % 4] ?? "", path, {}, { address: `192.0.2.${request % 256}` });
+  }
+  const series = await samplesOf(registry, "store_orders_");
+  expect(series.length).toBeLessThan(80);
+  expect(series.join("\n")).not.toMatch(/192\.0\.2|shop|BREW|\/v1/);
+});
+
+let server: MetricsServer | undefined;
+afterEach(() => server?.close());
+
+test("the metrics are served at /metrics only, with those of the process", async () => {
+  server = await startMetricsServer({ metrics: createMetrics(), port: 0 });
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+  const response = await fetch(server.url);
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const text = await response.text();
+  expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);
+  expect(text).toMatch(/^process_resident_memory_bytes \d/m);
+  expect((await fetch(server.url.replace("/metrics", "/"))).status).toBe(404);
+  expect((await fetch(server.url, { method: "POST" })).status).toBe(404);
+});

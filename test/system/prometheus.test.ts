@@ -1,0 +1,101 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createCommandLine, waitForOutput } from "../support/command-line.ts";
+import { findProgram } from "./find-program.ts";
+import { freePort, startProgram } from "./program-process.ts";
+
+const prometheus = findProgram("prometheus");
+const promtool = findProgram("promtool", "prometheus");
+const deploy = new URL("../../lib/node/deploy/", import.meta.url).pathname;
+const run = promisify(execFile);
+
+describe.skipIf(promtool === undefined)("promtool", () => {
+  test("accepts the configuration and the rules", async () => {
+    const { stdout } = await run(promtool ?? "", ["check", "config", join(deploy, "prometheus.yml")]);
+    expect(stdout).toContain("SUCCESS: 6 rules found");
+  });
+});
+
+describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
+  const cli = createCommandLine();
+  afterAll(() => cli[Symbol.dispose]());
+  let api = "";
+  let stop = () => {};
+  afterAll(() => stop());
+
+  beforeAll(async () => {
+    const demo = ["serve", "--demo", "--port", "0", "--metrics", "0", "--database", "demo.db"];
+    const start = await waitForOutput(cli.spawn(demo), /^try.*\n/m);
+    const [, url = ""] = /^Store Orders +(\S+)/m.exec(start) ?? [];
+    const [, key = ""] = /^key +(\S+)/m.exec(start) ?? [];
+    const [, target = ""] = /^metrics +http:\/\/([^/]+)/m.exec(start) ?? [];
+    const headers = { authorization: `Bearer ${key}` };
+    const request = (method: string, path: string) => fetch(url + path, { method, headers });
+    await request("DELETE", "/store/orders/1001");
+    // Until the key is banned.
+    for (let text = ""; !text.includes("api_key_banned"); ) {
+      text = await (await request("GET", "/store/orders")).text();
+    }
+
+    const shipped = readFileSync(join(deploy, "prometheus.yml"), "utf8");
+    const config = shipped
+      .replaceAll("15s", "1s")
+      .replace("127.0.0.1:9464", target)
+      .replace("prometheus-rules.yml", join(deploy, "prometheus-rules.yml"));
+    writeFileSync(join(cli.directory, "prometheus.yml"), config);
+    const address = `127.0.0.1:${await freePort()}`;
+    const options = [
+      "--config.file=prometheus.yml",
+      "--storage.tsdb.path=data",
+      `--web.listen-address=${address}`,
+    ];
+    ({ stop } = await startProgram(prometheus ?? "", options, {
+      cwd: cli.directory,
+      ready: /Server is ready to receive web requests/,
+    }));
+    api = `http://${address}/api/v1`;
+    // Rates need two scrapes.
+    while ((await query("count_over_time(up[1m]) >= 3")).length === 0) await sleep(250);
+  }, 60_000);
+
+  async function query(expression: string): Promise<readonly { value: [number, string] }[]> {
+    const response = await fetch(`${api}/query?${new URLSearchParams({ query: expression })}`);
+    const { status, data, error } = (await response.json()) as {
+      status: string;
+      data: { result: readonly { value: [number, string] }[] };
+      error?: string;
+    };
+    if (status !== "success") throw new Error(`${expression}: ${error}`);
+    return data.result;
+  }
+
+  test("scrapes the service", async () => {
+    expect((await query('up{job="store-orders"}')).map(({ value }) => value[1])).toEqual(["1"]);
+    expect((await query("store_orders_bans_total")).map(({ value }) => value[1])).toEqual(["1"]);
+  });
+
+  test("finds data for every query of the dashboard", async () => {
+    const dashboard = JSON.parse(readFileSync(join(deploy, "grafana-dashboard.json"), "utf8"));
+    const queries = dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
+      targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m")),
+    );
+    const results = await Promise.all(
+      queries.map(async (text: string) => [text, (await query(text)).length]),
+    );
+    expect(results.filter(([, length]) => length === 0)).toEqual([]);
+  });
+
+  test("evaluates every rule, and none fires for a healthy service", async () => {
+    const response = await fetch(`${api}/rules`);
+    const { data } = (await response.json()) as {
+      data: { groups: { rules: { name: string; health: string; state: string; lastError?: string }[] }[] };
+    };
+    const rules = data.groups.flatMap((group) => group.rules);
+    expect(rules).toHaveLength(6);
+    expect(rules.filter(({ health, state }) => health !== "ok" || state === "firing")).toEqual([]);
+  });
+});

@@ -34,7 +34,7 @@ export const ERRORS = {
     status: 410,
     message: "This operation has been retired. See the Link header.",
   },
-  request_too_large: { status: 413, message: "The request is larger than 10 MB." },
+  request_too_large: { status: 413, message: "The request is larger than the service accepts." },
   uri_too_long: { status: 414, message: "The request's URL is too long." },
   expectation_failed: { status: 417, message: "The Expect header is not '100-continue'." },
   misdirected_request: { status: 421, message: "This host is not served here." },

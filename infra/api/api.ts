@@ -113,14 +113,14 @@ export class Api extends pulumi.ComponentResource {
     return responses.map(({ type, status, body, headers }) => {
       const fields = Object.entries(headers).map(([name, value]) => [
         `gatewayresponse.header.${name}`,
-        `'${value}'`,
+        value,
       ]);
       const args = {
         restApiId: this.restApi.id,
         responseType: type,
         statusCode: `${status}`,
         responseTemplates: { "application/json": body },
-        ...(fields.length === 0 ? {} : { responseParameters: Object.fromEntries(fields) }),
+        responseParameters: Object.fromEntries(fields),
       };
       const key = type.toLowerCase().replaceAll("_", "-");
       return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, {

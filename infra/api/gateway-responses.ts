@@ -6,6 +6,7 @@ export interface GatewayResponse {
   readonly type: string;
   readonly status: number;
   readonly body: string;
+  /** By name: a literal in single quotes, or a context variable. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -27,18 +28,24 @@ const ERROR_BY_TYPE = {
   INTEGRATION_TIMEOUT: "gateway_timeout",
 } as const satisfies Record<string, ErrorCode>;
 
-/** The stage's throttle refills every second. */
-const THROTTLE_RETRY_AFTER_SECONDS = 1;
+/** The stage's throttle refills every second, and a failed invocation can succeed at once. */
+const RETRY_AFTER_SECONDS = 1;
 
 /** The responses that API Gateway produces itself. */
 export function gatewayResponses(): readonly GatewayResponse[] {
   return Object.entries(ERROR_BY_TYPE).map(([type, code]) => {
     const { status, message } = ERRORS[code];
+    const isWorthRetrying = status === 429 || status >= 500;
     return {
       type,
       status,
       body: JSON.stringify({ code, message, status }),
-      headers: code === "rate_limit_exceeded" ? { "Retry-After": `${THROTTLE_RETRY_AFTER_SECONDS}` } : {},
+      headers: {
+        "Cache-Control": "'no-store'",
+        // The functions use the same identifier.
+        "X-Request-Id": "context.requestId",
+        ...(isWorthRetrying ? { "Retry-After": `'${RETRY_AFTER_SECONDS}'` } : {}),
+      },
     };
   });
 }

@@ -92,8 +92,20 @@ describe("the gateway responses", () => {
     for (const { body } of gatewayResponses()) expect(body).not.toMatch(/[$#]/);
   });
 
-  test("a throttled client gets Retry-After", () => {
-    const throttled = gatewayResponses().filter(({ status }) => status === 429);
-    expect(throttled.map(({ headers }) => headers["Retry-After"])).toEqual(["1", "1"]);
+  test("every response has the identifier that its user reports, and is never cached", () => {
+    for (const { headers } of gatewayResponses())
+      expect(headers).toMatchObject({ "X-Request-Id": "context.requestId", "Cache-Control": "'no-store'" });
+  });
+
+  test("a client that is throttled or gets a 5xx is told when to retry, any other is not", () => {
+    for (const { status, headers } of gatewayResponses())
+      expect(headers["Retry-After"], `${status}`).toBe(status === 429 || status >= 500 ? "'1'" : undefined);
+  });
+
+  test("a 413 names no size, because a function accepts less than API Gateway", () => {
+    const [tooLarge] = gatewayResponses().filter(({ status }) => status === 413);
+    expect(JSON.parse(tooLarge?.body ?? "{}").message).toBe(
+      "The request is larger than the service accepts.",
+    );
   });
 });

@@ -1,0 +1,66 @@
+import { afterAll, expect, test } from "vitest";
+import { findCaaProblems } from "../../../infra/domains/caa-check.ts";
+import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
+import { startDnsServer } from "../../support/dns-server.ts";
+
+const server = await startDnsServer(
+  `
+  example.com CAA 0 issue "letsencrypt.org"
+  shop.example.com CNAME old-shop.platform.example.net
+  old-shop.platform.example.net CAA 0 issue "letsencrypt.org"
+  old-shop.platform.example.net CAA 0 issuewild "amazon.com"
+  strict.example.com CAA 128 contactemail "me@example.com"
+  strict-shop.example.com CNAME strict.platform.example.net
+  strict.platform.example.net CAA 128 future "x"
+  open.example.com CAA 0 issue "amazon.com"
+`,
+  { "refused.example.org": "REFUSED", "broken.example.org": "SERVFAIL" },
+);
+afterAll(() => server[Symbol.asyncDispose]());
+
+const find = (hasCertificate: boolean, ...hosts: readonly string[]) =>
+  findCaaProblems(
+    hosts.map((host) => ({ host, hasCertificate })),
+    createDnsResolver({ servers: [server.address] }),
+  );
+
+test("hosts that may get a certificate are no problem", async () => {
+  expect(await find(false, "open.example.com", "a.open.example.com", "example.net")).toEqual({
+    problems: [],
+    warnings: [],
+  });
+});
+
+test("each record that forbids a certificate is a problem with its fix, also behind a CNAME", async () => {
+  const hosts = ["orders.example.com", "shop.example.com", "strict.example.com", "strict-shop.example.com"];
+  const { problems, warnings } = await find(false, ...hosts);
+  expect(warnings).toEqual([]);
+  expect(problems).toMatchInlineSnapshot(`
+    [
+      "orders.example.com: CAA records forbid Amazon to issue the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
+      "shop.example.com: CAA records forbid Amazon to issue the certificate: old-shop.platform.example.net CAA 0 issue "letsencrypt.org", CAA 0 issuewild "amazon.com". shop.example.com or one of its parents is a CNAME that leads to old-shop.platform.example.net, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of old-shop.platform.example.net to add CAA 0 issue "amazon.com".",
+      "strict.example.com: a critical CAA record with an unknown tag forbids every authority to issue the certificate: strict.example.com CAA 128 contactemail "me@example.com". At the DNS provider of example.com, remove the critical record at strict.example.com, or set its flags to 0.",
+      "strict-shop.example.com: a critical CAA record with an unknown tag forbids every authority to issue the certificate: strict.platform.example.net CAA 128 future "x". strict-shop.example.com or one of its parents is a CNAME that leads to strict.platform.example.net, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of strict.platform.example.net to remove the critical record.",
+    ]
+  `);
+});
+
+test("records that prevent the renewal of a certificate are a warning", async () => {
+  const { problems, warnings } = await find(true, "orders.example.com");
+  expect(problems).toEqual([]);
+  expect(warnings).toMatchInlineSnapshot(`
+    [
+      "orders.example.com: CAA records forbid Amazon to renew the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
+    ]
+  `);
+});
+
+test("failed lookups are one warning", async () => {
+  const { problems, warnings } = await find(false, "refused.example.org", "broken.example.org");
+  expect(problems).toEqual([]);
+  expect(warnings).toMatchInlineSnapshot(`
+    [
+      "The CAA records of refused.example.org, broken.example.org were not checked, because DNS did not answer (refused.example.org CAA: REFUSED; broken.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
+    ]
+  `);
+});

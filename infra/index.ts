@@ -12,6 +12,7 @@
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
+export { stackFileJsonSchema } from "./config/stack-schema.ts";
 export { deploySettings, deployStoreOrders } from "./deploy.ts";
 export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs } from "./domains/custom-domain.ts";

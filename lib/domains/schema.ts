@@ -4,7 +4,11 @@ import { parseCustomHost } from "./custom-host.ts";
 
 const hostname = z
   .string({ error: "Write a hostname such as orders.example.com." })
-  .describe("A hostname such as orders.example.com, without a scheme, a port or a path.")
+  .meta({
+    description: "A hostname such as orders.example.com, without a scheme, a port or a path.",
+    // For editors. What it accepts is validated below.
+    pattern: "^[^\\s:/?#@*_\\\\.。．｡]+([.。．｡][^\\s:/?#@*_\\\\.。．｡]+)+[.。．｡]?$",
+  })
   .transform((text, context) => {
     const parsed = parseCustomHost(text);
     if (parsed.ok) return parsed.hostname;
@@ -14,9 +18,12 @@ const hostname = z
 
 const redirectSchema = z.strictObject(
   {
-    from: hostname,
-    to: hostname,
-    status: z.literal(301, { error: "Write 301, or omit it: redirects are permanent." }).default(301),
+    from: hostname.describe("The host that redirects."),
+    to: hostname.describe("The primary host."),
+    status: z
+      .literal(301, { error: "Write 301, or omit it: redirects are permanent." })
+      .default(301)
+      .describe("301: redirects are permanent."),
   },
   { error: "Write a mapping with 'from' and 'to'." },
 );

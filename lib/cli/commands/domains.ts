@@ -100,6 +100,7 @@ const TARGET = [
 
 const HELP = `
 A domains file:
+  # yaml-language-server: $schema=domains.schema.json
   domains:
     primary: orders.example.com
     redirects:

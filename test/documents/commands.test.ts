@@ -45,7 +45,7 @@ describe.concurrent("shell blocks", () => {
     if (blocks.length === 0) continue;
     test(`the commands in ${from.path} succeed one after another`, async () => {
       mkdirSync(home);
-      const [yaml = ""] = codeBlocks(from, "yaml").filter((code) => code.startsWith("domains:"));
+      const [yaml = ""] = codeBlocks(from, "yaml").filter((code) => /^domains:/m.test(code));
       writeFileSync(join(home, "domains.yaml"), yaml);
       const script = `set -e\n${blocks.join("\n")}`;
       const { stdout } = await run("bash", ["-c", script], { cwd: home, env });

@@ -74,7 +74,7 @@ describe.concurrent("programs", () => {
 
 describe("domains files", () => {
   for (const { path, text } of DOCUMENTS) {
-    for (const yaml of codeBlocks({ path, text }, "yaml").filter((code) => code.startsWith("domains:"))) {
+    for (const yaml of codeBlocks({ path, text }, "yaml").filter((code) => /^domains:/m.test(code))) {
       test(`the mapping in ${path} is valid`, () => {
         expect(parseDomainsFile(parse(yaml), { plan: "pro" })).toMatchObject({ ok: true });
       });

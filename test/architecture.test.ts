@@ -41,7 +41,7 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /^@aws-sdk\/client-dynamodb$/,
     /^@smithy\//,
   ],
-  "lib/node": [/^node:/, /^srvx\/node$/],
+  "lib/node": [/^node:/],
   "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
   "lib/cli": [/./],
   infra: [/./],

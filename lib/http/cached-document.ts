@@ -1,4 +1,5 @@
 import { acceptsGzip, gzipped } from "./gzip.ts";
+import type { RequestHead } from "./plain-response.ts";
 import type { HeaderFields, Reply } from "./reply.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { HeaderFields, Reply } from "./reply.ts";
 export function cachedDocument(
   content: string | Uint8Array<ArrayBuffer>,
   fields: HeaderFields = {},
-): (request: Request) => Promise<Reply> {
+): (request: RequestHead) => Promise<Reply> {
   const plain = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const headers = { ...fields, vary: "accept-encoding" };
   let compressed: Promise<ArrayBuffer> | undefined;

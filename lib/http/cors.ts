@@ -1,13 +1,14 @@
 import { InvalidInputError } from "../errors.ts";
 import type { Operation } from "./operations.ts";
+import type { RequestHead } from "./plain-response.ts";
 import type { Reply } from "./reply.ts";
 
 /** Cross-origin requests from the web pages of configured origins. See lib/http/README.md#cross-origin-requests. */
 export interface Cors {
   /** The reply to a preflight from a configured origin. `undefined` for any other request. */
-  preflight(request: Request): Reply | undefined;
+  preflight(request: RequestHead): Reply | undefined;
   /** Adds the headers that let a page of a configured origin read the response. */
-  addHeaders(headers: Record<string, string>, request: Request): void;
+  addHeaders(headers: Record<string, string>, request: RequestHead): void;
 }
 
 /** What a page may read in addition to what every page may. */
@@ -37,7 +38,7 @@ export function createCors(origins: readonly string[], operations: readonly Oper
 
   return {
     preflight({ method, headers }) {
-      if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return undefined;
+      if (method !== "OPTIONS" || headers.get("access-control-request-method") === null) return undefined;
       return allowed.has(headers.get("origin") ?? "") ? preflightReply : undefined;
     },
 

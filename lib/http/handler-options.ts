@@ -7,9 +7,9 @@ import type { OrderStore } from "../orders/order-store.ts";
 import type { Server } from "./openapi/document.ts";
 import type { PetSource } from "./operation-handlers.ts";
 import type { Operation } from "./operations.ts";
+import type { PlainResponse, RequestHead } from "./plain-response.ts";
 import type { DocumentSource } from "./reply.ts";
 import type { RequestEvent, RequestSource } from "./request-event.ts";
-import type { ResponseClass } from "./response.ts";
 
 /** Options of a handler. Everything but the store has a default. */
 export interface HandlerOptions {
@@ -43,8 +43,6 @@ export interface HandlerOptions {
   readonly corsOrigins?: readonly string[];
   /** Returns the current custom domains. Called for each request. @default every host is served */
   readonly hosts?: () => HostTable;
-  /** The class to create responses with, such as the faster `NodeResponse` of `store-orders/node`. @default Response */
-  readonly Response?: ResponseClass;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly documents?: DocumentSource;
   /**
@@ -78,4 +76,11 @@ export interface RequestContext {
 }
 
 /** Handles a request. Never rejects. */
-export type Handler = (request: Request, context?: RequestContext) => Promise<Response>;
+export interface Handler {
+  (request: Request, context?: RequestContext): Promise<Response>;
+  /**
+   * The same without a `Request` and a `Response`, which cost more than the rest of a small request. The Node server
+   * uses it. A function that wraps a handler does not have it, and then gets a `Request`.
+   */
+  respond?(request: RequestHead, context?: RequestContext): Promise<PlainResponse>;
+}

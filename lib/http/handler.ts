@@ -21,9 +21,10 @@ import { createServedDocument } from "./openapi/served-document.ts";
 import { createOperationHandlers } from "./operation-handlers.ts";
 import { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
+import { type PlainResponse, type RequestHead, toResponse } from "./plain-response.ts";
 import type { DocumentSource, Reply } from "./reply.ts";
 import { toEvent } from "./request-event.ts";
-import { failureReply, type Outcome, toResponse } from "./response.ts";
+import { failureReply, type Outcome, toPlainResponse } from "./response.ts";
 import { createRouter, isImplemented, type Route } from "./router.ts";
 import { parsePath, targetOf } from "./target.ts";
 
@@ -45,7 +46,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const openApi = createServedDocument(operations, servers);
   const healthChecks = createHealthChecks(store.orders, clock);
 
-  async function decide(request: Request, context: RequestContext): Promise<Outcome> {
+  async function decide(request: RequestHead, context: RequestContext): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
     const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
     if (malformed !== undefined) return reject(malformed);
@@ -82,19 +83,21 @@ export function createHandler(options: HandlerOptions): Handler {
     }
   }
 
-  async function perform(route: Route, request: Request): Promise<Reply> {
+  async function perform(route: Route, request: RequestHead): Promise<Reply> {
     if (route.error !== undefined) return route;
     const { deprecation, id } = route.operation;
     if (deprecation !== undefined && isSunset(deprecation, clock())) return { error: "operation_sunset" };
     return handlers[id as OperationId]({ request, parameter: route.parameter });
   }
 
-  return async function handle(request, context = {}) {
-    const startedAt = performance.now();
+  async function respond(request: RequestHead, context: RequestContext = {}): Promise<PlainResponse> {
     const { requestId = crypto.randomUUID() } = context;
+    const startedAt = onRequest && performance.now();
     const outcome = await decide(request, context);
+    const response = toPlainResponse(outcome, requestId, request.method === "HEAD");
+    cors?.addHeaders(response.headers, request);
+    if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
-      if (onRequest === undefined) return;
       const { address } = context;
       try {
         const event = toEvent(outcome, end, { request, context, requestId, startedAt });
@@ -106,15 +109,18 @@ export function createHandler(options: HandlerOptions): Handler {
     const ended = outcome.reply.error === undefined ? outcome.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });
     else void ended.then(emit);
-    const cross = cors && ((headers: Record<string, string>) => cors.addHeaders(headers, request));
-    return toResponse(outcome, requestId, request.method === "HEAD", options.Response, cross);
-  };
+    return response;
+  }
+
+  const handle = async (request: Request, context?: RequestContext) =>
+    toResponse(await respond(request, context));
+  return Object.assign(handle, { respond });
 }
 
 async function documentAt(
   documents: DocumentSource,
   path: string,
-  request: Request,
+  request: RequestHead,
 ): Promise<Outcome | undefined> {
   try {
     const reply = await documents(path, request);

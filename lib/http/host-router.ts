@@ -1,4 +1,5 @@
 import { type HostTable, hostTable, routeHost } from "../domains/routing.ts";
+import type { RequestHead } from "./plain-response.ts";
 import type { Reply } from "./reply.ts";
 
 /** How long a browser may cache a redirect, and therefore follow it after it has been removed. */
@@ -33,7 +34,7 @@ export function createHostRouter(
 }
 
 /** The host of a request: its `Host` header, otherwise the host of its URL. */
-export function hostOf(request: Request): string | null {
+export function hostOf(request: RequestHead): string | null {
   return request.headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? null;
 }
 

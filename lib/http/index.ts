@@ -10,6 +10,6 @@ export type { Handler, HandlerOptions, RequestContext } from "./handler-options.
 export { openApiDocument, type Server } from "./openapi/document.ts";
 export type { PetSource } from "./operation-handlers.ts";
 export { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
+export type { PlainResponse, RequestHead } from "./plain-response.ts";
 export { type DocumentSource, type Reply, rateLimitHeaders } from "./reply.ts";
 export type { RequestEvent, RequestSource } from "./request-event.ts";
-export type { ResponseClass } from "./response.ts";

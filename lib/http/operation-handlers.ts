@@ -4,6 +4,7 @@ import type { OrderStore } from "../orders/order-store.ts";
 import { acceptsGzip, gzipped } from "./gzip.ts";
 import type { OperationId } from "./operations.ts";
 import { orderList } from "./order-stream.ts";
+import type { RequestHead } from "./plain-response.ts";
 import type { Reply } from "./reply.ts";
 
 /** Reads a pet for the deprecated `GET /v1/pets/{petId}`. Returns `undefined` if there is none. */
@@ -11,7 +12,7 @@ export type PetSource = (petId: bigint) => Promise<object | undefined>;
 
 /** An admitted request, as an operation receives it. */
 export interface OperationRequest {
-  readonly request: Request;
+  readonly request: RequestHead;
   /** The decoded path parameter. Empty for an operation without one. */
   readonly parameter: string;
 }

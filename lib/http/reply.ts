@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
 import type { Quota } from "../plans/windows.ts";
 import type { StreamEnd } from "./order-stream.ts";
+import type { RequestHead } from "./plain-response.ts";
 
 /** Header names and values to add to a response. */
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -25,7 +26,7 @@ export type Reply =
     };
 
 /** Serves documents beside the API, without a key and without counting. Returns `undefined` for any other path. */
-export type DocumentSource = (path: string, request: Request) => Promise<Reply | undefined>;
+export type DocumentSource = (path: string, request: RequestHead) => Promise<Reply | undefined>;
 
 /** The three rate-limit headers. See lib/README.md#rate-limit-headers. */
 export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderFields {
@@ -36,8 +37,14 @@ export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderF
   };
 }
 
+const ERROR_BODIES = Object.fromEntries(
+  Object.entries(ERRORS).map(([code, { status, message }]) => [
+    code,
+    JSON.stringify({ code: code as ErrorCode, message, status } satisfies ErrorBody),
+  ]),
+) as Readonly<Record<ErrorCode, string>>;
+
 /** The Error body of a code, as JSON. */
 export function errorJson(code: ErrorCode): string {
-  const { status, message } = ERRORS[code];
-  return JSON.stringify({ code, message, status } satisfies ErrorBody);
+  return ERROR_BODIES[code];
 }

@@ -3,6 +3,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 import type { RequestContext } from "./handler-options.ts";
 import type { StreamEnd } from "./order-stream.ts";
+import type { RequestHead } from "./plain-response.ts";
 import { type Outcome, statusOf } from "./response.ts";
 import { decodeUnreserved, targetOf } from "./target.ts";
 
@@ -38,7 +39,7 @@ export interface RequestSource {
 
 /** A request as it was received. */
 interface Received {
-  readonly request: Request;
+  readonly request: RequestHead;
   readonly context: RequestContext;
   readonly requestId: string;
   readonly startedAt: number;
@@ -75,7 +76,7 @@ export function toEvent(
 }
 
 /** A request that the server could not parse has no target. */
-function loggedPath(request: Request, { target, malformed }: RequestContext): string | undefined {
+function loggedPath(request: RequestHead, { target, malformed }: RequestContext): string | undefined {
   if (target === undefined && malformed !== undefined) return undefined;
   const [path = ""] = (target ?? targetOf(request.url)).split(/[?#]/, 1);
   // Decoded first, so that an encoded underscore does not hide a key.

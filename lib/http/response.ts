@@ -2,6 +2,7 @@ import { ERRORS, isStoreUnavailable } from "../errors.ts";
 import type { Access } from "./access.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { BASE_PATH, type Operation } from "./operations.ts";
+import type { PlainResponse } from "./plain-response.ts";
 import { type ErrorReply, errorJson, type Reply, rateLimitHeaders } from "./reply.ts";
 
 /** Everything known about a request once its reply is decided. */
@@ -28,45 +29,23 @@ export function statusOf(reply: Reply): number {
   return reply.error === undefined ? reply.status : ERRORS[reply.error].status;
 }
 
-/** A class to create responses with: `Response`, or a cheaper one with the same interface. */
-export type ResponseClass = new (
-  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
-  init: {
-    readonly status: number;
-    readonly headers: Record<string, string>;
-    /** Of Cloudflare Workers: the body is already encoded as the headers say. */
-    readonly encodeBody?: "manual";
-  },
-) => Response;
-
 /** Creates a response. Every response is created here, so that none lacks a header. */
-export function toResponse(
+export function toPlainResponse(
   { reply, access, operation }: Outcome,
   requestId: string,
   isHead: boolean,
-  ResponseImpl: ResponseClass = Response,
-  addHeaders?: (headers: Record<string, string>) => void,
-): Response {
+): PlainResponse {
   const status = statusOf(reply);
-  const body = reply.error === undefined ? reply.body : errorJson(reply.error);
-  const headers: Record<string, string> = {
-    ...(body === undefined ? {} : JSON_HEADERS),
-    "cache-control": "no-store",
-    "x-request-id": requestId,
-    ...(access === undefined ? {} : rateLimitHeaders(access.quota)),
-    ...(operation?.deprecation === undefined
-      ? {}
-      : deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`)),
-    ...reply.headers,
-  };
-  addHeaders?.(headers);
-  if (!isHead) {
-    // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
-    const encoding = "content-encoding" in headers ? ({ encodeBody: "manual" } as const) : {};
-    return new ResponseImpl(body ?? null, { status, headers, ...encoding });
-  }
+  const body = reply.error === undefined ? (reply.body ?? null) : errorJson(reply.error);
+  const headers: Record<string, string> =
+    body === null
+      ? { "cache-control": "no-store", "x-request-id": requestId }
+      : { "content-type": "application/json", "cache-control": "no-store", "x-request-id": requestId };
+  if (access !== undefined) Object.assign(headers, rateLimitHeaders(access.quota));
+  if (operation?.deprecation !== undefined)
+    Object.assign(headers, deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`));
+  if (reply.headers !== undefined) Object.assign(headers, reply.headers);
+  if (!isHead) return { status, headers, body };
   if (body instanceof ReadableStream) void body.cancel();
-  return new ResponseImpl(null, { status, headers });
+  return { status, headers, body: null };
 }
-
-const JSON_HEADERS = { "content-type": "application/json" };

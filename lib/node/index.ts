@@ -11,4 +11,4 @@ export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-l
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
 export { toNodeHandler } from "./node-handler.ts";
-export { NodeResponse, type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";
+export { type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { NodeRequest } from "srvx/node";
 import type { Handler } from "../http/handler-options.ts";
+import { callHandler } from "./call-handler.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { sendResponse } from "./send-response.ts";
 import { targetOfRequest, validateRequest } from "./validate-request.ts";
@@ -17,10 +17,9 @@ import { targetOfRequest, validateRequest } from "./validate-request.ts";
  */
 export function toNodeHandler(handler: Handler): (req: IncomingMessage, res: ServerResponse) => void {
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const request = new NodeRequest({ req, res });
     const address = req.socket.remoteAddress;
     const malformed = validateRequest(req);
-    const response = await handler(malformed === undefined ? request : new Request("http://localhost/"), {
+    const response = await callHandler(handler, req, {
       target: targetOfRequest(req),
       ...(address === undefined ? {} : { address }),
       ...(malformed === undefined ? {} : { malformed }),

@@ -1,24 +1,29 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import type { NodeResponse } from "./call-handler.ts";
 
 /**
  * Sends a final error response on a connection and closes it. Input is still read and discarded for `lingerMs`
  * milliseconds: closing a socket with unread input resets the connection, and the client could lose the response.
  */
-export async function sendAndClose(response: Response, socket: Duplex, lingerMs: number): Promise<void> {
-  const body = Buffer.from(await response.text());
+export async function sendAndClose(
+  { status, headers, body: content }: NodeResponse,
+  socket: Duplex,
+  lingerMs: number,
+): Promise<void> {
+  const body = Buffer.from(await new Response(content).arrayBuffer());
   if (!socket.writable) {
     socket.destroy();
     return;
   }
   const fields = [
-    ...response.headers,
+    ...Object.entries(headers),
     ["content-length", `${body.length}`],
     ["date", new Date().toUTCString()],
     ["connection", "close"],
   ];
   const head = [
-    `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { FastResponse } from "srvx/node";
 import { waitForDrain } from "../http/wait-for-drain.ts";
+import type { NodeResponse } from "./call-handler.ts";
 import { queueWork } from "./work-queue.ts";
 
 /**
@@ -9,33 +9,40 @@ import { queueWork } from "./work-queue.ts";
  * client does not receive a part within `writeTimeoutMs`.
  */
 export async function sendResponse(
-  response: Response,
+  { status, headers, body }: NodeResponse,
   res: ServerResponse,
   writeTimeoutMs: number,
 ): Promise<void> {
-  const { status, headers, body } = partsOf(response);
-  res.writeHead(status, headers);
-  // A string leaves in one write with its head. With two writes, a 429 takes 8 % more CPU time.
-  if (body instanceof Uint8Array) await writeSlices(body, res, writeTimeoutMs);
-  else if (!(body instanceof ReadableStream)) res.end(body);
-  else if (res.req.method === "HEAD") {
-    res.end();
-    await body.cancel();
-  } else await pump(body, res, writeTimeoutMs);
+  if (typeof body === "string") {
+    const length = Buffer.byteLength(body);
+    writeHead(res, status, headers, length);
+    // Head and body leave in one write. If every character is one byte, Latin-1 is the same as UTF-8, but faster.
+    res.end(body, length === body.length ? "latin1" : "utf8");
+  } else if (body instanceof Uint8Array) {
+    writeHead(res, status, headers, body.length);
+    await writeSlices(body, res, writeTimeoutMs);
+  } else {
+    writeHead(res, status, headers);
+    if (body === null) res.end();
+    else if (res.req.method === "HEAD") {
+      res.end();
+      await body.cancel();
+    } else await pump(body, res, writeTimeoutMs);
+  }
   if (res.socket !== null && res.socket.writableLength > 0)
     await waitForClient(res, "finish", writeTimeoutMs);
 }
 
-interface Parts {
-  readonly status: number;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  readonly body?: string | Uint8Array | ReadableStream<Uint8Array> | null;
-}
-
-function partsOf(response: Response): Parts {
-  if ("_toNodeResponse" in response) return (response as FastResponse)._toNodeResponse() as Parts;
-  return { status: response.status, headers: [...response.headers].flat(), body: response.body };
+/** Without a length Node sends the body in chunks, and a short one in two writes. */
+function writeHead(
+  res: ServerResponse,
+  status: number,
+  headers: NodeResponse["headers"],
+  bodyBytes?: number,
+): void {
+  const fields: string[] = bodyBytes === undefined ? [] : ["content-length", `${bodyBytes}`];
+  for (const name in headers) fields.push(name, headers[name] as string);
+  res.writeHead(status, fields);
 }
 
 /** How much is written in one turn of the event loop, so that a long body does not delay other connections. */

@@ -9,10 +9,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { FastResponse, NodeRequest } from "srvx/node";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler-options.ts";
-import type { ResponseClass } from "../http/response.ts";
+import { callHandler } from "./call-handler.ts";
 import { type Connection, trackConnection } from "./connection.ts";
 import {
   type ConnectionLimits,
@@ -26,9 +25,6 @@ import { sendAndClose } from "./send-and-close.ts";
 import { sendResponse } from "./send-response.ts";
 import { shutDown } from "./shut-down.ts";
 import { targetOfRequest, validateRequest } from "./validate-request.ts";
-
-/** A cheaper `Response` for `createHandler`: the server writes it to the socket without building a full one. */
-export const NodeResponse: ResponseClass = FastResponse;
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions {
@@ -94,25 +90,23 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
     connection.begin(req, res);
-    const request = new NodeRequest({ req, res });
     const context = { ...toContext(req), target: targetOfRequest(req) };
     const reject = async (malformed: ErrorCode) => {
       connection.stop();
-      await sendAndClose(
-        await handler(request, { ...context, malformed }),
-        req.socket,
-        limits.lingerTimeoutMs,
-      );
+      const response = await callHandler(handler, req, { ...context, malformed });
+      await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
     };
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
-    if (expectation === "continue" && hasBody(req)) res.writeContinue();
-    const body = await connection.receiveBody(req);
-    if (body === "aborted") return;
-    if (body !== "complete") return reject(body.error);
+    if (hasBody(req)) {
+      if (expectation === "continue") res.writeContinue();
+      const body = await connection.receiveBody(req);
+      if (body === "aborted") return;
+      if (body !== "complete") return reject(body.error);
+    }
 
-    const response = await handler(request, context);
+    const response = await callHandler(handler, req, context);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     await sendResponse(response, res, limits.writeTimeoutMs);
   }
@@ -127,11 +121,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(socket as Socket);
     if (connection === undefined || !(await connection.onParserError(malformed))) return;
     const context = { ...addressOf((socket as Socket).remoteAddress), malformed };
-    await sendAndClose(
-      await handler(new Request("http://localhost/"), context),
-      socket,
-      limits.lingerTimeoutMs,
-    );
+    await sendAndClose(await callHandler(handler, undefined, context), socket, limits.lingerTimeoutMs);
   }
 
   server.on("request", onRequest);

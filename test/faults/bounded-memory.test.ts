@@ -8,7 +8,7 @@ import { createAnonymousCallers } from "../../lib/accounts/anonymous-callers.ts"
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import { NodeResponse, startNodeServer } from "../../lib/node/index.ts";
+import { startNodeServer } from "../../lib/node/index.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
@@ -37,7 +37,6 @@ test(`memory does not grow with ${CALLERS} unknown keys from as many addresses`,
   const handler = createHandler({
     store: fixture.store,
     clock: () => fixture.time.now,
-    Response: NodeResponse,
   });
   const request = new Request("http://localhost/v1/store/orders/1", { method: "DELETE" });
   const memory: Memory[] = [];
@@ -94,7 +93,6 @@ test("a flood with a banned key calls the store at most once a second in each pr
       store: { orders: store.orders, accounts: cached },
       cacheRejections: false,
       clock: () => fixture.time.now,
-      Response: NodeResponse,
     }),
   }));
   const request = new Request("http://localhost/v1/store/orders", {
@@ -135,7 +133,6 @@ test("a flood with a banned key over sockets calls SQLite at most once a second"
   const handler = createHandler({
     store: { orders: store.orders, accounts: cached },
     cacheRejections: false,
-    Response: NodeResponse,
   });
   const server = await startNodeServer({ handler, port: 0 });
   const request = `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${issued.key}\r\n\r\n`;

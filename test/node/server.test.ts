@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
-import { NodeResponse, type NodeServer, startNodeServer } from "../../lib/node/server.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 
@@ -159,7 +159,7 @@ test("a list is read no faster than its client receives it", async () => {
 });
 
 test("a long document is complete for a client that reads slowly", async () => {
-  const { url } = await serve({ documents: docsPage(), Response: NodeResponse });
+  const { url } = await serve({ documents: docsPage() });
   const response = await fetch(`${url}/docs/swagger-ui-bundle.js`, {
     headers: { "accept-encoding": "identity" },
   });

@@ -103,7 +103,7 @@ async function installProgram(name: string): Promise<string> {
   for (const file of globSync("*.ts", { cwd: example })) await cp(join(example, file), join(home, file));
   await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
   await install(home, tarball);
-  for (const linked of ["@pulumi", "esbuild", "srvx"])
+  for (const linked of ["@pulumi", "esbuild"])
     await symlink(join(ROOT, "node_modules", linked), join(home, "node_modules", linked));
   expect(await typeErrors(home, globSync("*.ts", { cwd: home }))).toBe("");
   return home;

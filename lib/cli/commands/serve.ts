@@ -26,7 +26,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       const environment = readEnvironment(env);
       // Loaded here, so that other commands start without the server's modules.
       const { createHandler } = await import("../../http/handler.ts");
-      const { docsPage, NodeResponse, startNodeServer } = await import("../../node/index.ts");
+      const { docsPage, startNodeServer } = await import("../../node/index.ts");
       await withStoreOrCreate(context, command, async ({ store, name, check }) => {
         const stop = context.waitForStop();
         const storeFlags = globalFlags(command);
@@ -39,7 +39,6 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const handler = createHandler({
           store: metrics.store,
           clock,
-          Response: NodeResponse,
           documents: docsPage(),
           ...toHandlerOptions(flags),
           ...(hosts === undefined ? {} : { hosts }),

@@ -1,5 +1,6 @@
 import { cachedDocument } from "../cached-document.ts";
 import { BASE_PATH, type Operation } from "../operations.ts";
+import type { RequestHead } from "../plain-response.ts";
 import type { Reply } from "../reply.ts";
 import { openApiDocument, type Server, THIS_SERVER } from "./document.ts";
 
@@ -13,7 +14,7 @@ const MAX_ADDRESSES = 20;
 export function createServedDocument(
   operations: readonly Operation[],
   configured: readonly Server[],
-): (request: Request, publicUrl: string | undefined) => Promise<Reply> {
+): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
   const create = (own: Server) => {
     const others = configured.filter(({ url }) => url !== own.url);
     const known = configured.find(({ url }) => url === own.url);

@@ -2,7 +2,7 @@
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { NodeResponse, startNodeServer } from "../../../lib/node/server.ts";
+import { startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
 
@@ -12,7 +12,7 @@ const banPolicy = {
   ...DEFAULT_BAN_POLICY,
   maxRejections: options.maxRejections ?? DEFAULT_BAN_POLICY.maxRejections,
 };
-const handler = createHandler({ store, clock: clockOf(options), banPolicy, Response: NodeResponse });
+const handler = createHandler({ store, clock: clockOf(options), banPolicy });
 const server = await startNodeServer({ handler, port: 0 });
 process.send?.({ port: Number(new URL(server.url).port) });
 process.on("disconnect", () => process.exit());

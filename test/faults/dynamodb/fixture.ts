@@ -2,7 +2,7 @@
 
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { NodeResponse, startNodeServer } from "../../../lib/node/index.ts";
+import { startNodeServer } from "../../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
@@ -52,7 +52,6 @@ export async function startProxiedService(emulator: Emulator, orders: number): P
   const handler = createHandler({
     store,
     clock: () => NOW,
-    Response: NodeResponse,
   });
   const server = await startNodeServer({ handler, port: 0 });
   return {

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from "node:http";
+import type { Handler, RequestContext } from "../http/handler-options.ts";
+import type { PlainResponse } from "../http/plain-response.ts";
+import { isImplemented } from "../http/router.ts";
+import { requestHead, toRequest } from "./request-head.ts";
+
+/** A response to send over `node:http`: `PlainResponse` with headers that can have several values. */
+export interface NodeResponse extends Omit<PlainResponse, "headers"> {
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/**
+ * Calls a handler. One that `createHandler` returned gets the head of the request as it is and responds with plain data.
+ * Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.malformed` is the error then.
+ */
+export async function callHandler(
+  handler: Handler,
+  req: IncomingMessage | undefined,
+  context: RequestContext,
+): Promise<NodeResponse> {
+  if (handler.respond !== undefined)
+    return handler.respond(req === undefined ? UNKNOWN : requestHead(req), context);
+  const isValid = context.malformed === undefined && req !== undefined;
+  // A `Request` cannot have every method and URL that Node accepts.
+  if (isValid && !isImplemented(req.method ?? ""))
+    return fromResponse(await handler(UNKNOWN, { ...context, malformed: "not_implemented" }));
+  return fromResponse(await handler(isValid ? toRequest(req) : UNKNOWN, context));
+}
+
+const UNKNOWN = new Request("http://localhost/");
+
+function fromResponse({ status, headers, body }: Response): NodeResponse {
+  const cookies = headers.getSetCookie();
+  return {
+    status,
+    headers: { ...Object.fromEntries(headers), ...(cookies.length > 0 ? { "set-cookie": cookies } : {}) },
+    body: body as ReadableStream<Uint8Array> | null,
+  };
+}

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, expect, test } from "vitest";
+import type { Handler } from "../../lib/http/handler-options.ts";
+import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
+
+let server: NodeServer | undefined;
+afterEach(() => server?.close({ graceMs: 0 }));
+
+async function serve(handler: Handler) {
+  server = await startNodeServer({ handler, port: 0 });
+  const { hostname, port } = new URL(server.url);
+  return async (bytes: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.write(bytes);
+    return text(socket);
+  };
+}
+
+test("a handler from createHandler is called without a Request, and its response leaves in one write", async () => {
+  const { handler, key } = await createHandlerFixture();
+  let calls = 0;
+  const send = await serve(
+    Object.assign(() => Promise.reject(new Error("not called")), {
+      respond: (...given: Parameters<NonNullable<Handler["respond"]>>) => {
+        calls++;
+        return handler.respond?.(...given) ?? Promise.reject(new Error("no respond"));
+      },
+    }),
+  );
+  const received: string[] = [];
+  const socket = connect(Number(new URL(server?.url ?? "").port), "127.0.0.1").setEncoding("latin1");
+  socket.on("data", (data: string) => received.push(data));
+  socket.write("GET /v1/store/orders HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(socket, "data");
+  socket.destroy();
+  expect(received).toHaveLength(1);
+  expect(received[0]).toMatch(/^HTTP\/1.1 401 .*content-length: \d+\r\n.*\}$/s);
+  const response = await send(
+    `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(response).toMatch(/^HTTP\/1.1 200 /);
+  expect(calls).toBe(2);
+});
+
+test("a function that wraps a handler gets a complete Request", async () => {
+  const { handler } = await createHandlerFixture();
+  const requests: Request[] = [];
+  const send = await serve((request, context) => {
+    requests.push(request);
+    return handler(request, context);
+  });
+  await send("PATCH /v1/a?b=c HTTP/1.1\r\nHost: x:80\r\nX-A: 1\r\nX-A: 2\r\nConnection: close\r\n\r\n");
+  const [request] = requests;
+  expect(request).toBeInstanceOf(Request);
+  expect([request?.method, request?.url]).toEqual(["PATCH", "http://x/v1/a?b=c"]);
+  expect(request?.headers.get("x-a")).toBe("1, 2");
+});
+
+test("a Response with text that is not ASCII, and several cookies arrives unchanged", async () => {
+  const headers = new Headers([
+    ["set-cookie", "a=1"],
+    ["set-cookie", "b=2"],
+  ]);
+  const send = await serve(async () => new Response("Größe", { status: 418, headers }));
+  const response = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  expect(response).toMatch(/^HTTP\/1.1 418 /);
+  expect(response).toContain("set-cookie: a=1\r\nset-cookie: b=2\r\n");
+  expect(response).toContain("Größe");
+});
+
+test("the length of text that is not ASCII is counted in bytes", async () => {
+  const { handler, key } = await createHandlerFixture({ pets: async () => ({ name: "Größe" }) });
+  const send = await serve(handler);
+  const response = await send(
+    `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(response).toContain("content-length: 18\r\n");
+  expect(response.endsWith('{"name":"Größe"}')).toBe(true);
+});
+
+test.each(["TRACE / HTTP/1.1", "FROB / HTTP/1.1"])(
+  "%s gets 501 through a function that wraps a handler",
+  async (line) => {
+    const { handler } = await createHandlerFixture();
+    const send = await serve((request, context) => handler(request, context));
+    expect(await send(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 501 /);
+  },
+);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
+import { notRoot, skipsBecause } from "../support/skip-reason.ts";
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
@@ -88,9 +89,7 @@ test("a database with a newer schema version exits with 2", async () => {
   expect(stderr).toMatch(/schema version 99; .* Upgrade store-orders/);
 });
 
-const isRoot = process.getuid?.() === 0;
-if (!isRoot) process.stderr.write("skipped: a database of another user (only root can run as two users)\n");
-test.skipIf(!isRoot)(
+test.skipIf(skipsBecause("a database of another user", notRoot))(
   "a warning is printed for a database of another user that everyone can access",
   async () => {
     const directory = pathOf("shared");

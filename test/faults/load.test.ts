@@ -8,6 +8,7 @@ import { createAccountWithKey, ENTERPRISE } from "../bench/fixture.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { memory } from "../bench/servers/process-cost.ts";
 import { createCommandLine, waitForOutput } from "../support/command-line.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 import type { LoadPlan, LoadResult } from "./load/load-plan.ts";
 import { reportFigures } from "./run.ts";
 
@@ -25,9 +26,8 @@ const SECONDS = 60;
  */
 const MAX_GROWTH_MIB = { "closed loop": 64, "open loop": 32 };
 
-const hasProc = existsSync("/proc/self/status");
-if (!hasProc)
-  process.stderr.write("growth of the server's memory: skipped, because this system has no /proc\n");
+const noProc = existsSync("/proc/self/status") ? undefined : "this system has no /proc";
+const skipsMemory = skipsBecause("growth of the server's memory", noProc);
 
 interface ServedDatabase {
   readonly child: ChildProcessWithoutNullStreams;
@@ -107,7 +107,7 @@ test("at saturation, and at 70 % of it in an open loop, every request gets a doc
     expect(result.lost).toBe(0);
     for (const status of Object.keys(result.statuses))
       expect(["200", "204", "404", "409", "429"]).toContain(status);
-    if (hasProc) expect(result.last - result.second, name).toBeLessThan(MAX_GROWTH_MIB[name]);
+    if (!skipsMemory) expect(result.last - result.second, name).toBeLessThan(MAX_GROWTH_MIB[name]);
     reportFigures(`load, ${name}, ${SECONDS} s`, {
       "requests a second": Math.round(result.perSecond),
       "p50, p99, p99.9 in ms": [result.p50, result.p99, result.p999]

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } 
 import { open } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
 import { reportFigures } from "./run.ts";
 import { limitFiles, reasonToSkip } from "./sqlite/disk-limit.ts";
@@ -49,9 +50,7 @@ describe.concurrent("a database that another process locks", () => {
 });
 
 describe.concurrent("a full disk", () => {
-  const skipReason = reasonToSkip();
-  if (skipReason !== undefined) process.stderr.write(`a full disk: skipped, ${skipReason}\n`);
-  test.skipIf(skipReason !== undefined)(
+  test.skipIf(skipsBecause("a full disk", reasonToSkip()))(
     "causes a 503 for every request and loses no acknowledged cancel",
     async () => {
       await using service = await serveDatabase(10);

@@ -14,6 +14,7 @@ import { sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 import { expectUnavailable } from "./requester.ts";
 import { createFilledDatabase, NOW } from "./sqlite/fixture.ts";
 
@@ -94,13 +95,9 @@ describe("an unusable database file", () => {
       encoding: "utf8",
       env: { HOME: "/" },
     });
-  const canRun = run(["--help"]).status === 0;
+  const reason = run(["--help"]).status === 0 ? undefined : "no other user can read the sources here";
 
-  if (!canRun)
-    process.stderr.write(
-      "a database without write permission: skipped, because no other user can read the sources here\n",
-    );
-  test.skipIf(!canRun)(
+  test.skipIf(skipsBecause("a database without write permission", reason))(
     "without write permission for the file or its directory makes the store unavailable",
     async () => {
       const path = newPath();

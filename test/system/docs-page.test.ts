@@ -4,148 +4,149 @@ import { OPERATIONS } from "../../lib/http/operations.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 import { launchBrowser, reasonToSkip } from "./browser.ts";
 
-const reason = reasonToSkip();
-if (reason !== undefined) process.stderr.write(`docs page in a browser: skipped, ${reason}\n`);
-
-describe.skipIf(reason !== undefined)("the docs page in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  /** Opens the page. Records console errors and requests to other hosts. */
-  async function open(options: Parameters<Browser["newPage"]>[0] = {}) {
-    const operations = OPERATIONS.map((operation) =>
-      operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
-    );
-    const pets = async (id: bigint) => ({ id, name: "Rex" });
-    const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
-    const server = await startNodeServer({ handler: shop.handler, port: 0 });
-    const page = await browser.newPage(options);
-    onTestFinished(async () => {
-      await page.close();
-      await server.close({ graceMs: 0 });
+describe.skipIf(skipsBecause("the docs page in a browser", reasonToSkip()))(
+  "the docs page in a browser",
+  () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await launchBrowser();
     });
-    const consoleErrors: string[] = [];
-    const externalRequests: string[] = [];
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
-    });
-    page.on("pageerror", (error) => consoleErrors.push(error.message));
-    page.on("request", (request) => {
-      const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && origin !== server.url) externalRequests.push(request.url());
-    });
-    await page.goto(`${server.url}/docs`);
-    await page.waitForSelector("[id$=getPet]");
-    return { ...shop, page, url: server.url, consoleErrors, externalRequests };
-  }
+    afterAll(() => browser?.close());
 
-  async function enterKey(page: Page, key: string) {
-    await page.click("button.authorize");
-    await page.fill(".auth-container input", key);
-    await page.click(".auth-btn-wrapper button[type=submit]");
-    await page.click(".auth-btn-wrapper .btn-done");
-  }
+    /** Opens the page. Records console errors and requests to other hosts. */
+    async function open(options: Parameters<Browser["newPage"]>[0] = {}) {
+      const operations = OPERATIONS.map((operation) =>
+        operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
+      );
+      const pets = async (id: bigint) => ({ id, name: "Rex" });
+      const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
+      const server = await startNodeServer({ handler: shop.handler, port: 0 });
+      const page = await browser.newPage(options);
+      onTestFinished(async () => {
+        await page.close();
+        await server.close({ graceMs: 0 });
+      });
+      const consoleErrors: string[] = [];
+      const externalRequests: string[] = [];
+      page.on("console", (message) => {
+        if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
+      });
+      page.on("pageerror", (error) => consoleErrors.push(error.message));
+      page.on("request", (request) => {
+        const { protocol, origin } = new URL(request.url());
+        if (protocol !== "data:" && origin !== server.url) externalRequests.push(request.url());
+      });
+      await page.goto(`${server.url}/docs`);
+      await page.waitForSelector("[id$=getPet]");
+      return { ...shop, page, url: server.url, consoleErrors, externalRequests };
+    }
 
-  async function tryOut(page: Page, operation: string, argument: string) {
-    const block = page.locator(`[id$=${operation}]`);
-    await block.locator(".opblock-summary-control").click();
-    await block.locator(".try-out__btn").click();
-    await block.locator(".parameters input").fill(argument);
-    await block.locator(".execute").click();
-    const response = block.locator(".live-responses-table");
-    await response.waitFor();
-    return response.innerText();
-  }
+    async function enterKey(page: Page, key: string) {
+      await page.click("button.authorize");
+      await page.fill(".auth-container input", key);
+      await page.click(".auth-btn-wrapper button[type=submit]");
+      await page.click(".auth-btn-wrapper .btn-done");
+    }
 
-  test("the page loads without console errors and without requests to other hosts", async () => {
-    const { page, consoleErrors, externalRequests } = await open();
-    await page.waitForLoadState("networkidle");
-    expect(consoleErrors).toEqual([]);
-    expect(externalRequests).toEqual([]);
-  });
-
-  test("the page shows badges for deprecated and beta operations", async () => {
-    const { page } = await open();
-    expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
-    expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
-    expect(await page.locator("[id$=listOrders] .badge").count()).toBe(0);
-  });
-
-  test("every operation except the list can be tried", async () => {
-    const { page } = await open();
-    for (const [operation, buttons] of [
-      ["listOrders", 0],
-      ["cancelOrder", 1],
-      ["getPet", 1],
-    ] as const) {
+    async function tryOut(page: Page, operation: string, argument: string) {
       const block = page.locator(`[id$=${operation}]`);
       await block.locator(".opblock-summary-control").click();
-      await block.locator(".responses-wrapper").waitFor();
-      expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
+      await block.locator(".try-out__btn").click();
+      await block.locator(".parameters input").fill(argument);
+      await block.locator(".execute").click();
+      const response = block.locator(".live-responses-table");
+      await response.waitFor();
+      return response.innerText();
     }
-  });
 
-  test("a cancel shows 204 and its headers, and the key is not stored", async () => {
-    const { page, key, store, consoleErrors, externalRequests, url } = await open();
-    await enterKey(page, key);
-    const response = await tryOut(page, "cancelOrder", `${MAX}`);
-    expect(response).toContain("204");
-    expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
-    expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
+    test("the page loads without console errors and without requests to other hosts", async () => {
+      const { page, consoleErrors, externalRequests } = await open();
+      await page.waitForLoadState("networkidle");
+      expect(consoleErrors).toEqual([]);
+      expect(externalRequests).toEqual([]);
+    });
 
-    const pet = await tryOut(page, "getPet", `${MAX}`);
-    expect(pet).toContain(`"id":${MAX}`);
-    expect(pet).toMatch(/sunset: \w/);
-    expect(consoleErrors).toEqual([]);
-    expect(externalRequests).toEqual([]);
-    expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
-      0,
-      0,
-      "",
-    ]);
-    expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
+    test("the page shows badges for deprecated and beta operations", async () => {
+      const { page } = await open();
+      expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
+      expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
+      expect(await page.locator("[id$=listOrders] .badge").count()).toBe(0);
+    });
 
-    await page.goto(`${url}/docs`);
-    await page.reload();
-    expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
-  });
+    test("every operation except the list can be tried", async () => {
+      const { page } = await open();
+      for (const [operation, buttons] of [
+        ["listOrders", 0],
+        ["cancelOrder", 1],
+        ["getPet", 1],
+      ] as const) {
+        const block = page.locator(`[id$=${operation}]`);
+        await block.locator(".opblock-summary-control").click();
+        await block.locator(".responses-wrapper").waitFor();
+        expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
+      }
+    });
 
-  test("an invalid key shows the body of the 401", async () => {
-    const { page } = await open();
-    await enterKey(page, "so_test_shop_wrong");
-    const response = await tryOut(page, "cancelOrder", "1");
-    expect(response).toContain("401");
-    expect(response).toContain('"code": "invalid_api_key"');
-  });
+    test("a cancel shows 204 and its headers, and the key is not stored", async () => {
+      const { page, key, store, consoleErrors, externalRequests, url } = await open();
+      await enterKey(page, key);
+      const response = await tryOut(page, "cancelOrder", `${MAX}`);
+      expect(response).toContain("204");
+      expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
+      expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
 
-  test("a narrow window needs no horizontal scrolling", async () => {
-    const { page, key } = await open({ viewport: { width: 420, height: 800 } });
-    await enterKey(page, key);
-    await tryOut(page, "getPet", `${MAX}`);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
-  });
+      const pet = await tryOut(page, "getPet", `${MAX}`);
+      expect(pet).toContain(`"id":${MAX}`);
+      expect(pet).toMatch(/sunset: \w/);
+      expect(consoleErrors).toEqual([]);
+      expect(externalRequests).toEqual([]);
+      expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
+        0,
+        0,
+        "",
+      ]);
+      expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 
-  test("the color scheme follows the system", async () => {
-    const { page } = await open({ colorScheme: "dark" });
-    const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
-    expect(await background()).toBe("rgb(28, 32, 34)");
-    await page.emulateMedia({ colorScheme: "light" });
-    await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
-  });
+      await page.goto(`${url}/docs`);
+      await page.reload();
+      expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
+    });
 
-  test("an injected inline script is blocked", async () => {
-    const { page, consoleErrors } = await open();
-    await page.evaluate(`
+    test("an invalid key shows the body of the 401", async () => {
+      const { page } = await open();
+      await enterKey(page, "so_test_shop_wrong");
+      const response = await tryOut(page, "cancelOrder", "1");
+      expect(response).toContain("401");
+      expect(response).toContain('"code": "invalid_api_key"');
+    });
+
+    test("a narrow window needs no horizontal scrolling", async () => {
+      const { page, key } = await open({ viewport: { width: 420, height: 800 } });
+      await enterKey(page, key);
+      await tryOut(page, "getPet", `${MAX}`);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
+    });
+
+    test("the color scheme follows the system", async () => {
+      const { page } = await open({ colorScheme: "dark" });
+      const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(await background()).toBe("rgb(28, 32, 34)");
+      await page.emulateMedia({ colorScheme: "light" });
+      await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
+    });
+
+    test("an injected inline script is blocked", async () => {
+      const { page, consoleErrors } = await open();
+      await page.evaluate(`
       const script = document.createElement("script");
       script.textContent = "window.injected = true";
       document.body.append(script);
     `);
-    expect(await page.evaluate("window.injected")).toBeUndefined();
-    expect(consoleErrors.join()).toContain("Content Security Policy");
-  });
-});
+      expect(await page.evaluate("window.injected")).toBeUndefined();
+      expect(consoleErrors.join()).toContain("Content Security Policy");
+    });
+  },
+);

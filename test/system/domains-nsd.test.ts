@@ -5,12 +5,11 @@ import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { verifyHost } from "../../lib/domains/verification/verify-host.ts";
 import { verifyHosts } from "../../lib/domains/verification/verify-hosts.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 import { findNsd, startNsd } from "./nsd.ts";
 
 const nsd = findNsd();
-if (nsd === undefined) {
-  process.stdout.write("Skipped: no nsd on PATH or in /usr/sbin. Install it with: apt-get install nsd\n");
-}
+const reason = nsd === undefined ? "nsd is not installed; apt-get install nsd" : undefined;
 
 const TARGET = "d-1a2b3c.platform.example.net";
 const HEAD = `$TTL 60
@@ -64,7 +63,7 @@ caa.hosting CAA 0 issue "amazon.com; account=12345"
   "lame.com": undefined,
 };
 
-describe.skipIf(nsd === undefined)("verification against nsd", () => {
+describe.skipIf(skipsBecause("verification against nsd", reason))("verification against nsd", () => {
   let server: Awaited<ReturnType<typeof startNsd>>;
   let resolver: DnsResolver;
 

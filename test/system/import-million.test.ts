@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../support/command-line.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 
 const MILLION = 1_000_000;
 const MAX = "9223372036854775807";
@@ -66,75 +67,77 @@ async function runImport(file: string, ...args: readonly string[]) {
   return { status, counts: JSON.parse(stdout), stderr, peak };
 }
 
-const hasProc = existsSync("/proc/self/status");
-if (!hasProc) process.stderr.write("skipped: a million orders (there is no /proc to read memory from)\n");
-describe.skipIf(!hasProc)("a million orders (memory is read from /proc)", () => {
-  beforeAll(async () => {
-    await pipeline(Readable.from(lines({ withInvalid: false })), createWriteStream(validFile));
-    await pipeline(Readable.from(lines({ withInvalid: true })), createWriteStream(mixedFile));
-  });
-
-  test(`a million orders are imported with at most ${MAX_MIB} MiB of memory`, async () => {
-    const { status, counts, stderr, peak } = await runImport(validFile);
-    expect({ status, counts, stderr }).toEqual({
-      status: 0,
-      counts: { placed: MILLION, unchanged: 0, rejected: 0 },
-      stderr: "",
+const reason = existsSync("/proc/self/status") ? undefined : "there is no /proc to read memory from";
+describe.skipIf(skipsBecause("a million orders", reason))(
+  "a million orders (memory is read from /proc)",
+  () => {
+    beforeAll(async () => {
+      await pipeline(Readable.from(lines({ withInvalid: false })), createWriteStream(validFile));
+      await pipeline(Readable.from(lines({ withInvalid: true })), createWriteStream(mixedFile));
     });
-    expect(peak).toBeGreaterThan(30);
-    expect(peak).toBeLessThanOrEqual(MAX_MIB);
-  });
 
-  test("a repeated import of a million orders changes nothing", async () => {
-    const { status, counts, peak } = await runImport(validFile);
-    expect({ status, counts }).toEqual({
-      status: 0,
-      counts: { placed: 0, unchanged: MILLION, rejected: 0 },
+    test(`a million orders are imported with at most ${MAX_MIB} MiB of memory`, async () => {
+      const { status, counts, stderr, peak } = await runImport(validFile);
+      expect({ status, counts, stderr }).toEqual({
+        status: 0,
+        counts: { placed: MILLION, unchanged: 0, rejected: 0 },
+        stderr: "",
+      });
+      expect(peak).toBeGreaterThan(30);
+      expect(peak).toBeLessThanOrEqual(MAX_MIB);
     });
-    expect(peak).toBeLessThanOrEqual(MAX_MIB);
-  });
 
-  test("1,000 invalid lines among them are reported and written to --rejects, and the others are imported", async () => {
-    const { status, counts, stderr, peak } = await runImport(mixedFile, "--rejects", "rejects.ndjson");
-    expect({ status, counts }).toEqual({
-      status: 1,
-      counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
+    test("a repeated import of a million orders changes nothing", async () => {
+      const { status, counts, peak } = await runImport(validFile);
+      expect({ status, counts }).toEqual({
+        status: 0,
+        counts: { placed: 0, unchanged: MILLION, rejected: 0 },
+      });
+      expect(peak).toBeLessThanOrEqual(MAX_MIB);
     });
-    const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
-    const reason = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
-    expect(stderr).toBe(numbers.map((number) => `line ${number}: ${reason}\n`).join(""));
-    const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");
-    expect(rejects).toBe(numbers.map((_, index) => invalidLine(index * 1_000)).join(""));
-    expect(peak).toBeLessThanOrEqual(MAX_MIB);
-  });
 
-  test("a million orders are listed over HTTP, ascending and with exact IDs, in bounded memory", async () => {
-    await cli.json("accounts", "create", "acme", "--plan", "pro", ...store);
-    const { key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...store);
-    const server = cli.spawn(["serve", "--port", "0", ...store]);
-    const peak = peakMiB(server);
-    const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-    const log = waitForExit(server);
+    test("1,000 invalid lines among them are reported and written to --rejects, and the others are imported", async () => {
+      const { status, counts, stderr, peak } = await runImport(mixedFile, "--rejects", "rejects.ndjson");
+      expect({ status, counts }).toEqual({
+        status: 1,
+        counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
+      });
+      const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
+      const reason = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
+      expect(stderr).toBe(numbers.map((number) => `line ${number}: ${reason}\n`).join(""));
+      const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");
+      expect(rejects).toBe(numbers.map((_, index) => invalidLine(index * 1_000)).join(""));
+      expect(peak).toBeLessThanOrEqual(MAX_MIB);
+    });
 
-    const began = performance.now();
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${url}/v1/store/orders`, { headers });
-    const { count, last, head, tail } = await readList(response);
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    expect(response.status).toBe(200);
-    expect(count).toBe(MILLION);
-    expect(last).toBe(BigInt(MAX));
-    expect(head).toMatch(
-      /^\[{"id":0,"petId":0,"quantity":1,"shipDate":"2026-11-20T09:30:00Z","complete":false},/,
-    );
-    expect(tail.endsWith(`,{"id":${MAX},"petId":${MAX}}]`)).toBe(true);
+    test("a million orders are listed over HTTP, ascending and with exact IDs, in bounded memory", async () => {
+      await cli.json("accounts", "create", "acme", "--plan", "pro", ...store);
+      const { key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...store);
+      const server = cli.spawn(["serve", "--port", "0", ...store]);
+      const peak = peakMiB(server);
+      const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+      const log = waitForExit(server);
 
-    server.kill("SIGTERM");
-    expect((await log).status).toBe(0);
-    report(`list: ${seconds} s, peak of the server ${await peak} MiB`);
-    expect(await peak).toBeLessThanOrEqual(MAX_MIB);
-  });
-});
+      const began = performance.now();
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${url}/v1/store/orders`, { headers });
+      const { count, last, head, tail } = await readList(response);
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      expect(response.status).toBe(200);
+      expect(count).toBe(MILLION);
+      expect(last).toBe(BigInt(MAX));
+      expect(head).toMatch(
+        /^\[{"id":0,"petId":0,"quantity":1,"shipDate":"2026-11-20T09:30:00Z","complete":false},/,
+      );
+      expect(tail.endsWith(`,{"id":${MAX},"petId":${MAX}}]`)).toBe(true);
+
+      server.kill("SIGTERM");
+      expect((await log).status).toBe(0);
+      report(`list: ${seconds} s, peak of the server ${await peak} MiB`);
+      expect(await peak).toBeLessThanOrEqual(MAX_MIB);
+    });
+  },
+);
 
 /** Reads a list without keeping it in memory; throws if the IDs do not ascend. */
 async function readList(response: Response) {

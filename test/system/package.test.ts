@@ -3,6 +3,7 @@ import { existsSync, globSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
 import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
 
 /** Every entry point, with the first peer dependency that it needs. */
@@ -39,6 +40,15 @@ beforeAll(async () => {
 
 afterAll(() => rm(packed, { recursive: true, force: true }));
 
+/** The files of the installed package, relative to it. */
+async function packedFiles(): Promise<readonly string[]> {
+  const home = join(folder, "node_modules/store-orders");
+  const found = await readdir(home, { recursive: true, withFileTypes: true });
+  return found
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(home, join(parentPath, name)));
+}
+
 describe("the installed package", () => {
   test("without peers, only the package, zod and the public suffix list are installed", () => {
     const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
@@ -48,19 +58,25 @@ describe("the installed package", () => {
     expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
   });
 
-  test("the package contains compiled modules with their declarations, and neither tests nor sources", async () => {
-    const home = join(folder, "node_modules/store-orders");
-    const found = await readdir(home, { recursive: true, withFileTypes: true });
-    const files = found
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => relative(home, join(parentPath, name)));
-    expect(files.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
-    expect(files.filter((file) => /test|\.map$|\.tgz$/.test(file))).toEqual([]);
-    expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual([
-      "LICENSE",
-      "README.md",
-      "package.json",
-    ]);
+  test("the package contains compiled modules with their declarations, documents and examples, and neither tests nor sources", async () => {
+    const files = await packedFiles();
+    expect(files.filter((file) => /\.test\.|\.map$|\.tgz$/.test(file))).toEqual([]);
+    const built = files.filter((file) => file.startsWith("dist/"));
+    expect(built.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+    const others = files.filter((file) => !/^(dist|test\/examples)\//.test(file)).sort();
+    const documents = DOCUMENTS.map(({ path }) => path);
+    expect(others).toEqual([...documents, "LICENSE", "package.json", "test/bench/growth.svg"].sort());
+  });
+
+  test("every link in a packed document leads to a packed file, except to sources; the README has none of those", async () => {
+    const files = await packedFiles();
+    const isPacked = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
+    const missing = DOCUMENTS.flatMap((from) =>
+      localLinks(from)
+        .filter(({ target }) => !isPacked(target) && (from.path === "README.md" || !target.endsWith(".ts")))
+        .map(({ target }) => `${from.path}: ${target}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   test("every packed module of the library has its declarations", () => {

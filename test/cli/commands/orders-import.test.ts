@@ -8,6 +8,7 @@ import { afterAll, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { MAX_LINE_BYTES } from "../../../lib/orders/lines.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
+import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
@@ -106,11 +107,14 @@ test("lines that are not UTF-8 or too long are rejected and written to --rejects
   expect(kept.equals(Buffer.concat([tooLong, newline, notUtf8, newline, tooLong, newline]))).toBe(true);
 });
 
-test.skipIf(process.platform === "win32")("a new --rejects file is readable only by its owner", async () => {
-  const args = ["orders", "import", "-", "--rejects", "private.rejects", ...newDatabase()];
-  await cli.run(args, { input: "x" });
-  expect(statSync(join(cli.directory, "private.rejects")).mode & 0o777).toBe(0o600);
-});
+test.skipIf(skipsBecause("the mode of a --rejects file", noPosix))(
+  "a new --rejects file is readable only by its owner",
+  async () => {
+    const args = ["orders", "import", "-", "--rejects", "private.rejects", ...newDatabase()];
+    await cli.run(args, { input: "x" });
+    expect(statSync(join(cli.directory, "private.rejects")).mode & 0o777).toBe(0o600);
+  },
+);
 
 test("a slow reader of standard error gets every rejected line", async () => {
   const child = cli.spawn(["orders", "import", "-", ...newDatabase()]);

@@ -15,6 +15,7 @@ import {
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
+import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
@@ -173,27 +174,27 @@ describe("a signal", () => {
   });
 });
 
-const hasSignals = process.platform !== "win32";
-if (!hasSignals)
-  process.stderr.write("skipped: a signal to npm stops the server (this system has no signals)\n");
-test.skipIf(!hasSignals)("npm start accepts arguments, and a signal to npm stops the server", async () => {
-  const args = ["start", "--", "--port", "0", "--database", join(cli.directory, "npm.db")];
-  const npm = spawn("npm", args, { cwd: root, env: baseEnvironment() });
-  const message = await waitForOutput(npm, /^try.*\n/m);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
-  expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
-  npm.kill("SIGTERM");
-  await expect
-    .poll(
-      () =>
-        fetch(`${url}/v1/store/orders`).then(
-          () => "serving",
-          () => "stopped",
-        ),
-      { timeout: 5_000 },
-    )
-    .toBe("stopped");
-});
+test.skipIf(skipsBecause("a signal to npm stops the server", noPosix))(
+  "npm start accepts arguments, and a signal to npm stops the server",
+  async () => {
+    const args = ["start", "--", "--port", "0", "--database", join(cli.directory, "npm.db")];
+    const npm = spawn("npm", args, { cwd: root, env: baseEnvironment() });
+    const message = await waitForOutput(npm, /^try.*\n/m);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
+    expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
+    npm.kill("SIGTERM");
+    await expect
+      .poll(
+        () =>
+          fetch(`${url}/v1/store/orders`).then(
+            () => "serving",
+            () => "stopped",
+          ),
+        { timeout: 5_000 },
+      )
+      .toBe("stopped");
+  },
+);
 
 test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;

@@ -15,6 +15,6 @@ export function reasonToSkip(): string | undefined {
     execFileSync("prlimit", ["--version"], { stdio: "ignore" });
     return undefined;
   } catch {
-    return "because prlimit (util-linux) is not installed";
+    return "prlimit (util-linux) is not installed";
   }
 }

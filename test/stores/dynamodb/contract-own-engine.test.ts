@@ -7,12 +7,11 @@ import {
   createDynamodbTables,
   deleteDynamodbTables,
 } from "../../../lib/stores/dynamodb/index.ts";
+import { skipsBecause } from "../../support/skip-reason.ts";
 
 const endpoint = process.env["AWS_ENDPOINT_URL"];
-if (endpoint === undefined) {
-  process.stderr.write("store contract on an external engine: skipped, AWS_ENDPOINT_URL is not set\n");
-}
-describe.skipIf(endpoint === undefined)(
+const reason = endpoint === undefined ? "AWS_ENDPOINT_URL is not set" : undefined;
+describe.skipIf(skipsBecause("store contract on an external engine", reason))(
   `the DynamoDB store fulfils the store contract on the engine at ${endpoint ?? "AWS_ENDPOINT_URL"}`,
   () => {
     storeContract.forEach(({ name, check }, index) => {

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-describe.skipIf(process.platform === "win32")("the mode of a database file", () => {
+describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode of a database file", () => {
   test("a database that other users could read becomes private when it is opened, with its log files", async () => {
     const path = join(directory, "restored.db");
     await createSqliteStore({ path }).close();

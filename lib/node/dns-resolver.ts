@@ -17,6 +17,7 @@ import type {
   RecordType,
 } from "../domains/verification/resolver.ts";
 import { InvalidInputError } from "../errors.ts";
+import { findAddressOwners } from "./address-owners.ts";
 
 /** Which servers to query, and how long to wait. */
 export interface DnsResolverOptions {
@@ -56,9 +57,13 @@ export function createDnsResolver({
     NS: async (name) => (await resolver.resolveNs(name)).map(normalizeName),
     CAA: async (name) => (await resolver.resolveCaa(name)).map(toCaaRecord),
   };
+  const [server = ""] = resolver.getServers();
   return async (name, type) => {
     try {
-      return toAnswer(await queries[type](name));
+      const answer = toAnswer(await queries[type](name));
+      if (answer.outcome !== "found" || (type !== "A" && type !== "AAAA")) return answer;
+      const owners = await findAddressOwners(server, name, type, timeoutMs);
+      return owners === undefined ? answer : { ...answer, direct: owners.includes(normalizeName(name)) };
     } catch (error) {
       return toFailure((error as NodeJS.ErrnoException).code);
     }

@@ -14,8 +14,8 @@ www.example.com CNAME Target.Example.NET
 `;
 
 test.each<[RecordType, string, unknown]>([
-  ["A", "example.com", { outcome: "found", records: ["192.0.2.1"] }],
-  ["AAAA", "example.com", { outcome: "found", records: ["2001:db8::1"] }],
+  ["A", "example.com", { outcome: "found", records: ["192.0.2.1"], direct: true }],
+  ["AAAA", "example.com", { outcome: "found", records: ["2001:db8::1"], direct: true }],
   ["NS", "example.com", { outcome: "found", records: ["ns1.example.com"] }],
   ["CNAME", "www.example.com", { outcome: "found", records: ["target.example.net"] }],
   [
@@ -46,6 +46,19 @@ test.each<[RecordType, string, unknown]>([
     maxAttempts: 1,
   });
   expect(await resolver(name, type)).toEqual(expected);
+});
+
+test("an answer says whether the addresses are the name's own or behind its CNAME", async () => {
+  await using server =
+    await startDnsServer(`${ZONE}\ntarget.example.net A 192.0.2.7\nboth.example.com A 192.0.2.8
+    both.example.com CNAME target.example.net`);
+  const resolver = createDnsResolver({ servers: [server.address] });
+  expect(await resolver("WWW.example.com", "A")).toEqual({
+    outcome: "found",
+    records: ["192.0.2.7"],
+    direct: false,
+  });
+  expect(await resolver("both.example.com", "A")).toMatchObject({ direct: true });
 });
 
 test("a query without a response is sent maxAttempts times", async () => {

@@ -1,7 +1,13 @@
 import { normalizeName } from "../hostname.ts";
 import { isWithin } from "../zone.ts";
 import { followCnames } from "./cname-chain.ts";
-import { type CaaRecord, type DnsFailure, type DnsResolver, recordsIn } from "./resolver.ts";
+import {
+  answersOnlyOwnZones,
+  type CaaRecord,
+  type DnsFailure,
+  type DnsResolver,
+  recordsIn,
+} from "./resolver.ts";
 
 /** A certificate authority, with every issuer name that identifies it in CAA records. */
 export interface CertificateAuthority {
@@ -84,8 +90,9 @@ async function lookUpCaa(resolver: DnsResolver, queried: string, zone: string): 
   const owner = chain.last;
   const answer = await resolver(owner, "CAA");
   if (answer.outcome === "failed") {
-    // The resolver may be the zone's own name server, which refuses queries for other names, such as the parent zone.
-    if (answer.reason === "refused" && !isWithin(owner, zone)) return { outcome: "none" };
+    // The zone's own name server refuses queries for other names, such as the parent zone.
+    const refused = answer.reason === "refused" && !isWithin(owner, zone);
+    if (refused && (await answersOnlyOwnZones(resolver, zone))) return { outcome: "none" };
     return { outcome: "failed", name: owner, reason: answer.reason };
   }
   const records = recordsIn<"CAA">(answer);

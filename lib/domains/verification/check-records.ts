@@ -27,10 +27,18 @@ export async function checkRecords(resolver: DnsResolver, checked: CheckedHost):
   const { host, target } = checked;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
-  if (pointsTo === target) return { reasons: await checkTarget(resolver, checked), found: `CNAME ${target}` };
+  if (pointsTo === target) {
+    const [mixed, { reasons, unchecked }] = await Promise.all([
+      explainMixedRecords(resolver, checked),
+      checkTarget(resolver, checked),
+    ]);
+    const found = [`CNAME ${target}`, unchecked].filter(Boolean).join("; ");
+    return { reasons: [...mixed, ...reasons], found };
+  }
   if (pointsTo !== undefined) {
     const wrong = explainWrongTarget(checked, chain);
-    return { reasons: [await explainWildcard(resolver, checked, wrong, [pointsTo])] };
+    const mixed = await explainMixedRecords(resolver, checked);
+    return { reasons: [...mixed, await explainWildcard(resolver, checked, wrong, [pointsTo])] };
   }
   if (chain.failure !== undefined)
     return { reasons: [await explainFailure(resolver, checked, chain.failure)] };
@@ -112,6 +120,22 @@ function explainBlockingAddress(checked: CheckedHost, addresses: readonly string
   if (addresses.some(isProxyAddress)) return explainProxied(checked, addresses);
   const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
   return createReason(checked, "blocking_address", formatAddresses(addresses), fix);
+}
+
+/**
+ * Explains address records beside a CNAME. DNS forbids them, but the name servers of a zone can disagree while it is
+ * being moved: some visitors then reach the addresses.
+ */
+async function explainMixedRecords(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
+  const { host, zone, label } = checked;
+  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+  const own = answers.flatMap((answer) =>
+    answer.outcome === "found" && answer.direct === true ? answer.records : [],
+  );
+  if (own.length === 0) return [];
+  const found = `${formatAddresses(own)}, beside a CNAME`;
+  const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(own)} of ${label} and keep the CNAME record. If there is none, another name server of ${zone} has it: let the registrar list only the name servers of one provider.`;
+  return [createReason(checked, "blocking_address", found, fix)];
 }
 
 function explainProxied(checked: CheckedHost, addresses: readonly string[]): Reason {

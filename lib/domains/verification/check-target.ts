@@ -1,29 +1,36 @@
 import { isWithin } from "../zone.ts";
 import { followCnames } from "./cname-chain.ts";
 import { type CheckedHost, explainUnanswered, type Reason } from "./reasons.ts";
-import { type DnsFailure, type DnsResolver, firstFailure } from "./resolver.ts";
+import { answersOnlyOwnZones, type DnsFailure, type DnsResolver, firstFailure } from "./resolver.ts";
+
+/** What was found out about the platform host. */
+export interface TargetCheck {
+  readonly reasons: readonly Reason[];
+  /** Why it was not checked, as an addition to what was found. */
+  readonly unchecked?: string;
+}
 
 /**
  * Finds out whether the platform host exists. A record that points to a name without addresses serves nothing, and
  * whoever obtains that name takes over the host.
  */
-export async function checkTarget(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
+export async function checkTarget(resolver: DnsResolver, checked: CheckedHost): Promise<TargetCheck> {
   const { target } = checked;
   const { names, last, end, failure } = await followCnames(resolver, target);
   const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
   switch (end) {
     case "failed":
-      return explainTargetFailure(checked, last, failure ?? "malformed");
+      return explainTargetFailure(resolver, checked, last, failure ?? "malformed");
     case "nxdomain":
-      return [explainMissingTarget(checked, `${found}NXDOMAIN: ${last} does not exist`)];
+      return { reasons: [explainMissingTarget(checked, `${found}NXDOMAIN: ${last} does not exist`)] };
     case "loop":
-      return [explainMissingTarget(checked, `${found}the records form a loop`)];
+      return { reasons: [explainMissingTarget(checked, `${found}the records form a loop`)] };
     case "exists": {
       const answers = await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
-      if (answers.some(({ outcome }) => outcome === "found")) return [];
+      if (answers.some(({ outcome }) => outcome === "found")) return { reasons: [] };
       const failed = firstFailure(answers);
-      if (failed !== undefined) return explainTargetFailure(checked, last, failed);
-      return [explainMissingTarget(checked, `${found}${last} has no A or AAAA record`)];
+      if (failed !== undefined) return explainTargetFailure(resolver, checked, last, failed);
+      return { reasons: [explainMissingTarget(checked, `${found}${last} has no A or AAAA record`)] };
     }
   }
 }
@@ -41,8 +48,19 @@ export function explainMissingTarget(checked: CheckedHost, found: string): Reaso
   };
 }
 
-function explainTargetFailure(checked: CheckedHost, name: string, failure: DnsFailure): readonly Reason[] {
-  // The resolver may be the zone's own name server, which refuses queries for other names, such as the target.
-  if (failure === "refused" && !isWithin(name, checked.zone)) return [];
-  return [explainUnanswered(checked, name, failure)];
+async function explainTargetFailure(
+  resolver: DnsResolver,
+  checked: CheckedHost,
+  name: string,
+  failure: DnsFailure,
+): Promise<TargetCheck> {
+  const refused = failure === "refused" && !isWithin(name, checked.zone);
+  // The zone's own name server refuses queries for other names, such as the target.
+  if (refused && (await answersOnlyOwnZones(resolver, checked.zone))) {
+    return {
+      reasons: [],
+      unchecked: `${name} was not checked: this name server refuses names outside its zones`,
+    };
+  }
+  return { reasons: [explainUnanswered(checked, name, failure)] };
 }

@@ -23,7 +23,15 @@ export type DnsFailure = "servfail" | "timeout" | "refused" | "unreachable" | "m
 
 /** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
 export type DnsAnswer<T extends RecordType = RecordType> =
-  | { readonly outcome: "found"; readonly records: readonly RecordData[T][] }
+  | {
+      readonly outcome: "found";
+      readonly records: readonly RecordData[T][];
+      /**
+       * For addresses: true if the name itself has some, false if all of them are behind its CNAME. Missing if the
+       * resolver cannot tell; then a CNAME with address records beside it is not detected.
+       */
+      readonly direct?: boolean;
+    }
   | { readonly outcome: "nodata" }
   | { readonly outcome: "nxdomain" }
   | { readonly outcome: "failed"; readonly reason: DnsFailure };
@@ -48,6 +56,15 @@ export function memoizeResolver(resolver: DnsResolver): DnsResolver {
 /** The records of an answer; empty if there are none or the lookup failed. */
 export function recordsIn<T extends RecordType>(answer: DnsAnswer<T>): readonly RecordData[T][] {
   return answer.outcome === "found" ? answer.records : [];
+}
+
+/**
+ * True if a resolver is a name server that answers only for its own zones, such as that of the zone: it also refuses
+ * queries for the zone's parent. Then a refusal says nothing about other names.
+ */
+export async function answersOnlyOwnZones(resolver: DnsResolver, zone: string): Promise<boolean> {
+  const parent = await resolver(zone.slice(zone.indexOf(".") + 1), "NS");
+  return parent.outcome === "failed" && parent.reason === "refused";
 }
 
 /** The reason of the first failed lookup, if one failed. */

@@ -1,9 +1,8 @@
-import { renameSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLine } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
 const cli = createCommandLine({ shareProcess: true });
@@ -143,79 +142,6 @@ test("domains records and check take a target per host", async () => {
   expect(stdout).toContain("expected  CNAME b.platform.example");
 });
 
-describe("domains check --stack", () => {
-  const outputs = {
-    "orders.eu.example.com": {
-      role: "primary",
-      state: "live",
-      record: { type: "CNAME", name: "orders", ttl: 3600, value: TARGET },
-    },
-    "www.example.com": {
-      role: "redirect",
-      state: "live",
-      record: { type: "CNAME", name: "www", ttl: 3600, value: "b.platform.example" },
-    },
-  };
-  const zone = `orders.eu.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1\nb.platform.example A 192.0.2.2`;
-
-  test.each([
-    ["the output 'domains'", outputs],
-    ["all outputs", { baseUrl: "https://orders.eu.example.com/v1", domains: outputs }],
-  ])("each host of %s is verified against its own target", async (_name, content) => {
-    await using server = await startDnsServer(`${zone}\nwww.example.com CNAME b.platform.example`);
-    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
-    const { status, stdout } = await cli.run(check, { input: JSON.stringify(content) });
-    expect([status, stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
-    expect(stdout).toContain("CNAME b.platform.example;");
-  });
-
-  test("a wrong record is reported with the zone that the stack uses, and the exit status is 1", async () => {
-    writeFileSync(join(cli.directory, "stack.json"), JSON.stringify(outputs));
-    await using server = await startDnsServer(zone.replace(`CNAME ${TARGET}`, "CNAME old.example.net"));
-    const { status, stdout } = await cli.run([
-      "domains",
-      "check",
-      "--stack",
-      "stack.json",
-      "--resolver",
-      server.address,
-    ]);
-    expect(status).toBe(1);
-    expect(stdout).toContain(
-      `At the DNS provider of eu.example.com, change the value of the CNAME record orders`,
-    );
-  });
-
-  test("a host whose certificate has not been issued is reported without a target", async () => {
-    const pending = {
-      "orders.example.com": {
-        role: "primary",
-        state: "pending_dns",
-        record: { type: "CNAME", name: "orders", ttl: 3600 },
-      },
-    };
-    await using server = await startDnsServer("");
-    const check = ["domains", "check", "--stack", "-", "--resolver", server.address, "--json"];
-    const { status, stdout } = await cli.run(check, { input: JSON.stringify(pending) });
-    expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
-  });
-
-  test.each([
-    ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
-    ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
-    ["outputs without hosts", '{"a.example.com":{"state":"live"}}', "a.example.com.role: "],
-    [
-      "an invalid host",
-      '{"a b":{"role":"alias","record":{"name":"a"}}}',
-      "A hostname cannot contain spaces.",
-    ],
-  ])("%s instead of outputs exits with 2 and the reason", async (_name, input, reason) => {
-    const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
-    expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(reason);
-  });
-});
-
 test("domains schema prints the JSON Schema of a domains file", async () => {
   const { status, stdout } = await cli.run(["domains", "schema"]);
   expect(status).toBe(0);
@@ -236,90 +162,4 @@ test("domains schema check prints the JSON Schema of what domains check --json p
   expect(schema.safeParse(reports)).toMatchObject({ success: true });
   expect(schema.safeParse([{ ...reports[0], state: "ready" }]).success).toBe(false);
   expect((await cli.run(["domains", "schema", "everything"])).status).toBe(2);
-});
-
-/** Sends requests with any Host header, which fetch does not allow. */
-const createGet =
-  (url: string) =>
-  (host: string, path = "/v1/store/orders?a=1&b=%2F") =>
-    new Promise<[number | undefined, string | undefined]>((resolve, reject) => {
-      const sent = request(url, { path, headers: { host } }, (response) => {
-        response.resume();
-        resolve([response.statusCode, response.headers.location]);
-      });
-      sent.on("error", reject).end();
-    });
-
-test("serve --domains routes by Host, and a change of the file takes effect at the next request", async () => {
-  const file = join(cli.directory, "served.yaml");
-  writeFileSync(file, FILE);
-  const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml", "--plan", "pro"]);
-  const log = waitForExit(server);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-  const get = createGet(url);
-  const location = "https://orders.example.com/v1/store/orders?a=1&b=%2F";
-  expect(await get("orders.example.com")).toEqual([401, undefined]);
-  expect(await get("ORDERS.EXAMPLE.COM.:8787")).toEqual([401, undefined]);
-  expect(await get("www.orders.example.com")).toEqual([301, location]);
-  expect(await get("WWW.orders.example.com:8787")).toEqual([301, location]);
-  expect(await get("evil.example")).toEqual([421, undefined]);
-  expect(await get(new URL(url).host)).toEqual([401, undefined]);
-  expect(await get("localhost")).toEqual([401, undefined]);
-
-  writeFileSync(`${file}.new`, "domains: { primary: orders.example.com }");
-  renameSync(`${file}.new`, file);
-  expect(await get("www.orders.example.com")).toEqual([421, undefined]);
-  writeFileSync(`${file}.new`, "domains: { primary: 5 }");
-  renameSync(`${file}.new`, file);
-  expect(await get("orders.example.com")).toEqual([401, undefined]);
-  writeFileSync(`${file}.new`, "domains: {}");
-  renameSync(`${file}.new`, file);
-  expect(await get("orders.example.com")).toEqual([421, undefined]);
-  expect(await get("localhost")).toEqual([401, undefined]);
-  server.kill("SIGTERM");
-  const { status, stderr } = await log;
-  expect(status).toBe(0);
-  expect(stderr).toContain("served.yaml has changed and is now in effect.");
-  expect(stderr).toContain(
-    "served.yaml has changed and is invalid; keeping the previous configuration: domains.primary:",
-  );
-});
-
-test.each([
-  ["no plan", [], {}],
-  ["--plan free", ["--plan", "free"], { STORE_ORDERS_PLAN: "pro" }],
-  ["STORE_ORDERS_PLAN=free", [], { STORE_ORDERS_PLAN: "free" }],
-])("serve --domains with %s exits with 2, because domains need the plan pro", async (_name, flags, env) => {
-  const serve = ["serve", "--port", "0", "--domains", "domains.yaml", ...flags];
-  const { status, stdout, stderr } = await cli.run(serve, { env });
-  expect([status, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("domains: Custom domains need the plan 'pro' or above, but the plan is 'free'.");
-});
-
-test("serve with an unknown plan exits with 2", async () => {
-  const flag = await cli.run(["serve", "--plan", "gold"]);
-  expect([flag.status, flag.stderr]).toEqual([2, expect.stringContaining("free, pro, business, enterprise")]);
-  const variable = await cli.run(["serve"], { env: { STORE_ORDERS_PLAN: "gold" } });
-  expect([variable.status, variable.stderr]).toEqual([
-    2,
-    expect.stringContaining("STORE_ORDERS_PLAN: 'gold' is invalid. Use one of"),
-  ]);
-});
-
-test("serve --domains on the plan free serves only its own names if the file has no domains", async () => {
-  const file = join(cli.directory, "empty.yaml");
-  writeFileSync(file, "domains: {}");
-  const server = cli.spawn(["serve", "--port", "0", "--domains", "empty.yaml"]);
-  const exit = waitForExit(server);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-  const get = createGet(url);
-  expect(await get("localhost")).toEqual([401, undefined]);
-  expect(await get("orders.example.com")).toEqual([421, undefined]);
-  writeFileSync(`${file}.new`, FILE);
-  renameSync(`${file}.new`, file);
-  expect(await get("orders.example.com")).toEqual([421, undefined]);
-  server.kill("SIGTERM");
-  expect((await exit).stderr).toContain(
-    "empty.yaml has changed and is invalid; keeping the previous configuration",
-  );
 });

@@ -1,0 +1,90 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { createCommandLine } from "../../support/command-line.ts";
+import { startDnsServer } from "../../support/dns-server.ts";
+
+const cli = createCommandLine({ shareProcess: true });
+afterAll(() => cli[Symbol.dispose]());
+
+const TARGET = "abc.platform.example";
+const FILE = `
+domains:
+  primary: Orders.Example.com.
+  redirects:
+    - { from: www.orders.example.com, to: orders.example.com }
+`;
+writeFileSync(join(cli.directory, "domains.yaml"), FILE);
+
+describe("domains check --stack", () => {
+  const outputs = {
+    "orders.eu.example.com": {
+      role: "primary",
+      state: "live",
+      record: { type: "CNAME", name: "orders", ttl: 3600, value: TARGET },
+    },
+    "www.example.com": {
+      role: "redirect",
+      state: "live",
+      record: { type: "CNAME", name: "www", ttl: 3600, value: "b.platform.example" },
+    },
+  };
+  const zone = `orders.eu.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1\nb.platform.example A 192.0.2.2`;
+
+  test.each([
+    ["the output 'domains'", outputs],
+    ["all outputs", { baseUrl: "https://orders.eu.example.com/v1", domains: outputs }],
+  ])("each host of %s is verified against its own target", async (_name, content) => {
+    await using server = await startDnsServer(`${zone}\nwww.example.com CNAME b.platform.example`);
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    const { status, stdout } = await cli.run(check, { input: JSON.stringify(content) });
+    expect([status, stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
+    expect(stdout).toContain("CNAME b.platform.example;");
+  });
+
+  test("a wrong record is reported with the zone that the stack uses, and the exit status is 1", async () => {
+    writeFileSync(join(cli.directory, "stack.json"), JSON.stringify(outputs));
+    await using server = await startDnsServer(zone.replace(`CNAME ${TARGET}`, "CNAME old.example.net"));
+    const { status, stdout } = await cli.run([
+      "domains",
+      "check",
+      "--stack",
+      "stack.json",
+      "--resolver",
+      server.address,
+    ]);
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      `At the DNS provider of eu.example.com, change the value of the CNAME record orders`,
+    );
+  });
+
+  test("a host whose certificate has not been issued is reported without a target", async () => {
+    const pending = {
+      "orders.example.com": {
+        role: "primary",
+        state: "pending_dns",
+        record: { type: "CNAME", name: "orders", ttl: 3600 },
+      },
+    };
+    await using server = await startDnsServer("");
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address, "--json"];
+    const { status, stdout } = await cli.run(check, { input: JSON.stringify(pending) });
+    expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
+  });
+
+  test.each([
+    ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
+    ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
+    ["outputs without hosts", '{"a.example.com":{"state":"live"}}', "a.example.com.role: "],
+    [
+      "an invalid host",
+      '{"a b":{"role":"alias","record":{"name":"a"}}}',
+      "A hostname cannot contain spaces.",
+    ],
+  ])("%s instead of outputs exits with 2 and the reason", async (_name, input, reason) => {
+    const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(reason);
+  });
+});

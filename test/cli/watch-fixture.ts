@@ -1,0 +1,112 @@
+import { afterAll, beforeAll } from "vitest";
+import { runWatch, type WatchEnd } from "../../lib/cli/watch-loop.ts";
+import type { HostToVerify } from "../../lib/domains/verification/verify-hosts.ts";
+import { formatChange, formatScreen } from "../../lib/domains/watch/format.ts";
+import { observeHosts } from "../../lib/domains/watch/observe.ts";
+import { startWatch, type WatchState } from "../../lib/domains/watch/watch.ts";
+import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
+import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
+import { createTestAuthority } from "../support/certificates.ts";
+import { type DnsServer, type Failure, startDnsServer } from "../support/dns-server.ts";
+import { startTlsServer, type TlsServer } from "../support/tls-server.ts";
+
+export const NOON = Date.UTC(2026, 10, 20, 12);
+export const MINUTE = 60_000;
+const authority = createTestAuthority();
+export const A = "orders.example.com";
+export const B = "www.example.org";
+const HOSTS: readonly HostToVerify[] = [
+  { host: A, role: "primary", target: "d-a.platform.example" },
+  { host: B, role: "redirect", target: "d-b.platform.example" },
+];
+const PLATFORM = "d-a.platform.example A 127.0.0.1\nd-b.platform.example A 127.0.0.1";
+export const A_RIGHT = `${A} CNAME d-a.platform.example`;
+export const B_RIGHT = `${B} CNAME d-b.platform.example`;
+export const B_WRONG = `${B} CNAME d-a.platform.example`;
+
+let dns: DnsServer;
+let tls: TlsServer;
+/** Starts a DNS server and a TLS server for the tests of a file. */
+export function useServers(): void {
+  beforeAll(async () => {
+    dns = await startDnsServer("");
+    tls = await startTlsServer({});
+  });
+  afterAll(async () => {
+    await dns[Symbol.asyncDispose]();
+    await tls[Symbol.asyncDispose]();
+  });
+}
+
+/** What the world looks like at one time. */
+interface Moment {
+  /** Minutes since the start. */
+  readonly at: number;
+  readonly records: readonly string[];
+  readonly failures?: Readonly<Record<string, Failure>>;
+  /** The hosts whose certificate the platform has. */
+  readonly issued?: readonly string[];
+}
+
+interface Watched {
+  readonly end: WatchEnd;
+  /** The state, with the host, after every observation. */
+  readonly states: readonly (readonly string[])[];
+  readonly lines: readonly string[];
+  readonly screen: string;
+  readonly saved: WatchState;
+}
+
+/** Watches hosts with the real resolver and probe, while the world changes at each observation; nothing sleeps. */
+export async function watchThrough(
+  [first, ...later]: readonly Moment[],
+  {
+    hosts = HOSTS,
+    earlier = new Map(),
+    reverify = false,
+  }: {
+    readonly hosts?: readonly HostToVerify[];
+    readonly earlier?: WatchState;
+    readonly reverify?: boolean;
+  } = {},
+): Promise<Watched> {
+  const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
+  const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
+  const states: string[][] = [];
+  const lines: string[] = [];
+  let screen = "";
+  let saved: WatchState = new Map();
+  let now = NOON;
+  const enter = ({ at, records, failures, issued = [] }: Moment) => {
+    now = NOON + at * MINUTE;
+    dns.update([PLATFORM, ...records].join("\n"), failures);
+    tls.certificates.clear();
+    tls.certificates.set("*", authority.issue(["*.platform.example"]));
+    for (const host of issued) tls.certificates.set(host, authority.issue([host]));
+  };
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<"stopped">();
+
+  if (first !== undefined) enter(first);
+  const names = hosts.map(({ host }) => host);
+  const end = await runWatch(startWatch(names, earlier, { at: now, reverify }), {
+    clock: () => now,
+    observe: () => observeHosts(hosts, { resolver, probe }),
+    save: (state) => {
+      saved = state;
+    },
+    async show({ hosts: screens, changes }) {
+      states.push(screens.map(({ host, domain }) => `${host} ${domain.state}`));
+      lines.push(...changes.map((change) => formatChange(change, now)));
+      screen = formatScreen(screens, now);
+    },
+    async sleep() {
+      const next = later.shift();
+      if (next === undefined) stop("stopped");
+      else enter(next);
+    },
+    stopped,
+  });
+  return { end, states, lines, screen, saved };
+}
+
+export const only = (host: string) => HOSTS.filter((each) => each.host === host);

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import type { Reason } from "../../../lib/domains/verification/reasons.ts";
+import { TARGET, verify } from "./fixture.ts";
+
+describe("verification of an apex", () => {
+  const APEX = "example.com";
+  const EXPECTED = `ALIAS, ANAME or flattened CNAME ${TARGET}`;
+  const ADDRESSES = "(198.51.100.7, 198.51.100.8, 2001:db8::7)";
+  const ALIAS = `At the DNS provider of example.com, add an ALIAS or ANAME record (or a CNAME that the provider flattens): name @, value ${TARGET}, TTL 3600.`;
+
+  test.each([
+    ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],
+    ["some of the platform's addresses", "A 198.51.100.8"],
+    ["a CNAME to the platform host", `CNAME ${TARGET}`],
+  ])("an apex with %s is verified", async (_, lines) => {
+    expect(await verify(APEX, lines.replace(/^/gm, `${APEX} `))).toMatchObject({
+      state: "verified",
+      reasons: [],
+    });
+  });
+
+  test.each<[string, string, string, Partial<Reason>]>([
+    ["no record", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS }],
+    [
+      "another address",
+      "A 192.0.2.1",
+      "wrong_target",
+      {
+        code: "wrong_target",
+        found: "A 192.0.2.1",
+        expected: `${EXPECTED} ${ADDRESSES}`,
+        fix: `Remove the address records of ${APEX}. ${ALIAS}`,
+      },
+    ],
+    [
+      "another address besides the platform's",
+      "A 198.51.100.7\nAAAA 2001:db8::bad",
+      "conflict",
+      {
+        code: "stray_address",
+        found: "AAAA 2001:db8::bad",
+        fix: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
+      },
+    ],
+    [
+      "a proxy's addresses",
+      "A 172.67.1.1",
+      "proxied",
+      { code: "proxied", found: "A 172.67.1.1 (Cloudflare's proxy)" },
+    ],
+  ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
+    const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
+    const { reasons, ...rest } = await verify(APEX, zone);
+    expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed" });
+    expect(reasons).toEqual([expect.objectContaining(reason)]);
+  });
+
+  test.each([
+    ["ada.ns.cloudflare.com", "flattened CNAME at Cloudflare"],
+    ["ns1.dnsimple.com", "ALIAS at DNSimple"],
+    ["ns10.dnsmadeeasy.com", "ANAME at DNS Made Easy"],
+    ["dns1.p01.nsone.net", "ALIAS at NS1"],
+    ["ns1.elsewhere.example.net", "ALIAS, ANAME or flattened CNAME"],
+  ])("an apex whose name server is %s is reported as %s", async (nameServer, record) => {
+    const zone = `${APEX} A 198.51.100.7\n${APEX} NS ${nameServer}`;
+    expect(await verify(APEX, zone)).toMatchObject({
+      state: "verified",
+      found: `A 198.51.100.7, the addresses of ${TARGET} (${record})`,
+    });
+  });
+
+  test.each([
+    [
+      "ada.ns.cloudflare.com",
+      `CNAME ${TARGET}, flattened by Cloudflare`,
+      `At the DNS provider of example.com, add a CNAME record, which Cloudflare flattens: name @, value ${TARGET}, TTL 3600.`,
+    ],
+    [
+      "ns10.dnsmadeeasy.com",
+      `ANAME ${TARGET}`,
+      `At the DNS provider of example.com, add an ANAME record: name @, value ${TARGET}, TTL 3600.`,
+    ],
+  ])(
+    "the missing record of an apex at %s is the one that its provider has",
+    async (nameServer, expected, fix) => {
+      const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
+      expect(reasons).toMatchObject([{ code: "record_missing", expected, fix }]);
+      const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
+      expect(wrong.reasons[0]).toMatchObject({ fix: `Remove the address records of ${APEX}. ${fix}` });
+      expect(wrong).not.toHaveProperty("found");
+    },
+  );
+
+  test("an apex is unknown, not wrong, if the lookup of the platform host fails", async () => {
+    const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, { [TARGET]: "SERVFAIL" });
+    expect({ state, dns }).toEqual({ state: "unknown", dns: "unknown" });
+    expect(reasons).toMatchObject([{ code: "dns_unanswered", name: TARGET, found: `${TARGET}: SERVFAIL` }]);
+  });
+
+  test.each([
+    ["does not exist", "", "typo.platform.example.net has no A or AAAA record"],
+    [
+      "has other records only",
+      'typo.platform.example.net CAA 0 issue "amazon.com"',
+      "typo.platform.example.net has no A or AAAA record",
+    ],
+  ])("an apex is not verified if the platform host %s", async (_, zone, found) => {
+    const options = { target: "typo.platform.example.net" };
+    const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1\n${zone}`, {}, options);
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "target_missing" });
+    expect(reasons).toMatchObject([{ code: "target_missing", name: "typo.platform.example.net", found }]);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { addDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
+import { eventOf, verifyHost } from "../../../lib/domains/verification/verify-host.ts";
+import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
+import { type Failure, startDnsServer } from "../../support/dns-server.ts";
+import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+
+describe("verification of the zone", () => {
+  test("a zone that does not exist is reported as not delegated, together with the missing record", async () => {
+    const { state, dns, reasons } = await verify("www.unregistered.com", "");
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "not_delegated" });
+    expect(reasons).toMatchObject([
+      {
+        code: "zone_not_delegated",
+        name: "unregistered.com",
+        found: "NXDOMAIN: unregistered.com does not exist in DNS",
+        fix: "Check that unregistered.com is registered and has not expired, and enter its DNS provider's name servers at the registrar.",
+      },
+      { code: "record_missing", name: "www.unregistered.com" },
+    ]);
+  });
+
+  test("a zone whose servers fail while its parent answers is lame", async () => {
+    const { state, dns, certificate, reasons } = await verify(HOST, "", { "example.com": "SERVFAIL" });
+    expect({ state, dns, certificate }).toEqual({
+      state: "pending_dns",
+      dns: "lame",
+      certificate: "unknown",
+    });
+    expect(reasons[0]).toMatchObject({
+      code: "zone_lame",
+      name: "example.com",
+      found: "SERVFAIL for example.com, while com answers",
+    });
+  });
+
+  test("a known zone takes the place of the registrable domain", async () => {
+    const zone = "www.eu.example.com A 192.0.2.1";
+    const { reasons } = await verify("www.eu.example.com", zone, {}, { knownZones: ["eu.example.com"] });
+    expect(reasons[0]?.fix).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
+  });
+});
+
+describe("a failed lookup", () => {
+  test.each<[string, Record<string, Failure>, string]>([
+    ["SERVFAIL for the host alone", { [HOST]: "SERVFAIL" }, "SERVFAIL"],
+    ["SERVFAIL for everything", { com: "SERVFAIL", net: "SERVFAIL" }, "SERVFAIL"],
+    ["a timeout", { "example.com": "timeout" }, "no response in time"],
+    ["REFUSED", { "example.com": "REFUSED" }, "REFUSED"],
+    ["a server that does not support the query", { "example.com": "NOTIMP" }, "REFUSED"],
+  ])("the host is unknown after %s", async (_, failures, words) => {
+    const verification = await verify(HOST, CORRECT, failures);
+    expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
+    expect(verification.reasons).toMatchObject([
+      { code: "dns_unanswered", name: HOST, found: `${HOST}: ${words}` },
+      { code: "caa_unanswered", name: HOST, found: `${HOST} CAA: ${words}` },
+    ]);
+  });
+
+  test("the host is unknown if there is no server at the address", async () => {
+    const server = await startDnsServer("");
+    await server[Symbol.asyncDispose]();
+    const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 60, maxAttempts: 1 });
+    const verification = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(verification.state).toBe("unknown");
+    expect(verification.reasons[0]?.found).toMatch(
+      /no DNS server at the resolver's address|no response in time/,
+    );
+  });
+
+  test("a failed lookup takes no live domain down, but a wrong record does", async () => {
+    const live = { ...addDomain(HOST, 0), state: "live" } as const;
+    const stateAfter = async (zone: string, failures: Record<string, Failure> = {}) => {
+      const result = transitionDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
+      return result.ok ? result.domain.state : result.code;
+    };
+    expect(await stateAfter(CORRECT, { "example.com": "timeout" })).toBe("live");
+    expect(await stateAfter(CORRECT, { "example.com": "SERVFAIL" })).toBe("live");
+    expect(await stateAfter(CORRECT)).toBe("live");
+    expect(await stateAfter(`${HOST} CNAME old.hosting.example.net`)).toBe("needs_attention");
+    expect(await stateAfter("")).toBe("needs_attention");
+    expect(await stateAfter(`${CORRECT}\n${HOST} CAA 0 issue "letsencrypt.org"`)).toBe("live");
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { eventOf } from "../../../lib/domains/verification/verify-host.ts";
+import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+
+describe("verification of the platform host", () => {
+  const GONE = "gone.platform.example.net";
+  const pointsToGone = `${HOST} CNAME ${GONE}`;
+
+  test.each([
+    ["does not exist", "", `NXDOMAIN: ${GONE} does not exist`],
+    ["has no address", `${GONE} CAA 0 issue "amazon.com"`, `${GONE} has no A or AAAA record`],
+    [
+      "is a CNAME to a name that does not exist",
+      `${GONE} CNAME b.example.net\nb.example.net CNAME c.example.net`,
+      `CNAME ${GONE} → b.example.net → c.example.net; NXDOMAIN: c.example.net does not exist`,
+    ],
+    [
+      "is a CNAME to a name without an address",
+      `${GONE} CNAME b.example.net\nb.example.net CAA 0 issue "amazon.com"`,
+      `CNAME ${GONE} → b.example.net; b.example.net has no A or AAAA record`,
+    ],
+    [
+      "is in a CNAME loop",
+      `${GONE} CNAME b.example.net\nb.example.net CNAME ${GONE}`,
+      `CNAME ${GONE} → b.example.net → ${GONE}; the records form a loop`,
+    ],
+    [
+      "is a CNAME to the host",
+      `${GONE} CNAME ${HOST}`,
+      `CNAME ${GONE} → ${HOST} → ${GONE}; the records form a loop`,
+    ],
+  ])("a host is not verified if the platform host %s", async (_, zone, found) => {
+    const verification = await verify(HOST, `${pointsToGone}\n${zone}`, {}, { target: GONE });
+    expect(verification).toMatchObject({ state: "pending_dns", dns: "target_missing" });
+    expect(verification.reasons[0]).toEqual({
+      code: "target_missing",
+      host: HOST,
+      name: GONE,
+      found,
+      expected: `an A or AAAA record for ${GONE}`,
+      fix: `Check that ${GONE} is the present target of ${HOST}. If its deployment was removed, remove the record orders at the DNS provider of example.com, or others can take over the host.`,
+    });
+    expect(eventOf(verification)).toBe("dns_failed");
+  });
+
+  test.each([
+    ["only an IPv6 address", `${GONE} AAAA 2001:db8::9`],
+    ["a CNAME to a name with an address", `${GONE} CNAME b.example.net\nb.example.net A 198.51.100.9`],
+  ])("a host is verified if the platform host has %s", async (_, zone) => {
+    expect(await verify(HOST, `${pointsToGone}\n${zone}`, {}, { target: GONE })).toMatchObject({
+      state: "verified",
+      reasons: [],
+    });
+  });
+
+  test.each(["SERVFAIL", "timeout"] as const)(
+    "a host is unknown if the lookup of the platform host fails with %s",
+    async (failure) => {
+      const verification = await verify(HOST, CORRECT, { [`CNAME ${TARGET}`]: failure });
+      expect(verification).toMatchObject({ state: "unknown", dns: "unknown" });
+      expect(verification.reasons[0]).toMatchObject({ code: "dns_unanswered", name: TARGET });
+      const addresses = { [`A ${TARGET}`]: failure, [`AAAA ${TARGET}`]: failure };
+      expect(await verify(HOST, CORRECT, addresses)).toMatchObject({ state: "unknown", dns: "unknown" });
+      expect(await verify(HOST, CORRECT, { [`AAAA ${TARGET}`]: failure })).toMatchObject({ dns: "ok" });
+    },
+  );
+
+  test("a platform host that the zone's own server refuses to look up is not checked", async () => {
+    expect(
+      await verify(HOST, CORRECT, { net: "REFUSED", com: "REFUSED", "example.com": "none" }),
+    ).toMatchObject({
+      dns: "ok",
+      found: `CNAME ${TARGET}; ${TARGET} was not checked: this name server refuses names outside its zones`,
+    });
+    // A resolver that answers for other zones refuses the platform host for another reason.
+    const { dns, reasons } = await verify(HOST, CORRECT, { [TARGET]: "REFUSED" });
+    expect({ dns, found: reasons[0]?.found }).toEqual({ dns: "unknown", found: `${TARGET}: REFUSED` });
+    const inZone = "platform.example.com";
+    const refused = { [inZone]: "REFUSED" } as const;
+    const verification = await verify(HOST, `${HOST} CNAME ${inZone}`, refused, { target: inZone });
+    expect(verification).toMatchObject({ state: "unknown", dns: "unknown" });
+  });
+});

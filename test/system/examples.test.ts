@@ -1,9 +1,13 @@
 import { globSync } from "node:fs";
 import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { cloud } from "../infra/harness/cloud.ts";
+import { AWS, deploy } from "../infra/harness/deployed.ts";
 import { run as runProgram } from "../infra/harness/program.ts";
+import { clientFor } from "../support/dynamodb/emulator.ts";
 import { install, newFolder, packInto, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
 
 let folder = "";
@@ -50,6 +54,56 @@ test("the handler works under a path of a Hono application", async () => {
     expect.stringMatching(/^401 \{"code":"missing_api_key",.* limit: 60$/),
     expect.stringMatching(/^200 \{"openapi":"3.1.0",.* limit: -$/),
   ]);
+});
+
+/** What each framework with the handler below /shop responds, after the home page. */
+const BELOW_SHOP = [
+  '200 [{"id":9223372036854775807,"petId":3}] limit: 300',
+  "204  limit: 300",
+  expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* limit: 300$/),
+  expect.stringMatching(/^401 \{"code":"missing_api_key",.* limit: 60$/),
+  '200 {"status":"ok"} limit: -',
+];
+
+test("the handler works under a path of an Express application", async () => {
+  const lines = await printed(await installExample("handler-in-express"));
+  expect(lines).toEqual(["200 the home page limit: -", ...BELOW_SHOP]);
+});
+
+test("the handler works under a path of a Fastify application", async () => {
+  const lines = await printed(await installExample("handler-in-fastify"));
+  expect(lines).toEqual(["200 the home page limit: -", ...BELOW_SHOP]);
+});
+
+test("the handler works as a route of a Next.js application", { timeout: 400_000 }, async () => {
+  expect(await printed(await installExample("handler-in-next"))).toEqual(BELOW_SHOP);
+});
+
+test("a service places and ships orders beside a deployed stack, which lists and cancels them", async () => {
+  const home = await installExample("beside-a-stack");
+  const deployed = await deploy(await runProgram({ stack: "production", bundle: true, cloud: cloud() }));
+  onTestFinished(() => deployed.stop());
+  const client = clientFor(deployed.endpoint);
+  const store = createDynamodbStore({ prefix: "store-orders-production", client });
+  const accounts = createAccounts({ store: store.accounts, environment: "live" });
+  await accounts.create("acme", { plan: "pro" });
+  const issued = await accounts.issueKey("acme");
+  client.destroy();
+  const headers = { authorization: `Bearer ${"key" in issued ? issued.key : ""}` };
+  const call = async (method: string, path: string) => {
+    const { status, body } = await deployed.fetch(method, `https://orders.example.com/v1${path}`, headers);
+    return `${status} ${body}`.slice(0, 60);
+  };
+  const service = async (...args: string[]) => {
+    const env = { ...AWS, AWS_ENDPOINT_URL: deployed.endpoint };
+    return (await runSuccessfully(home, "node", ["main.ts", ...args], env)).trim().split("\n");
+  };
+
+  expect(await service("place", "1", "2")).toEqual(["1: place, now pending", "2: place, now pending"]);
+  expect(await call("GET", "/store/orders")).toBe('200 [{"id":1,"quantity":1},{"id":2,"quantity":1}]');
+  expect(await call("DELETE", "/store/orders/1")).toBe("204 ");
+  expect(await service("ship", "1", "2")).toEqual(["1: order_already_cancelled", "2: ship, now shipped"]);
+  expect(await call("DELETE", "/store/orders/2")).toMatch(/^409 \{"code":"order_already_shipped"/);
 });
 
 test("the handler runs in Cloudflare Workers without Node compatibility", async () => {

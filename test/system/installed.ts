@@ -25,8 +25,9 @@ export async function runProgram(
   folder: string,
   program: string,
   args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ProgramResult> {
-  const options = { cwd: folder, env: { ...process.env, PATH }, maxBuffer: 2 ** 26 };
+  const options = { cwd: folder, env: { ...process.env, PATH, ...env }, maxBuffer: 2 ** 26 };
   return promisify(execFile)(program, args, options).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
@@ -38,8 +39,9 @@ export async function runSuccessfully(
   folder: string,
   program: string,
   args: readonly string[],
+  env?: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(folder, program, args);
+  const { code, stdout, stderr } = await runProgram(folder, program, args, env);
   if (code !== 0) throw new Error(`${program} ${args.join(" ")} exited with ${code}\n${stdout}${stderr}`);
   return stdout;
 }

@@ -73,7 +73,8 @@ export async function deploy(recording: Recording): Promise<Deployed> {
   };
 }
 
-const AWS = {
+/** The environment in which AWS clients reach the emulator. */
+export const AWS: Readonly<Record<string, string>> = {
   AWS_REGION: EMULATED.region,
   AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,

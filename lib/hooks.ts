@@ -13,11 +13,7 @@ export const logHookError: HookErrorReporter = (error, hook) => {
  * Calls a hook of the embedder. An error that it throws or rejects with is reported and goes no further. Resolves when
  * the hook has finished.
  */
-export async function callHook(
-  name: string,
-  hook: () => void | Promise<void>,
-  report: HookErrorReporter,
-): Promise<void> {
+export async function callHook(name: string, hook: () => unknown, report: HookErrorReporter): Promise<void> {
   try {
     await hook();
   } catch (error) {

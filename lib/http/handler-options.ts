@@ -3,10 +3,13 @@ import type { BanPolicy } from "../accounts/admission.ts";
 import type { Clock } from "../clock.ts";
 import type { HostTable } from "../domains/routing.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { HookErrorReporter } from "../hooks.ts";
 import type { OrderStore } from "../orders/order-store.ts";
+import type { TransitionHook } from "../orders/transition-hook.ts";
+import type { CustomOperation } from "./custom-operation.ts";
 import type { Server } from "./openapi/document.ts";
 import type { PetSource } from "./operation-handlers.ts";
-import type { Operation } from "./operations.ts";
+import type { ServiceOperation } from "./operations.ts";
 import type { PlainResponse, RequestHead } from "./plain-response.ts";
 import type { DocumentSource } from "./reply.ts";
 import type { RequestEvent, RequestSource } from "./request-event.ts";
@@ -25,8 +28,11 @@ export interface HandlerOptions {
   readonly cacheRejections?: boolean;
   /** @default no pets */
   readonly pets?: PetSource;
-  /** @default OPERATIONS */
-  readonly operations?: readonly Operation[];
+  /**
+   * The operations: any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns.
+   * @default OPERATIONS
+   */
+  readonly operations?: readonly (ServiceOperation | CustomOperation)[];
   /** Servers for the OpenAPI document, in addition to this one. @default none */
   readonly servers?: readonly Server[];
   /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
@@ -46,7 +52,14 @@ export interface HandlerOptions {
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly documents?: DocumentSource;
   /**
-   * Called once for each finished request. Errors that it throws are ignored. The event has nothing that identifies a
+   * Called after an order was cancelled, once that is durable, for refunds and stock. The response waits for it: if it
+   * takes long, hand the work to a queue. @default none
+   */
+  readonly onTransition?: TransitionHook;
+  /** Called with each error of `onTransition` and `onRequest`. @default writes a line to the console */
+  readonly onHookError?: HookErrorReporter;
+  /**
+   * Called once for each finished request. An error affects nothing. The event has nothing that identifies a
    * person; the address of the caller is in the second argument.
    */
   readonly onRequest?: (event: RequestEvent, source: RequestSource) => void;

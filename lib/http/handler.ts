@@ -10,33 +10,41 @@ import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
+import { callHook, logHookError } from "../hooks.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createBasePath } from "./base-path.ts";
 import { createCors } from "./cors.ts";
-import { isSunset, withDocsUrl } from "./deprecation.ts";
+import { withDocsUrl } from "./deprecation.ts";
 import type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
 import { createHealthChecks } from "./health.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
 import { createServedDocument } from "./openapi/served-document.ts";
-import { createOperationHandlers } from "./operation-handlers.ts";
-import { OPERATIONS, type Operation, type OperationId } from "./operations.ts";
+import { withOrderedParameters } from "./operation-call.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
+import { createPerformer } from "./perform-operation.ts";
 import { type PlainResponse, type RequestHead, toResponse } from "./plain-response.ts";
-import type { DocumentSource, Reply } from "./reply.ts";
+import type { DocumentSource } from "./reply.ts";
 import { toEvent } from "./request-event.ts";
 import { failureReply, type Outcome, toPlainResponse } from "./response.ts";
-import { createRouter, isImplemented, type Route } from "./router.ts";
+import { createRouter, isImplemented } from "./router.ts";
 import { parsePath, targetOf } from "./target.ts";
+import { validateOperations } from "./validate-operations.ts";
 
 /** Creates the service over a store. */
 export function createHandler(options: HandlerOptions): Handler {
   const { store, clock = systemClock, banPolicy = DEFAULT_BAN_POLICY } = options;
-  const operations = withDocsUrl<Operation>(options.operations ?? OPERATIONS, options.docsUrl);
+  validateOperations(options.operations ?? OPERATIONS);
+  const operations = withDocsUrl<Operation>(options.operations ?? OPERATIONS, options.docsUrl).map(
+    withOrderedParameters,
+  );
   const { pets = async () => undefined, servers = [], onRequest } = options;
   const { cacheRejections = true } = options;
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
   const access = createAccessControl(accounts, clock, banPolicy);
-  const handlers = createOperationHandlers(store.orders, clock, pets);
+  const { onTransition, onHookError = logHookError } = options;
+  const listener = onTransition && { onTransition, onHookError };
+  const perform = createPerformer(operations, { orders: store.orders, clock, pets, listener });
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
   const { basePath = "" } = options;
@@ -46,7 +54,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const openApi = createServedDocument(operations, servers);
   const healthChecks = createHealthChecks(store.orders, clock);
 
-  async function decide(request: RequestHead, context: RequestContext): Promise<Outcome> {
+  async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
     const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
     if (malformed !== undefined) return reject(malformed);
@@ -76,35 +84,26 @@ export function createHandler(options: HandlerOptions): Handler {
     let granted: Access | undefined;
     try {
       granted = await access.check(request.headers.get("authorization"), address);
-      const reply = granted.denied ?? (await perform(route, request));
+      const { denied, caller } = granted;
+      const reply = denied ?? (await perform(route, { request, requestId, caller }));
       return { ...matched, access: granted, reply };
     } catch (thrown) {
       return { ...matched, access: granted ?? access.peek(address), reply: failureReply(thrown), thrown };
     }
   }
 
-  async function perform(route: Route, request: RequestHead): Promise<Reply> {
-    if (route.error !== undefined) return route;
-    const { deprecation, id } = route.operation;
-    if (deprecation !== undefined && isSunset(deprecation, clock())) return { error: "operation_sunset" };
-    return handlers[id as OperationId]({ request, parameter: route.parameter });
-  }
-
   async function respond(request: RequestHead, context: RequestContext = {}): Promise<PlainResponse> {
     const { requestId = crypto.randomUUID() } = context;
     const startedAt = onRequest && performance.now();
-    const outcome = await decide(request, context);
+    const outcome = await decide(request, context, requestId);
     const response = toPlainResponse(outcome, requestId, request.method === "HEAD");
     cors?.addHeaders(response.headers, request);
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
-      try {
-        const event = toEvent(outcome, end, { request, context, requestId, startedAt });
-        onRequest(event, address === undefined ? {} : { address });
-      } catch {
-        // A failing observer must not fail the request.
-      }
+      const event = toEvent(outcome, end, { request, context, requestId, startedAt });
+      const report = () => onRequest(event, address === undefined ? {} : { address });
+      void callHook("onRequest", report, onHookError);
     };
     const ended = outcome.reply.error === undefined ? outcome.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });

@@ -1,34 +1,41 @@
 import type { Clock } from "../clock.ts";
-import { parseInt64, toInt64Json } from "../orders/int64.ts";
+import { toInt64Json } from "../orders/int64.ts";
 import type { OrderStore } from "../orders/order-store.ts";
+import { announceEvent, type TransitionListener } from "../orders/transition-hook.ts";
 import { acceptsGzip, gzipped } from "./gzip.ts";
-import type { OperationId } from "./operations.ts";
+import type { OperationCall, ParameterValues } from "./operation-call.ts";
+import type { OPERATIONS } from "./operations.ts";
 import { orderList } from "./order-stream.ts";
-import type { RequestHead } from "./plain-response.ts";
 import type { Reply } from "./reply.ts";
 
 /** Reads a pet for the deprecated `GET /v1/pets/{petId}`. Returns `undefined` if there is none. */
 export type PetSource = (petId: bigint) => Promise<object | undefined>;
 
-/** An admitted request, as an operation receives it. */
-export interface OperationRequest {
-  readonly request: RequestHead;
-  /** The decoded path parameter. Empty for an operation without one. */
-  readonly parameter: string;
-}
+/** The implementation of every operation of the service. */
+export type OperationHandlers = {
+  readonly [O in (typeof OPERATIONS)[number] as O["id"]]: (
+    call: OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>,
+  ) => Promise<Reply>;
+};
 
-/** The implementation of every operation. */
-export type OperationHandlers = Readonly<Record<OperationId, (request: OperationRequest) => Promise<Reply>>>;
+/** What the operations need. */
+export interface OperationDependencies {
+  readonly orders: OrderStore;
+  readonly clock: Clock;
+  readonly pets: PetSource;
+  readonly listener: TransitionListener | undefined;
+}
 
 /** Shorter bodies are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
-/** Creates the operations over a store, a clock and a source of pets. */
-export function createOperationHandlers(
-  orders: OrderStore,
-  clock: Clock,
-  pets: PetSource,
-): OperationHandlers {
+/** Creates the operations of the service. */
+export function createOperationHandlers({
+  orders,
+  clock,
+  pets,
+  listener,
+}: OperationDependencies): OperationHandlers {
   return {
     async listOrders({ request }) {
       const { body, ended } = await orderList(orders.list());
@@ -40,16 +47,15 @@ export function createOperationHandlers(
       return { status: 200, body: gzipped(body), ended, headers: { ...headers, "content-encoding": "gzip" } };
     },
 
-    async cancelOrder({ parameter }) {
-      const orderId = parseInt64(parameter);
-      if (orderId === undefined) return { error: "order_not_found" };
+    async cancelOrder({ parameters: { orderId }, requestId }) {
       const result = await orders.apply(orderId, "cancel", clock());
-      return result.ok ? { status: 204 } : { error: result.code };
+      if (!result.ok) return { error: result.code };
+      if (listener !== undefined) await announceEvent(listener, "cancel", result.order, requestId);
+      return { status: 204 };
     },
 
-    async getPet({ parameter }) {
-      const petId = parseInt64(parameter);
-      const pet = petId === undefined ? undefined : await pets(petId);
+    async getPet({ parameters: { petId } }) {
+      const pet = await pets(petId);
       return pet === undefined ? { error: "pet_not_found" } : { status: 200, body: toInt64Json(pet) };
     },
   };

@@ -4,17 +4,20 @@ import type { Deprecation } from "./deprecation.ts";
 /** One operation of the API, as data: routing, headers and the OpenAPI document are derived from it. */
 export interface Operation {
   readonly id: string;
-  readonly method: "GET" | "DELETE";
-  /** Relative to the base URL. A segment in braces is an int64 identifier. */
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Relative to the base URL. A segment in braces is a parameter. */
   readonly path: `/${string}`;
-  readonly tag: "orders" | "pets";
+  /** Groups the operations of the document. */
+  readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  readonly parameter?: { readonly name: string; readonly description: string };
+  /** The parameters of the path, by name. */
+  readonly parameters?: Readonly<Record<string, OperationParameter>>;
   readonly success: {
-    readonly status: 200 | 204;
+    readonly status: 200 | 201 | 202 | 204;
     readonly description: string;
-    readonly schema?: "OrderList" | "Pet";
+    /** The body: the name of a schema of the document, or a JSON Schema. Missing for a response without a body. */
+    readonly schema?: "OrderList" | "Pet" | Readonly<Record<string, unknown>>;
   };
   /** Errors in addition to those that all operations share. */
   readonly errors: readonly ErrorCode[];
@@ -23,6 +26,13 @@ export interface Operation {
   readonly deprecation?: Deprecation;
   /** `false` disables the interactive try-it panel. */
   readonly tryIt?: boolean;
+}
+
+/** A parameter of a path. A value that is not an int64 names no resource, unless the type is `string`. */
+export interface OperationParameter {
+  readonly description: string;
+  /** @default int64 */
+  readonly type?: "int64" | "string";
 }
 
 /** All paths start with this. */
@@ -54,7 +64,7 @@ export const OPERATIONS = [
     summary: "Cancel an order",
     description:
       "Only orders with status pending can be cancelled. The change is durable before the response is sent.",
-    parameter: { name: "orderId", description: "The identifier of the order to cancel." },
+    parameters: { orderId: { description: "The identifier of the order to cancel." } },
     success: { status: 204, description: "Order cancelled." },
     errors: ["order_not_found", "order_already_shipped", "order_already_cancelled"],
   },
@@ -65,7 +75,7 @@ export const OPERATIONS = [
     tag: "pets",
     summary: "Read a pet",
     description: "Pets are moving to a service of their own. This operation is removed on the sunset date.",
-    parameter: { name: "petId", description: "The identifier of the pet." },
+    parameters: { petId: { description: "The identifier of the pet." } },
     success: { status: 200, description: "The pet.", schema: "Pet" },
     errors: ["pet_not_found", "operation_sunset"],
     deprecation: { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z" },
@@ -74,6 +84,9 @@ export const OPERATIONS = [
 
 /** The name of an operation. */
 export type OperationId = (typeof OPERATIONS)[number]["id"];
+
+/** One of `OPERATIONS`, possibly with other data. */
+export type ServiceOperation = Operation & { readonly id: OperationId };
 
 /** The errors that any operation can return: authentication, limits and failures. */
 export const SHARED_ERRORS = [

@@ -12,18 +12,19 @@ export interface ErrorReply {
   readonly headers?: HeaderFields;
 }
 
+/** A successful response without the headers that all responses share. */
+export interface SuccessReply {
+  readonly error?: undefined;
+  readonly status: 200 | 201 | 202 | 204 | 301;
+  /** JSON, unless the headers have another content type. Missing for a response without a body. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly headers?: HeaderFields;
+  /** Resolves when a streamed body has ended. */
+  readonly ended?: Promise<StreamEnd>;
+}
+
 /** A response without the headers that all responses share. */
-export type Reply =
-  | ErrorReply
-  | {
-      readonly error?: undefined;
-      readonly status: 200 | 204 | 301;
-      /** JSON, unless the headers have another content type. Missing for a response without a body. */
-      readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-      readonly headers?: HeaderFields;
-      /** Resolves when a streamed body has ended. */
-      readonly ended?: Promise<StreamEnd>;
-    };
+export type Reply = ErrorReply | SuccessReply;
 
 /** Serves documents beside the API, without a key and without counting. Returns `undefined` for any other path. */
 export type DocumentSource = (path: string, request: RequestHead) => Promise<Reply | undefined>;

@@ -3,7 +3,12 @@ import type { ErrorReply } from "./reply.ts";
 
 /** The operation for a method and a path, or the error if there is none. */
 export type Route =
-  | { readonly error?: undefined; readonly operation: Operation; readonly parameter: string }
+  | {
+      readonly error?: undefined;
+      readonly operation: Operation;
+      /** The decoded parameters, in the order of the path. */
+      readonly values: readonly string[];
+    }
   | ErrorReply;
 
 /** `TRACE` and `CONNECT` are missing, which a `Request` cannot have. */
@@ -24,7 +29,7 @@ export function createRouter(operations: readonly Operation[]): (method: string,
       const match = pattern.exec(path);
       if (match === null) continue;
       if (operation.method === method || (operation.method === "GET" && method === "HEAD")) {
-        return { operation, parameter: decode(match[1] ?? "") };
+        return { operation, values: match.length === 1 ? NO_VALUES : match.slice(1).map(decode) };
       }
       samePath.push(operation);
     }
@@ -36,8 +41,11 @@ export function createRouter(operations: readonly Operation[]): (method: string,
   };
 }
 
+const NO_VALUES: readonly string[] = [];
+
 function toPattern(path: string): RegExp {
-  return new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/, "([^/]+)")}$`);
+  const literal = path.replaceAll(".", "\\.");
+  return new RegExp(`^${BASE_PATH}${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`);
 }
 
 /** Decodes a segment. One with invalid escapes is returned unchanged; it names no resource. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OPERATIONS, type Operation } from "../../lib/http/operations.ts";
+import { OPERATIONS, type Operation, type ServiceOperation } from "../../lib/http/operations.ts";
 import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
@@ -94,7 +94,7 @@ test("any operation can be deprecated by data alone", async () => {
     sunset: "2026-12-01T00:00:00Z",
     link: "https://example.com/v2",
   };
-  const operations: Operation[] = OPERATIONS.map((operation) =>
+  const operations: ServiceOperation[] = OPERATIONS.map((operation) =>
     operation.id === "listOrders" ? { ...operation, deprecation } : operation,
   );
   const { send, time } = await createHandlerFixture({ operations });

@@ -1,5 +1,12 @@
 import { ERRORS, type ErrorCode } from "../../errors.ts";
-import { BASE_PATH, INTERFACE_VERSION, OPERATIONS, type Operation, SHARED_ERRORS } from "../operations.ts";
+import {
+  BASE_PATH,
+  INTERFACE_VERSION,
+  OPERATIONS,
+  type Operation,
+  type OperationParameter,
+  SHARED_ERRORS,
+} from "../operations.ts";
 import { EXAMPLES, HEADERS, SCHEMAS } from "./components.ts";
 import { DESCRIPTION, describeOperation } from "./text.ts";
 
@@ -37,10 +44,10 @@ export function openApiDocument({
       license: { name: "MIT", identifier: "MIT" },
     },
     servers,
-    tags: [
-      { name: "orders", description: "The orders of the store." },
-      { name: "pets", description: "The animals in the orders." },
-    ],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: TAG_DESCRIPTIONS[name] ?? `Operations on ${name}.`,
+    })),
     security: [{ apiKey: [] }],
     paths,
     components: {
@@ -58,8 +65,13 @@ export function openApiDocument({
   };
 }
 
+const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  orders: "The orders of the store.",
+  pets: "The animals in the orders.",
+};
+
 function describe(operation: Operation): object {
-  const { id, tag, summary, parameter, success, errors, stability, deprecation, tryIt } = operation;
+  const { id, tag, summary, parameters, success, errors, stability, deprecation, tryIt } = operation;
   const responses: Record<string, object> = { [success.status]: succeeded(operation) };
   for (const [status, codes] of byStatus([...errors, ...SHARED_ERRORS]))
     responses[status] = failed(status, codes, operation);
@@ -68,20 +80,7 @@ function describe(operation: Operation): object {
     tags: [tag],
     summary,
     description: describeOperation(operation),
-    ...(parameter === undefined
-      ? {}
-      : {
-          parameters: [
-            {
-              name: parameter.name,
-              in: "path",
-              required: true,
-              description: parameter.description,
-              schema: { type: "integer", format: "int64" },
-              example: 1001,
-            },
-          ],
-        }),
+    ...(parameters === undefined ? {} : { parameters: Object.entries(parameters).map(describeParameter) }),
     responses,
     ...(stability === undefined ? {} : { "x-stability": stability }),
     ...(deprecation === undefined ? {} : { deprecated: true, "x-sunset": deprecation.sunset }),
@@ -89,10 +88,25 @@ function describe(operation: Operation): object {
   };
 }
 
+function describeParameter([name, { description, type }]: readonly [string, OperationParameter]): object {
+  return {
+    name,
+    in: "path",
+    required: true,
+    description,
+    ...(type === "string"
+      ? { schema: { type: "string" } }
+      : { schema: { type: "integer", format: "int64" }, example: 1001 }),
+  };
+}
+
 function succeeded(operation: Operation): object {
   const { description, schema } = operation.success;
   const content = schema && {
-    "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] },
+    "application/json":
+      typeof schema === "string"
+        ? { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] }
+        : { schema },
   };
   return {
     description,

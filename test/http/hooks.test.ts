@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { OrderTransition } from "../../lib/orders/transition-hook.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createHandlerFixture } from "./fixture.ts";
+
+const fail = () => {
+  throw new Error("The till is closed.");
+};
+
+test("onTransition is called once for a cancel that succeeded, after it is stored and before the response", async () => {
+  const store = createMemoryStore();
+  const seen: (OrderTransition & { readonly stored: unknown })[] = [];
+  const { send } = await createHandlerFixture({
+    store,
+    onTransition: async (change) => {
+      const stored = await store.orders.find(1n);
+      seen.push({ ...change, stored });
+    },
+  });
+  const context = { requestId: "request-1" };
+  expect((await send("DELETE", "/v1/store/orders/1", {}, context)).status).toBe(204);
+  const order = { record: { id: 1n, petId: 7n, quantity: 2 }, status: "cancelled" };
+  expect(seen).toEqual([
+    { order, event: "cancel", from: "pending", to: "cancelled", requestId: "request-1", stored: order },
+  ]);
+  for (const id of [1, 2, 3, 7]) await send("DELETE", `/v1/store/orders/${id}`);
+  await send("GET", "/v1/store/orders");
+  expect(seen).toHaveLength(1);
+});
+
+test.each([
+  ["throws", fail],
+  ["rejects", async () => fail()],
+])("a hook that %s fails no request and is reported once", async (_, hook) => {
+  const reported: unknown[] = [];
+  const onHookError = (error: unknown, name: string) => void reported.push([name, error]);
+  const { send } = await createHandlerFixture({ onTransition: hook, onRequest: hook, onHookError });
+  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+  const error = new Error("The till is closed.");
+  expect(reported).toEqual([
+    ["onTransition", error],
+    ["onRequest", error],
+  ]);
+});
+
+test("without onHookError a failing hook is one line on the console; a failing onHookError fails no request", async () => {
+  const log = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
+  const quiet = await createHandlerFixture({ onRequest: fail });
+  expect((await quiet.send("GET", "/v1/store/orders")).status).toBe(200);
+  expect(log.mock.calls).toEqual([["store-orders: onRequest failed: The till is closed."]]);
+  const failing = await createHandlerFixture({ onRequest: fail, onTransition: fail, onHookError: fail });
+  expect((await failing.send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+});

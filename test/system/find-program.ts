@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { skipsBecause } from "../support/skip-reason.ts";
 
 /**
  * The path of a program that Debian's package installs, also in /usr/sbin. If it is missing, the reason for skipping
@@ -8,11 +9,8 @@ import { delimiter, join } from "node:path";
 export function findProgram(name: string, debianPackage: string = name): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
   const found = folders.map((folder) => join(folder, name)).find(isExecutable);
-  if (found === undefined) {
-    process.stdout.write(
-      `Skipped: no ${name} on PATH or in /usr/sbin. Install it with: apt-get install ${debianPackage}\n`,
-    );
-  }
+  const reason = `it is not on PATH or in /usr/sbin; install it with: apt-get install ${debianPackage}`;
+  skipsBecause(`The tests of ${name}`, found === undefined ? reason : undefined);
   return found;
 }
 

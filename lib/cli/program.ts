@@ -13,6 +13,7 @@ import { addKeyCommands } from "./commands/keys.ts";
 import { addOpenApiCommand } from "./commands/openapi.ts";
 import { addOrderCommands } from "./commands/orders.ts";
 import { addServeCommand } from "./commands/serve.ts";
+import { addSmokeCommand } from "./commands/smoke.ts";
 import { addTableCommands } from "./commands/tables.ts";
 import type { CommandContext, CommandGroup } from "./context.ts";
 import { type ErrorReport, formatErrorReport, toErrorReport, wantsJson } from "./error-report.ts";
@@ -28,6 +29,7 @@ const GROUPS: readonly CommandGroup[] = [
   addDatabaseCommands,
   addDomainCommands,
   addTableCommands,
+  addSmokeCommand,
   addOpenApiCommand,
 ];
 
@@ -88,7 +90,7 @@ function createProgram({ print, log }: Terminal, json: boolean): Command {
 }
 
 /** Groups of commands that use no store: their help does not show the options that select one. */
-const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi"]);
+const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi", "smoke"]);
 const STORE_OPTIONS: ReadonlySet<string | undefined> = new Set(["--database", "--dynamodb"]);
 
 const defaultHelp = new Help();

@@ -17,10 +17,24 @@ export async function callHook(name: string, hook: () => unknown, report: HookEr
   try {
     await hook();
   } catch (error) {
-    try {
-      report(error, name);
-    } catch {
-      // Nobody is left to tell.
-    }
+    reportSafely(error, name, report);
+  }
+}
+
+/** Like `callHook`, but does not wait for a promise, and costs nothing if there is none. */
+export function startHook(name: string, hook: () => unknown, report: HookErrorReporter): void {
+  try {
+    const result = hook();
+    if (result instanceof Promise) result.catch((error) => reportSafely(error, name, report));
+  } catch (error) {
+    reportSafely(error, name, report);
+  }
+}
+
+function reportSafely(error: unknown, name: string, report: HookErrorReporter): void {
+  try {
+    report(error, name);
+  } catch {
+    // Nobody is left to tell.
   }
 }

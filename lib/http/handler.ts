@@ -10,7 +10,8 @@ import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
-import { callHook, logHookError } from "../hooks.ts";
+import { logHookError, startHook } from "../hooks.ts";
+import { announceEvent } from "../orders/transition-hook.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createBasePath } from "./base-path.ts";
 import { createCors } from "./cors.ts";
@@ -20,6 +21,7 @@ import { createHealthChecks } from "./health.ts";
 import { createHostRouter, hostOf } from "./host-router.ts";
 import { createServedDocument } from "./openapi/served-document.ts";
 import { withOrderedParameters } from "./operation-call.ts";
+import { createOperationHandlers } from "./operation-handlers.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import { createPerformer } from "./perform-operation.ts";
@@ -44,7 +46,8 @@ export function createHandler(options: HandlerOptions): Handler {
   const access = createAccessControl(accounts, clock, banPolicy);
   const { onTransition, onHookError = logHookError } = options;
   const listener = onTransition && { onTransition, onHookError };
-  const perform = createPerformer(operations, { orders: store.orders, clock, pets, listener });
+  const handlers = createOperationHandlers(store.orders, clock, pets);
+  const perform = createPerformer(operations, handlers, clock);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
   const { basePath = "" } = options;
@@ -84,8 +87,10 @@ export function createHandler(options: HandlerOptions): Handler {
     let granted: Access | undefined;
     try {
       granted = await access.check(request.headers.get("authorization"), address);
-      const { denied, caller } = granted;
-      const reply = denied ?? (await perform(route, { request, requestId, caller }));
+      const reply = granted.denied ?? (await perform(route, { request, requestId, caller: granted.caller }));
+      // After the admission too, so that everything is durable.
+      if (reply.error === undefined && reply.change !== undefined)
+        await announceEvent(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, access: granted, reply };
     } catch (thrown) {
       return { ...matched, access: granted ?? access.peek(address), reply: failureReply(thrown), thrown };
@@ -102,8 +107,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const emit = (end: StreamEnd) => {
       const { address } = context;
       const event = toEvent(outcome, end, { request, context, requestId, startedAt });
-      const report = () => onRequest(event, address === undefined ? {} : { address });
-      void callHook("onRequest", report, onHookError);
+      startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
     const ended = outcome.reply.error === undefined ? outcome.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { toInt64Json } from "../orders/int64.ts";
 import type { OrderStore } from "../orders/order-store.ts";
-import { announceEvent, type TransitionListener } from "../orders/transition-hook.ts";
 import { acceptsGzip, gzipped } from "./gzip.ts";
 import type { OperationCall, ParameterValues } from "./operation-call.ts";
 import type { OPERATIONS } from "./operations.ts";
@@ -14,28 +13,22 @@ export type PetSource = (petId: bigint) => Promise<object | undefined>;
 /** The implementation of every operation of the service. */
 export type OperationHandlers = {
   readonly [O in (typeof OPERATIONS)[number] as O["id"]]: (
-    call: OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>,
+    call: Omit<
+      OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>,
+      "caller"
+    >,
   ) => Promise<Reply>;
 };
-
-/** What the operations need. */
-export interface OperationDependencies {
-  readonly orders: OrderStore;
-  readonly clock: Clock;
-  readonly pets: PetSource;
-  readonly listener: TransitionListener | undefined;
-}
 
 /** Shorter bodies are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
-/** Creates the operations of the service. */
-export function createOperationHandlers({
-  orders,
-  clock,
-  pets,
-  listener,
-}: OperationDependencies): OperationHandlers {
+/** Creates the operations over a store, a clock and a source of pets. */
+export function createOperationHandlers(
+  orders: OrderStore,
+  clock: Clock,
+  pets: PetSource,
+): OperationHandlers {
   return {
     async listOrders({ request }) {
       const { body, ended } = await orderList(orders.list());
@@ -47,11 +40,10 @@ export function createOperationHandlers({
       return { status: 200, body: gzipped(body), ended, headers: { ...headers, "content-encoding": "gzip" } };
     },
 
-    async cancelOrder({ parameters: { orderId }, requestId }) {
+    async cancelOrder({ parameters: { orderId } }) {
       const result = await orders.apply(orderId, "cancel", clock());
       if (!result.ok) return { error: result.code };
-      if (listener !== undefined) await announceEvent(listener, "cancel", result.order, requestId);
-      return { status: 204 };
+      return { status: 204, change: { event: "cancel", order: result.order } };
     },
 
     async getPet({ parameters: { petId } }) {

@@ -1,17 +1,15 @@
 import type { Caller } from "../accounts/admission.ts";
+import type { Clock } from "../clock.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { isSunset } from "./deprecation.ts";
 import { type OperationCall, readParameters } from "./operation-call.ts";
-import { createOperationHandlers, type OperationDependencies } from "./operation-handlers.ts";
+import type { OperationHandlers } from "./operation-handlers.ts";
 import type { Operation } from "./operations.ts";
-import type { RequestHead } from "./plain-response.ts";
 import type { Reply } from "./reply.ts";
 import type { Route } from "./router.ts";
 
 /** An admitted request. */
-interface AdmittedRequest {
-  readonly request: RequestHead;
-  readonly requestId: string;
+interface AdmittedRequest extends Omit<OperationCall, "parameters" | "caller"> {
   readonly caller: Caller | undefined;
 }
 
@@ -20,20 +18,19 @@ type Handle = (call: OperationCall) => Promise<Reply>;
 /** Creates a function that performs the operation of a route for an admitted request. */
 export function createPerformer(
   operations: readonly (Operation & { readonly handle?: Handle })[],
-  dependencies: OperationDependencies,
+  handlers: OperationHandlers,
+  clock: Clock,
 ): (route: Route, admitted: AdmittedRequest) => Promise<Reply> {
-  const { clock } = dependencies;
-  // Each handler gets the parameters of its own operation.
-  const handlers = createOperationHandlers(dependencies) as unknown as Readonly<Record<string, Handle>>;
+  // Each handler gets the parameters of its own operation, and none of the service reads the caller.
+  const handles = handlers as unknown as Readonly<Record<string, Handle>>;
   const performers = new Map(
     operations.map((operation) => {
-      const { parameters } = operation;
-      const handle = operation.handle ?? handlers[operation.id];
-      return [operation.id, { parameters, handle, notFound: notFoundError(operation) }] as const;
+      const { id, parameters, handle = handles[id] } = operation;
+      return [id, { parameters, handle, notFound: notFoundError(operation) }] as const;
     }),
   );
 
-  return async (route, { request, requestId, caller }) => {
+  return async (route, { caller, ...admitted }) => {
     if (route.error !== undefined) return route;
     const { operation, values } = route;
     const { deprecation, id } = operation;
@@ -41,9 +38,8 @@ export function createPerformer(
     const { handle, parameters, notFound = "route_not_found" } = performers.get(id) ?? {};
     const read = readParameters(parameters, values);
     if (read === undefined) return { error: notFound };
-    if (handle === undefined || caller === undefined)
-      throw new Error(`The operation ${id} cannot be called.`);
-    return handle({ request, requestId, caller, parameters: read });
+    if (handle === undefined) throw new Error(`The operation ${id} has no implementation.`);
+    return handle({ ...admitted, caller: caller as Caller, parameters: read });
   };
 }
 

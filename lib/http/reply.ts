@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
+import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { Quota } from "../plans/windows.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import type { RequestHead } from "./plain-response.ts";
@@ -21,6 +22,8 @@ export interface SuccessReply {
   readonly headers?: HeaderFields;
   /** Resolves when a streamed body has ended. */
   readonly ended?: Promise<StreamEnd>;
+  /** What the operation changed, for `onTransition`. */
+  readonly change?: { readonly event: OrderEvent; readonly order: StoredOrder };
 }
 
 /** A response without the headers that all responses share. */

@@ -10,5 +10,5 @@ export { type CertificateProbeOptions, createCertificateProbe } from "./certific
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
-export { toNodeHandler } from "./node-handler.ts";
+export { type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";
 export { type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";

@@ -1,9 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Handler } from "../http/handler-options.ts";
 import { callHandler } from "./call-handler.ts";
+import { callerAddress } from "./caller-address.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { sendResponse } from "./send-response.ts";
 import { targetOfRequest, validateRequest } from "./validate-request.ts";
+
+/** Options of `toNodeHandler`. */
+export interface NodeHandlerOptions {
+  /**
+   * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a
+   * port. @default false: the address of the connection
+   */
+  readonly trustProxy?: boolean;
+}
 
 /**
  * Mounts a handler in a server of your own on `node:http`, such as Express:
@@ -12,16 +22,18 @@ import { targetOfRequest, validateRequest } from "./validate-request.ts";
  * createServer(toNodeHandler(handler)).listen(8787);
  * ```
  *
- * The caller's address is that of the connection. The connection limits and the graceful shutdown are your server's:
+ * The connection limits and the graceful shutdown are your server's:
  * `startNodeServer` has its own.
  */
-export function toNodeHandler(handler: Handler): (req: IncomingMessage, res: ServerResponse) => void {
+export function toNodeHandler(
+  handler: Handler,
+  { trustProxy = false }: NodeHandlerOptions = {},
+): (req: IncomingMessage, res: ServerResponse) => void {
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const address = req.socket.remoteAddress;
     const malformed = validateRequest(req);
     const response = await callHandler(handler, req, {
       target: targetOfRequest(req),
-      ...(address === undefined ? {} : { address }),
+      ...callerAddress(req, trustProxy),
       ...(malformed === undefined ? {} : { malformed }),
     });
     await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);

@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler-options.ts";
 import { callHandler } from "./call-handler.ts";
+import { callerAddress } from "./caller-address.ts";
 import { type Connection, trackConnection } from "./connection.ts";
 import {
   type ConnectionLimits,
@@ -90,7 +91,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
     connection.begin(req, res);
-    const context = { ...toContext(req), target: targetOfRequest(req) };
+    const context = { ...callerAddress(req, trustProxy), target: targetOfRequest(req) };
     const reject = async (malformed: ErrorCode) => {
       connection.stop();
       const response = await callHandler(handler, req, { ...context, malformed });
@@ -109,11 +110,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const response = await callHandler(handler, req, context);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     await sendResponse(response, res, limits.writeTimeoutMs);
-  }
-
-  function toContext(req: IncomingMessage) {
-    const forwarded = trustProxy ? lastEntry(req.headers["x-forwarded-for"]) : undefined;
-    return addressOf(forwarded ?? req.socket.remoteAddress);
   }
 
   /** Closes a connection after a parser error, with the same body and headers as any other error. */
@@ -148,9 +144,4 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
 function addressOf(address: string | undefined): { readonly address?: string } {
   return address === undefined ? {} : { address };
-}
-
-/** The last entry comes from the nearest proxy; a client can forge those before it. */
-function lastEntry(forwardedFor: string | readonly string[] | undefined): string | undefined {
-  return `${forwardedFor ?? ""}`.split(",").at(-1)?.trim() || undefined;
 }

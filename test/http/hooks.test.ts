@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { OrderTransition } from "../../lib/orders/transition-hook.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
 const fail = () => {
@@ -26,6 +30,22 @@ test("onTransition is called once for a cancel that succeeded, after it is store
   for (const id of [1, 2, 3, 7]) await send("DELETE", `/v1/store/orders/${id}`);
   await send("GET", "/v1/store/orders");
   expect(seen).toHaveLength(1);
+});
+
+test("when onTransition is called, another process that opens the database sees the change", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "store-orders-hooks-")), "orders.db");
+  const store = createSqliteStore({ path });
+  const statuses: unknown[] = [];
+  const onTransition = async () => {
+    const other = createSqliteStore({ path });
+    statuses.push((await other.orders.find(1n))?.status);
+    await other.close();
+  };
+  const { send } = await createHandlerFixture({ store, onTransition });
+  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+  expect(statuses).toEqual(["cancelled"]);
+  await store.close();
+  rmSync(dirname(path), { recursive: true });
 });
 
 test.each([

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { toNodeHandler } from "../../lib/node/node-handler.ts";
+import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/node-handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 
 let close = () => {};
 afterEach(() => close());
 
 /** The service in a plain `node:http` server. */
-async function mount() {
+async function mount(options: NodeHandlerOptions = {}) {
   const service = await createHandlerFixture();
   const addresses: (string | undefined)[] = [];
   const server = createServer(
     toNodeHandler((request, context) => {
       addresses.push(context?.address);
       return service.handler(request, context);
-    }),
+    }, options),
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -47,4 +47,18 @@ test("an ambiguous request gets 400 from the handler in a plain node:http server
   response.resume();
   expect(response.statusCode).toBe(400);
   expect((await store.orders.find(1n))?.status).toBe("pending");
+});
+
+test("the address is the last entry of X-Forwarded-For behind a trusted proxy only", async () => {
+  const forwarded = { headers: { "x-forwarded-for": "203.0.113.9, 192.0.2.7" } };
+  for (const [options, address] of [
+    [{}, "127.0.0.1"],
+    [{ trustProxy: true }, "192.0.2.7"],
+  ] as const) {
+    const { addresses, url } = await mount(options);
+    await fetch(`${url}/v1/store/orders`, forwarded);
+    await fetch(`${url}/v1/store/orders`);
+    expect(addresses).toEqual([address, "127.0.0.1"]);
+    close();
+  }
 });

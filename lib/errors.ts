@@ -125,6 +125,11 @@ export class InvalidInputError extends StoreOrdersError {
   }
 }
 
+/** An `InvalidInputError` with one issue. */
+export function invalidInput(path: string, message: string): InvalidInputError {
+  return new InvalidInputError([{ path, message }]);
+}
+
 /** True for a `StoreUnavailableError`, also one from another copy of this package. */
 export function isStoreUnavailable(error: unknown): error is StoreUnavailableError {
   return hasCode(error, "store_unavailable");

@@ -1,5 +1,5 @@
 import { type Clock, type Instant, systemClock } from "../clock.ts";
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
 import type { PlanAssignment } from "../plans/plan-limits.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import {
@@ -70,7 +70,7 @@ export function createAccounts({
 
   return {
     async create(id, plan) {
-      if (!isAccountId(id)) throw invalid("account", ACCOUNT_ID_RULE);
+      if (!isAccountId(id)) throw invalidInput("account", ACCOUNT_ID_RULE);
       return store.create({ id, ...validatePlan(plan), keys: [] });
     },
 
@@ -84,7 +84,7 @@ export function createAccounts({
     async issueKey(accountId, { expiresAt } = {}) {
       const at = clock();
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
-        throw invalid("expires", "Give a time in the future.");
+        throw invalidInput("expires", "Give a time in the future.");
       const { key, ...created } = newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
       const result = await store.update(accountId, (account) => addKey(account, stored, at));
@@ -93,7 +93,7 @@ export function createAccounts({
 
     async rotateKey(keyId, { overlapMs }) {
       if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
-        throw invalid("overlap", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
+        throw invalidInput("overlap", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
       const at = clock();
       const { key, ...successor } = newKey(accountOf(keyId));
@@ -135,8 +135,4 @@ function accountOf(keyId: string): string {
 /** True for whole milliseconds that `Date` can represent. */
 function isInstant(value: number): boolean {
   return Number.isInteger(value) && !Number.isNaN(new Date(value).getTime());
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

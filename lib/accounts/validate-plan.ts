@@ -1,15 +1,15 @@
-import { InvalidInputError, type Issue } from "../errors.ts";
+import { InvalidInputError, type Issue, invalidInput } from "../errors.ts";
 import { isPlan, MAX_REQUESTS_PER_MINUTE, PLANS, type PlanAssignment } from "../plans/plan-limits.ts";
 
 /** Checks a plan assignment, so that no account is ever without limits. Throws `InvalidInputError` with every issue. */
 export function validatePlan({ plan, customLimits }: PlanAssignment): PlanAssignment {
-  if (!isPlan(plan)) throw invalid("plan", `Choose one of ${PLANS.join(", ")}.`);
+  if (!isPlan(plan)) throw invalidInput("plan", `Choose one of ${PLANS.join(", ")}.`);
   if (plan !== "enterprise") {
     if (customLimits === undefined) return { plan };
-    throw invalid("plan", `The ${plan} plan has fixed limits. Only enterprise has custom limits.`);
+    throw invalidInput("plan", `The ${plan} plan has fixed limits. Only enterprise has custom limits.`);
   }
   if (customLimits === undefined) {
-    throw invalid("plan", "An enterprise account needs its limits per minute and per day.");
+    throw invalidInput("plan", "An enterprise account needs its limits per minute and per day.");
   }
   const { perMinute, perDay } = customLimits;
   const issues: Issue[] = Object.entries({ perMinute, perDay }).flatMap(([path, limit]) =>
@@ -23,8 +23,4 @@ export function validatePlan({ plan, customLimits }: PlanAssignment): PlanAssign
   }
   if (issues.length > 0) throw new InvalidInputError(issues);
   return { plan, customLimits: { perMinute, perDay } };
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

@@ -3,7 +3,7 @@ import { parse, YAMLParseError } from "yaml";
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
-import { InvalidInputError } from "../errors.ts";
+import { InvalidInputError, invalidInput } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 
 /** Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. */
@@ -18,18 +18,14 @@ function readContent(path: string): unknown {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw invalid(path, `The file cannot be read (${codeOf(error)}). Give the path of a domains file.`);
+    throw invalidInput(path, `The file cannot be read (${codeOf(error)}). Give the path of a domains file.`);
   }
   try {
     return parse(text);
   } catch (error) {
     const [reason = ""] = error instanceof YAMLParseError ? error.message.split("\n") : [];
-    throw invalid(path, `The file is neither YAML nor JSON: ${reason.replace(/:$/, ".")}`);
+    throw invalidInput(path, `The file is neither YAML nor JSON: ${reason.replace(/:$/, ".")}`);
   }
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }
 
 /**

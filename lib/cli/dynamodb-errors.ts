@@ -1,4 +1,4 @@
-import { InvalidInputError, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
+import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 import { toCommandLine } from "./invocation.ts";
 
@@ -6,14 +6,14 @@ import { toCommandLine } from "./invocation.ts";
 export function explainDynamodbError(error: unknown, prefix: string): unknown {
   const cause = causeOf(error);
   if (cause?.message === "Region is missing") {
-    return invalid(
+    return invalidInput(
       "AWS_REGION",
       "The region is missing. Set AWS_REGION, or choose a profile with AWS_PROFILE.",
     );
   }
   if (cause?.name === "CredentialsProviderError") {
     const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
-    return invalid("AWS credentials", `${cause.message}. ${hint}`);
+    return invalidInput("AWS credentials", `${cause.message}. ${hint}`);
   }
   return isMissingTable(error)
     ? missingTables([`${prefix}-orders`, `${prefix}-accounts`], " or ", prefix)
@@ -52,8 +52,4 @@ function isMissingTable(error: unknown): boolean {
 
 function causeOf(error: unknown): Error | undefined {
   return isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

@@ -1,5 +1,5 @@
 import type { Environment } from "../accounts/api-key.ts";
-import { InvalidInputError } from "../errors.ts";
+import { type InvalidInputError, invalidInput } from "../errors.ts";
 import { isPlan, PLANS, type Plan } from "../plans/plan-limits.ts";
 
 /** Environment variables by name. */
@@ -37,8 +37,8 @@ function toStoreChoice(
   prefix: string | undefined,
   names: string,
 ): StoreChoice | undefined {
-  if (path !== undefined && prefix !== undefined) throw invalid(names, "Set only one of them.");
-  if (path === "" || prefix === "") throw invalid(names, "The value must not be empty.");
+  if (path !== undefined && prefix !== undefined) throw invalidInput(names, "Set only one of them.");
+  if (path === "" || prefix === "") throw invalidInput(names, "The value must not be empty.");
   if (prefix !== undefined) return { kind: "dynamodb", prefix };
   return path === undefined ? undefined : { kind: "sqlite", path };
 }
@@ -84,9 +84,5 @@ function readVariable(env: EnvironmentVariables, name: string): string | undefin
 }
 
 function invalidValue(name: string, value: string, hint: string): InvalidInputError {
-  return invalid(name, `'${value}' is invalid. ${hint}`);
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
+  return invalidInput(name, `'${value}' is invalid. ${hint}`);
 }

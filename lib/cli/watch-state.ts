@@ -2,9 +2,14 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Instant } from "../clock.ts";
-import { DOMAIN_STATES, type DomainState, VALIDATION_TIMEOUT_MS } from "../domains/lifecycle.ts";
+import {
+  ATTENTION_REASONS,
+  DOMAIN_STATES,
+  type DomainState,
+  VALIDATION_TIMEOUT_MS,
+} from "../domains/lifecycle.ts";
 import type { WatchState } from "../domains/watch/watch.ts";
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
 
 const instant = z.int().nonnegative();
 
@@ -13,15 +18,7 @@ const entrySchema = z.strictObject({
   state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
   since: instant,
   verifiedAt: instant.exactOptional(),
-  attention: z
-    .enum([
-      "validation_timed_out",
-      "certificate_forbidden",
-      "certificate_overdue",
-      "certificate_failed",
-      "dns_broken",
-    ])
-    .exactOptional(),
+  attention: z.enum(ATTENTION_REASONS).exactOptional(),
   observedAt: instant,
 });
 
@@ -58,11 +55,14 @@ function readEntries(path: string): readonly Entry[] {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
-    throw invalid(path, `The state file cannot be read (${codeOf(error)}). Give another path with --state.`);
+    throw invalidInput(
+      path,
+      `The state file cannot be read (${codeOf(error)}). Give another path with --state.`,
+    );
   }
   const parsed = fileSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data.watchedDomains;
-  throw invalid(
+  throw invalidInput(
     path,
     "This is not the state of a watch. Give another path with --state, or delete the file.",
   );
@@ -83,7 +83,7 @@ function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
     writeFileSync(`${path}.next`, `${JSON.stringify({ watchedDomains }, null, 2)}\n`);
     renameSync(`${path}.next`, path);
   } catch (error) {
-    throw invalid(
+    throw invalidInput(
       path,
       `The state file cannot be written (${codeOf(error)}). Give another path with --state.`,
     );
@@ -92,8 +92,4 @@ function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

@@ -92,13 +92,17 @@ export type DomainState = keyof typeof DOMAIN_LIFECYCLE;
 /** What can happen to a custom domain. */
 export type DomainEvent = keyof (typeof DOMAIN_LIFECYCLE)[DomainState];
 
+/** Every reason why a domain needs attention. */
+export const ATTENTION_REASONS = [
+  "validation_timed_out",
+  "certificate_forbidden",
+  "certificate_overdue",
+  "certificate_failed",
+  "dns_broken",
+] as const;
+
 /** Why a domain needs attention. */
-export type AttentionReason =
-  | "validation_timed_out"
-  | "certificate_forbidden"
-  | "certificate_overdue"
-  | "certificate_failed"
-  | "dns_broken";
+export type AttentionReason = (typeof ATTENTION_REASONS)[number];
 
 /** Why an event was not allowed. */
 export type DomainTransitionErrorCode = Extract<

@@ -1,26 +1,17 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/layout.ts";
-import { clientFor, EMULATED, type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
+import { EMULATED } from "../support/dynamodb/emulator.ts";
 import { fillOrders } from "../support/dynamodb/fill.ts";
+import { useEmulator } from "../support/dynamodb/use-emulator.ts";
 import type { Listing } from "./dynamodb-list-process.ts";
 
 const COUNT = 200_000;
 
-let emulator: Emulator;
-let client: DynamoDBClient;
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  client = clientFor(emulator.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await emulator.stop();
-});
+const emulator = useEmulator();
 
 function orderAt(index: number): StoredOrder {
   const id = BigInt(index) * 7n - 350_000n;
@@ -29,8 +20,8 @@ function orderAt(index: number): StoredOrder {
 }
 
 test(`${COUNT} orders are listed ascending and complete, in bounded memory, from the first page on`, async () => {
-  await createDynamodbTables({ prefix: "many", client });
-  await fillOrders(client, { prefix: "many", buckets: DEFAULT_BUCKETS }, COUNT, orderAt);
+  await createDynamodbTables({ prefix: "many", client: emulator.client });
+  await fillOrders(emulator.client, { prefix: "many", buckets: DEFAULT_BUCKETS }, COUNT, orderAt);
   const environment = {
     AWS_ENDPOINT_URL: emulator.endpoint,
     AWS_REGION: EMULATED.region,

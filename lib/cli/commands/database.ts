@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { requireDatabase } from "../open-store.ts";
@@ -21,14 +21,19 @@ export function addDatabaseCommands(parent: Command, context: CommandContext): v
     .addHelpText("after", HELP)
     .action(async (file: string, _flags: object, command: Command) => {
       const choice = chooseStore(globalFlags(command), context.env);
-      if (choice.kind === "dynamodb") throw invalid("--dynamodb", DYNAMODB_HINT);
+      if (choice.kind === "dynamodb") throw invalidInput("--dynamodb", DYNAMODB_HINT);
       requireDatabase(choice.path);
       const { backUpSqlite } = await import("../../stores/sqlite/backup.ts");
       const result = await backUpSqlite({ path: choice.path, to: file }).catch((error: unknown) => {
-        throw isSystemError(error) ? invalid(file, `The file cannot be written (${error.code}).`) : error;
+        throw isSystemError(error)
+          ? invalidInput(file, `The file cannot be written (${error.code}).`)
+          : error;
       });
       if (!result.ok) {
-        throw invalid(file, "The file already exists, and was not changed. Delete it, or name another file.");
+        throw invalidInput(
+          file,
+          "The file already exists, and was not changed. Delete it, or name another file.",
+        );
       }
       await printResult(context, command, {
         database: choice.path,
@@ -51,8 +56,4 @@ The copy contains the hashes of all keys, and only its owner can read it.`;
 
 function isSystemError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Error && "syscall" in error && "code" in error;
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

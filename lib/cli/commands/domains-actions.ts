@@ -4,7 +4,7 @@ import { recordOf } from "../../domains/records.ts";
 import { AUTHORITIES, type CertificateAuthority } from "../../domains/verification/caa.ts";
 import { formatReport } from "../../domains/verification/report.ts";
 import { verifyHosts } from "../../domains/verification/verify-hosts.ts";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import { createDnsResolver } from "../../node/dns-resolver.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
 import { assignTargets, type TargetedHost } from "../dns-targets.ts";
@@ -54,13 +54,14 @@ export async function readHostsToCheck(
 ): Promise<StackDomains> {
   if (stack !== undefined) {
     if (file !== undefined || target !== undefined) {
-      throw invalid("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
+      throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
     }
     return readStackDomains(stack, terminal);
   }
   if (file === undefined)
-    throw invalid("file", "Give a domains file, or the outputs of a stack with --stack.");
-  if (target === undefined) throw invalid("--target", "Give the platform host that the records point to.");
+    throw invalidInput("file", "Give a domains file, or the outputs of a stack with --stack.");
+  if (target === undefined)
+    throw invalidInput("--target", "Give the platform host that the records point to.");
   return { hosts: readHosts(file, target), knownZones: [] };
 }
 
@@ -74,12 +75,8 @@ export function findAuthority({ authority }: CheckFlags): CertificateAuthority {
   const known = new Map<string, CertificateAuthority>(Object.entries(AUTHORITIES)).get(authority);
   if (known !== undefined) return known;
   const names = Object.keys(AUTHORITIES).join(", ");
-  throw invalid(
+  throw invalidInput(
     "--authority",
     `The authority ${JSON.stringify(authority)} is not known. Choose one of ${names}.`,
   );
-}
-
-function invalid(path: string, message: string): InvalidInputError {
-  return new InvalidInputError([{ path, message }]);
 }

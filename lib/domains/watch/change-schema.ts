@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Instant } from "../../clock.ts";
-import { DOMAIN_STATES, type DomainState } from "../lifecycle.ts";
+import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../lifecycle.ts";
 import { formatTime } from "./format.ts";
 import type { HostScreen } from "./screen.ts";
 
@@ -12,16 +12,7 @@ export const watchChangeSchema = z.strictObject({
   host: z.string().describe("In lower case, punycode, without a trailing dot."),
   role: z.enum(["primary", "alias", "redirect"]),
   state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
-  attention: z
-    .enum([
-      "validation_timed_out",
-      "certificate_forbidden",
-      "certificate_overdue",
-      "certificate_failed",
-      "dns_broken",
-    ])
-    .exactOptional()
-    .describe("Present only in the state needs_attention."),
+  attention: z.enum(ATTENTION_REASONS).exactOptional().describe("Present only in the state needs_attention."),
   since: time.describe("When the host entered the state."),
   verifiedAt: time.exactOptional().describe("When DNS was verified for the certificate."),
   todo: z.array(z.string()).describe("What to do now, one step per entry."),

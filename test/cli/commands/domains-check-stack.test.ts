@@ -3,18 +3,12 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { createCommandLine } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
+import { DOMAINS_FILE, TARGET } from "./domains-fixture.ts";
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
-const TARGET = "abc.platform.example";
-const FILE = `
-domains:
-  primary: Orders.Example.com.
-  redirects:
-    - { from: www.orders.example.com, to: orders.example.com }
-`;
-writeFileSync(join(cli.directory, "domains.yaml"), FILE);
+writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);
 
 describe("domains check --stack", () => {
   const outputs = {

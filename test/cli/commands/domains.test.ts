@@ -4,18 +4,12 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createCommandLine } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
+import { DOMAINS_FILE, TARGET } from "./domains-fixture.ts";
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
-const TARGET = "abc.platform.example";
-const FILE = `
-domains:
-  primary: Orders.Example.com.
-  redirects:
-    - { from: www.orders.example.com, to: orders.example.com }
-`;
-writeFileSync(join(cli.directory, "domains.yaml"), FILE);
+writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);
 
 test("domains records reads YAML and JSON, and prints a table or JSON", async () => {
   const asJson = { domains: { primary: "orders.example.com", aliases: ["example.com"] } };

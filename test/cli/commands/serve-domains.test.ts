@@ -3,16 +3,11 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { DOMAINS_FILE } from "./domains-fixture.ts";
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
-const FILE = `
-domains:
-  primary: Orders.Example.com.
-  redirects:
-    - { from: www.orders.example.com, to: orders.example.com }
-`;
-writeFileSync(join(cli.directory, "domains.yaml"), FILE);
+writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);
 
 /** Sends requests with any Host header, which fetch does not allow. */
 const createGet =
@@ -28,7 +23,7 @@ const createGet =
 
 test("serve --domains routes by Host, and a change of the file takes effect at the next request", async () => {
   const file = join(cli.directory, "served.yaml");
-  writeFileSync(file, FILE);
+  writeFileSync(file, DOMAINS_FILE);
   const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml", "--plan", "pro"]);
   const log = waitForExit(server);
   const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
@@ -91,7 +86,7 @@ test("serve --domains on the plan free serves only its own names if the file has
   const get = createGet(url);
   expect(await get("localhost")).toEqual([401, undefined]);
   expect(await get("orders.example.com")).toEqual([421, undefined]);
-  writeFileSync(`${file}.new`, FILE);
+  writeFileSync(`${file}.new`, DOMAINS_FILE);
   renameSync(`${file}.new`, file);
   expect(await get("orders.example.com")).toEqual([421, undefined]);
   server.kill("SIGTERM");

@@ -1,13 +1,12 @@
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type ApiKey, revokeKey } from "../../../lib/accounts/account.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEYS: readonly ApiKey[] = [
@@ -15,16 +14,7 @@ const KEYS: readonly ApiKey[] = [
   { id: "acme.expiring", hash: "2".repeat(64), createdAt: AT, expiresAt: AT + 3 * MINUTE_MS },
 ];
 
-let emulator: Emulator;
-let client: DynamoDBClient;
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  client = clientFor(emulator.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await emulator.stop();
-});
+const emulator = useEmulator();
 
 /** Times that jump forward and backward across windows, and keys that are known, unknown and expiring. */
 const anyStep = fc.oneof(
@@ -97,9 +87,9 @@ test("over any history of an account, the DynamoDB store decides like the memory
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 10, maxLength: 40, size: "max" }), async (steps) => {
       const prefix = `model-${runs++}`;
-      await createDynamodbTables({ prefix, client });
+      await createDynamodbTables({ prefix, client: emulator.client });
       const expected = await replay(createMemoryStore(), steps);
-      expect(await replay(createDynamodbStore({ prefix, client }), steps)).toEqual(expected);
+      expect(await replay(createDynamodbStore({ prefix, client: emulator.client }), steps)).toEqual(expected);
     }),
     { numRuns: 12 },
   );

@@ -1,24 +1,15 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 import type { Task } from "./worker-process.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 
-let emulator: Emulator;
-let client: DynamoDBClient;
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  client = clientFor(emulator.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await emulator.stop();
-});
+const emulator = useEmulator();
 
 /** Starts one process per task, runs all tasks at once, and returns their results. */
 async function runTogether(prefix: string, tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
@@ -41,8 +32,8 @@ async function message(worker: ChildProcess): Promise<unknown> {
 }
 
 test("eight processes get exactly 60 requests of a Free account admitted in one minute", async () => {
-  await createDynamodbTables({ prefix: "admit", client });
-  const { accounts } = createDynamodbStore({ prefix: "admit", client });
+  await createDynamodbTables({ prefix: "admit", client: emulator.client });
+  const { accounts } = createDynamodbStore({ prefix: "admit", client: emulator.client });
   const hash = "1".repeat(64);
   await accounts.create({
     id: "acme",
@@ -59,8 +50,8 @@ test("eight processes get exactly 60 requests of a Free account admitted in one 
 });
 
 test("when four processes cancel and ship 300 orders, exactly one event succeeds for each order", async () => {
-  await createDynamodbTables({ prefix: "events", client });
-  const { orders } = createDynamodbStore({ prefix: "events", client });
+  await createDynamodbTables({ prefix: "events", client: emulator.client });
+  const { orders } = createDynamodbStore({ prefix: "events", client: emulator.client });
   const ids = Array.from({ length: 300 }, (_, index) => BigInt(index));
   await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
   const applyAll = (event: "cancel" | "ship") => ({ apply: { event, orders: ids.length, at: AT } });
@@ -77,8 +68,8 @@ test("when four processes cancel and ship 300 orders, exactly one event succeeds
 });
 
 test("a rejection is decided again if another process opens a new minute in between", async () => {
-  await createDynamodbTables({ prefix: "overtaken", client });
-  const { accounts } = createDynamodbStore({ prefix: "overtaken", client });
+  await createDynamodbTables({ prefix: "overtaken", client: emulator.client });
+  const { accounts } = createDynamodbStore({ prefix: "overtaken", client: emulator.client });
   const key = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
   await accounts.create({
     id: "acme",

@@ -6,14 +6,20 @@ export interface TableCalls {
   readonly accounts: readonly `dynamodb:${string}`[];
 }
 
-/** Admission is one update. If it fails without returning the old item, the item is read to find the reason. */
-const ADMISSION = ["dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
+/**
+ * Admission is one update. Rejections from memory are added to the item that was read. After a few invalid keys of an
+ * account, both of its items are read at once.
+ */
+const ADMISSION = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
+
+/** A list reads a table of one page with a scan. For a longer one, it reads the number of partitions and queries each. */
+const LIST = ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"] as const;
 
 /** Exactly the calls that each function makes. The `list` function never writes an order. */
 export const PERMISSIONS = {
-  list: { orders: ["dynamodb:GetItem", "dynamodb:Query"], accounts: ADMISSION },
+  list: { orders: LIST, accounts: ADMISSION },
   // HEAD of the list has no body to stream, so this function handles it and reads the first page.
-  api: { orders: ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"], accounts: ADMISSION },
+  api: { orders: [...LIST, "dynamodb:UpdateItem"], accounts: ADMISSION },
 } as const satisfies Record<string, TableCalls>;
 
 /** The name of one of the two functions. */

@@ -5,7 +5,7 @@ import { DAY_MS, type Usage } from "../plans/windows.ts";
 
 /** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
-  /** The public name of the key, `<account>.<random>`. Not a secret. */
+  /** The public name of the key, `<account>.<text>`. Not a secret. */
   readonly id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
@@ -55,7 +55,7 @@ export const MAX_INACTIVE_KEYS = 20;
 export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
 /** True until the key is revoked or expires. */
-export function isActive(key: ApiKey, at: Instant): boolean {
+export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Instant): boolean {
   return (key.revokedAt ?? Infinity) > at && (key.expiresAt ?? Infinity) > at;
 }
 

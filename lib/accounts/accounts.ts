@@ -12,7 +12,7 @@ import {
   rotateKey,
 } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { type Environment, generateKey, hashKey, isAccountId, randomBase62 } from "./api-key.ts";
+import { type Environment, generateKey, hashKey, isAccountId, keyIdOf } from "./api-key.ts";
 import { validatePlan } from "./validate-plan.ts";
 
 /** A key that was just issued. Keep it: it is not shown again. */
@@ -65,7 +65,8 @@ export function createAccounts({
 }): Accounts {
   const newKey = (accountId: string) => {
     const key = generateKey(environment, accountId);
-    return { key, id: `${accountId}.${randomBase62(10)}`, hash: hashKey(key) };
+    const hash = hashKey(key);
+    return { key, id: keyIdOf(accountId, hash), hash };
   };
 
   return {

@@ -28,7 +28,8 @@ export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15
 export interface KeyState extends PlanAssignment {
   readonly accountId: string;
   readonly usage: Usage;
-  readonly key: ApiKey;
+  /** What admission needs of the key. */
+  readonly key: Pick<ApiKey, "id" | "hash"> & Partial<ApiKey>;
   readonly rejections?: RejectionCount | undefined;
 }
 
@@ -53,7 +54,8 @@ export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_bann
 
 /** The rejection of a request with an invalid key. */
 export interface InvalidKey extends Failure<"invalid_api_key"> {
-  readonly reason: "unknown_key" | "revoked" | "expired" | "plan_without_limits";
+  /** A revoked key is unknown, because stores need not keep it where they look keys up. */
+  readonly reason: "unknown_key" | "expired" | "plan_without_limits";
 }
 
 /** Whether a key may make one more request. */
@@ -81,7 +83,7 @@ export function decideAdmission(
 ): Decision {
   if (state === undefined) return invalidKey("unknown_key");
   const { key, usage, accountId, plan } = state;
-  if (!isActive(key, at)) return invalidKey((key.revokedAt ?? Infinity) <= at ? "revoked" : "expired");
+  if (!isActive(key, at)) return invalidKey((key.revokedAt ?? Infinity) <= at ? "unknown_key" : "expired");
   const limits = limitsOf(state);
   if (limits === undefined) return invalidKey("plan_without_limits");
 

@@ -47,6 +47,26 @@ export function hashKey(key: string): string {
   return sha256(key);
 }
 
+/**
+ * A short form of a key's hash: its last 116 bits as 20 characters of base62. It identifies a key among those of its
+ * account where space is scarce. A hash of another form stays as it is.
+ */
+export function shortHash(hash: string): string {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return hash;
+  let rest = BigInt(`0x${hash.slice(-29)}`);
+  let text = "";
+  for (let digit = 0; digit < 20; digit++) {
+    text = BASE62[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** The identifier of a new key, `<account>.<end of its short hash>`. So whoever finds a key can name it. */
+export function keyIdOf(accountId: string, hash: string): string {
+  return `${accountId}.${shortHash(hash).slice(-10)}`;
+}
+
 /** Removes the secrets of keys from a text for logs. The start of each key remains, to identify its account. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_PATTERN, "$1…");

@@ -72,7 +72,7 @@ export function withRejectionCache(store: AccountStore): AccountStore {
     const entry = entries.get(key.hash);
     if (entry === undefined) return;
     const reports = entry.failed.splice(0);
-    if (entry.unreported > 0) reports.push({ count: entry.unreported, token: randomBase62(8) });
+    if (entry.unreported > 0) reports.push({ count: entry.unreported, token: randomBase62(6) });
     entry.unreported = 0;
     // Rejections of an earlier minute no longer count.
     if (!isSameMinute(entry, at)) return;

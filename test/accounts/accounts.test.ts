@@ -113,7 +113,7 @@ test("a revoked key is rejected at the next request and cannot be rotated", asyn
   const key = issued(await accounts.issueKey("shop"));
   expect(await use(key)).toBe("admitted");
   await accounts.revokeKey(key.keyId);
-  expect(await use(key)).toBe("revoked");
+  expect(await use(key)).toBe("unknown_key");
   expect(await accounts.rotateKey(key.keyId, { overlapMs: HOUR })).toEqual({
     ok: false,
     code: "key_not_active",

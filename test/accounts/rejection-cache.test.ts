@@ -150,7 +150,7 @@ describe("a rejected key", () => {
     fails = false;
     await cached.admit(presented, AT + 2_000);
     expect(reports).toEqual([
-      { count: 5, token: expect.stringMatching(/^\w{8}$/) },
+      { count: 5, token: expect.stringMatching(/^\w{6}$/) },
       { count: 5, token: (reports[0] as { token: string }).token },
     ]);
     expect(await rejections()).toBe(7);

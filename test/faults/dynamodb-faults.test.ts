@@ -82,7 +82,7 @@ describe.concurrent("a fault of DynamoDB", () => {
 
 describe.concurrent("a lost response to a successful write", () => {
   test.each(RESPONSE_LOST)(
-    "'%s' may count the request twice, but its cancel succeeds with 204",
+    "'%s' leaves the request counted once, and its cancel succeeds with 204",
     async (fault) => {
       await using service = await startProxiedService(emulator, 10);
       // Starts the minute window: three timeouts in a row would exceed the request's timeout.
@@ -92,7 +92,8 @@ describe.concurrent("a lost response to a successful write", () => {
       expect((await service.send("DELETE", orderAt(1))).status).toBe(409);
       const counted = (await service.direct.accounts.find("shop"))?.usage.minute.count;
       const writes = service.proxy.writes.get(`${service.prefix}-accounts`);
-      expect(counted).toBe(3 + (writes?.unanswered ?? 0));
+      expect(writes?.unanswered).toBeGreaterThan(0);
+      expect(counted).toBe(3);
     },
   );
 
@@ -133,7 +134,7 @@ describe.concurrent("a list", () => {
 
   test("is complete if DynamoDB returns short and empty pages", async () => {
     await using service = await startProxiedService(emulator, 300);
-    service.proxy.chooseFault = ({ operation }) => (operation === "Query" ? "shorten" : "pass");
+    service.proxy.chooseFault = ({ operation }) => (/Query|Scan/.test(operation) ? "shorten" : "pass");
     const { status, text } = await service.send("GET", LIST);
     expect(status).toBe(200);
     expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL.slice(0, 300));

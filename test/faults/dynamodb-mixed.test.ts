@@ -26,7 +26,7 @@ function chooseFault(random: SeededRandom): (request: ProxiedRequest) => Fault {
       drawn -= rate;
       if (drawn < 0) return fault;
     }
-    return operation === "Query" ? "shorten" : "pass";
+    return /Query|Scan/.test(operation) ? "shorten" : "pass";
   };
 }
 

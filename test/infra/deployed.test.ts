@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
+import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/layout.ts";
 import { clientFor } from "../support/dynamodb/emulator.ts";
+import { fillOrders } from "../support/dynamodb/fill.ts";
 import { cloud } from "./harness/cloud.ts";
 import { type Deployed, deploy } from "./harness/deployed.ts";
 import { run } from "./harness/program.ts";
@@ -132,6 +134,26 @@ describe("the deployed production stack", () => {
     const headers = { authorization: `Bearer ${key}` };
     expect(await deployed.fetch("GET", url, headers)).toMatchObject({ status: 200 });
   });
+});
+
+test("a flood of forged keys is rejected by both functions, and the issued key is served", async () => {
+  for (let forged = 0; forged < 5; forged++) {
+    const bearer = generateKey("live", "acme");
+    expect(await send("GET", "/store/orders", bearer)).toMatchObject({ status: 401 });
+    expect(await send("DELETE", "/store/orders/3", bearer)).toMatchObject({ status: 401 });
+  }
+  expect(await send("GET", "/store/orders")).toMatchObject({ status: 200 });
+  expect(await send("DELETE", "/store/orders/3")).toMatchObject({ status: 404 });
+});
+
+test("a list of more than one page is complete", async () => {
+  const client = clientFor(deployed.endpoint);
+  const table = { prefix: "store-orders-production", buckets: DEFAULT_BUCKETS };
+  await fillOrders(client, table, 600, (index) => ({ record: { id: BigInt(index) }, status: "pending" }));
+  client.destroy();
+  const { body } = await send("GET", "/store/orders");
+  expect(JSON.parse(body.toString())).toHaveLength(601);
+  expect(await send("HEAD", "/store/orders")).toMatchObject({ status: 200 });
 });
 
 test("the functions make exactly the DynamoDB calls that their policies allow", () => {

@@ -107,7 +107,7 @@ export const admissionCases: readonly ContractCase[] = [
       assert.equal(outcomeName(await fixture.admit(AT + 10)), "expired");
       assert.equal(outcomeName(await fixture.admit(AT + 10, SECOND)), "admitted");
       await accounts.update("acme", (account) => revokeKey(account, SECOND.id, AT + 11));
-      assert.equal(outcomeName(await fixture.admit(AT + 11, SECOND)), "revoked");
+      assert.equal(outcomeName(await fixture.admit(AT + 11, SECOND)), "unknown_key");
       assert.equal((await accounts.find("acme"))?.usage.day.count, 2);
     },
   },

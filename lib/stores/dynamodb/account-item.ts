@@ -1,127 +1,117 @@
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Account, AccountSettings, ApiKey, RejectionCount } from "../../accounts/account.ts";
+import type { ApiKey, RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
+import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
 import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
-import type { Usage } from "../../plans/windows.ts";
+import { NO_USAGE, type Usage } from "../../plans/windows.ts";
+import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.ts";
 import type { Item } from "./item.ts";
+import { type KeyEntry, packKey, unpackKey } from "./packed-key.ts";
 
-/** Converts an integer to an attribute value. */
-export function numberValue(value: number): AttributeValue {
-  return { N: String(value) };
+/** An active key as the first item names it. */
+export interface NamedKey extends KeyEntry {
+  readonly name: string;
+  readonly id: string;
 }
 
-/** The attributes that operators configure. Absent settings are omitted. */
-export function settingsItem({ id, plan, customLimits, keys }: AccountSettings): Item {
+/** The number of keys in the first item. No account has more active ones. */
+const MAX_KEYS = 20;
+
+/** The attributes for a plan. Absent limits are omitted. */
+export function planItem({ plan, customLimits }: PlanAssignment): Item {
   return {
-    id: { S: id },
     plan: { S: plan },
-    ...numbers({ perMinute: customLimits?.perMinute, perDay: customLimits?.perDay }),
-    keys: { M: Object.fromEntries(keys.map((key, position) => [key.hash, keyValue(key, position)])) },
+    ...numberValues({ perMinute: customLimits?.perMinute, perDay: customLimits?.perDay }),
   };
 }
 
-/** A rejection count with the tokens of the writes in it, as stored under the hash of its key. */
-export function rejectionsValue(
-  { windowStart, count, bannedUntil }: RejectionCount,
-  tokens: readonly string[],
-): AttributeValue {
-  return {
-    M: {
-      ...numbers({ start: windowStart, refused: count, bannedUntil }),
-      tokens: { L: tokens.map((token) => ({ S: token })) },
-    },
-  };
+/** The counters of an account that has made no request yet. */
+export const INITIAL_COUNTERS: Item = {
+  minute: numberValue(NO_USAGE.minute.start),
+  minuteCount: numberValue(NO_USAGE.minute.count),
+  day: numberValue(NO_USAGE.day.start),
+  dayCount: numberValue(NO_USAGE.day.count),
+  tokens: { L: [] },
+};
+
+/**
+ * The keys that can be active, sorted by name. If there are too many, those that expire first have expired: time is not
+ * known here.
+ */
+export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
+  const byExpiry = keys
+    .filter(({ revokedAt }) => revokedAt === undefined)
+    .toSorted((a, b) => (b.expiresAt ?? Infinity) - (a.expiresAt ?? Infinity));
+  return byExpiry
+    .slice(0, MAX_KEYS)
+    .map(({ id, hash, expiresAt }) => ({ name: shortHash(hash), id, expiresAt }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The tokens of the writes in the rejection count of a key. */
-export function rejectionTokensOf(item: Item, hash: string): readonly string[] {
-  return item["penalties"]?.M?.[hash]?.M?.["tokens"]?.L?.map(textOf) ?? [];
+/** The attribute `keys`. */
+export function keysValue(keys: readonly NamedKey[]): Item {
+  return Object.fromEntries(keys.map((key) => [key.name, { N: packKey(key) }]));
 }
 
-/** Reads the whole account. */
-export function accountOf(item: Item): Account {
-  const { keys, ...settings } = settingsOf(item);
-  const rejections = keys.flatMap(({ id, hash }) => {
-    const count = rejectionsOf(item, hash);
-    return count === undefined ? [] : [[id, count] as const];
-  });
-  return { ...settings, keys, usage: usageOf(item), rejections: Object.fromEntries(rejections) };
+/** The attribute `ids`, without those that follow from the hash; `undefined` if all of them do. */
+export function idsValue(accountId: string, keys: readonly NamedKey[]): Item[string] | undefined {
+  const ids = keys.map(({ name, id }) => (id === keyIdOf(accountId, name) ? "" : shortId(accountId, id)));
+  return ids.every((id) => id === "") ? undefined : { L: ids.map((id) => ({ S: id })) };
 }
 
-/** Reads what operators configure, with the keys in their order. */
-export function settingsOf(item: Item): AccountSettings {
-  const keys = Object.entries(item["keys"]?.M ?? {})
-    .toSorted(([, a], [, b]) => numberOf(a.M?.["position"]) - numberOf(b.M?.["position"]))
-    .map(([hash, value]) => keyOf(hash, value));
-  return { id: textOf(item["id"]), ...planOf(item), keys };
+/** The keys of the first item, sorted by name. */
+export function namedKeysOf(item: Item): readonly NamedKey[] {
+  const accountId = textOf(item["id"]);
+  return Object.entries(item["keys"]?.M ?? {})
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, { N: number = "" }], index) => ({
+      name,
+      id: fullId(accountId, name, textOf(item["ids"]?.L?.[index])),
+      ...unpackKey(number),
+    }));
 }
 
-/** Reads what admission needs to know about one key. `undefined` if the account has no such key. */
+/** Reads what admission needs to know about one key. `undefined` if the account has no such active key. */
 export function keyStateOf(item: Item, hash: string): KeyState | undefined {
-  const value = item["keys"]?.M?.[hash];
-  if (value === undefined) return undefined;
+  const name = shortHash(hash);
+  if (item["keys"]?.M?.[name] === undefined) return undefined;
+  const { id = "", expiresAt, rejections } = namedKeysOf(item).find((key) => key.name === name) ?? {};
   return {
     accountId: textOf(item["id"]),
     ...planOf(item),
     usage: usageOf(item),
-    key: keyOf(hash, value),
-    rejections: rejectionsOf(item, hash),
+    key: { id, hash, ...(expiresAt === undefined ? {} : { expiresAt }) },
+    rejections,
   };
 }
 
-function keyValue(key: ApiKey, position: number): AttributeValue {
-  const { id, createdAt, expiresAt, revokedAt, successorId } = key;
-  const successor = successorId === undefined ? {} : { successorId: { S: successorId } };
-  return { M: { id: { S: id }, ...successor, ...numbers({ position, createdAt, expiresAt, revokedAt }) } };
+/** The rejections of the active keys, by identifier. */
+export function rejectionsById(item: Item): Readonly<Record<string, RejectionCount>> {
+  const counted = namedKeysOf(item).flatMap(({ id, rejections }) =>
+    rejections === undefined ? [] : [[id, rejections] as const],
+  );
+  return Object.fromEntries(counted);
 }
 
-function keyOf(hash: string, { M: key = {} }: AttributeValue): ApiKey {
-  const { expiresAt, revokedAt, successorId } = key;
-  return {
-    id: textOf(key["id"]),
-    hash,
-    createdAt: numberOf(key["createdAt"]),
-    ...(expiresAt === undefined ? {} : { expiresAt: numberOf(expiresAt) }),
-    ...(revokedAt === undefined ? {} : { revokedAt: numberOf(revokedAt) }),
-    ...(successorId === undefined ? {} : { successorId: textOf(successorId) }),
-  };
-}
-
-function planOf(item: Item): PlanAssignment {
+/** Reads the plan. */
+export function planOf(item: Item): PlanAssignment {
   const plan = textOf(item["plan"]) as Plan;
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }
 
-function usageOf(item: Item): Usage {
+/** Reads both windows. */
+export function usageOf(item: Item): Usage {
   return {
     minute: { start: numberOf(item["minute"]), count: numberOf(item["minuteCount"]) },
     day: { start: numberOf(item["day"]), count: numberOf(item["dayCount"]) },
   };
 }
 
-function rejectionsOf(item: Item, hash: string): RejectionCount | undefined {
-  const stored = item["penalties"]?.M?.[hash]?.M;
-  if (stored === undefined) return undefined;
-  const bannedUntil = stored["bannedUntil"];
-  return {
-    windowStart: numberOf(stored["start"]),
-    count: numberOf(stored["refused"]),
-    ...(bannedUntil === undefined ? {} : { bannedUntil: numberOf(bannedUntil) }),
-  };
+function shortId(accountId: string, id: string): string {
+  return id.startsWith(`${accountId}.`) ? id.slice(accountId.length) : id;
 }
 
-function numbers(values: Readonly<Record<string, number | undefined>>): Item {
-  const present = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, numberValue(value)] as const],
-  );
-  return Object.fromEntries(present);
-}
-
-function numberOf(value: AttributeValue | undefined): number {
-  return Number(value?.N);
-}
-
-function textOf(value: AttributeValue | undefined): string {
-  return value?.S ?? "";
+function fullId(accountId: string, name: string, stored: string): string {
+  if (stored === "") return keyIdOf(accountId, name);
+  return stored.startsWith(".") ? accountId + stored : stored;
 }

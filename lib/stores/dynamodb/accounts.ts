@@ -1,56 +1,117 @@
-import type { AccountSettings } from "../../accounts/account.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import { NO_USAGE } from "../../plans/windows.ts";
-import { accountOf, numberValue, settingsItem, settingsOf } from "./account-item.ts";
+import { activeKeys, INITIAL_COUNTERS, idsValue, keysValue, planItem } from "./account-item.ts";
+import { type AccountItems, accountOf, areWhole, settingsOf } from "./account-items.ts";
 import { createAdmission } from "./admission.ts";
+import { numberValue, textOf } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
+import { inTurn } from "./in-turn.ts";
 import type { Item } from "./item.ts";
-import type { Change, Table } from "./table.ts";
+import { addVersion, keysIn } from "./key-details.ts";
+import { detailsIdOf } from "./layout.ts";
+import { changeSettings } from "./settings-change.ts";
+import type { Table } from "./table.ts";
+import { createUnban } from "./unban.ts";
 import { hasToken, newWriteToken } from "./write-token.ts";
 
-/** The account store over its table. Operators and admission write different attributes. */
+/** How often an account is read again whose items belong to different changes. */
+const MAX_READS = 4;
+
+type Updater = (account: AccountSettings) => AccountResult;
+
+/** The account store over its table. See layout.ts for the two items of an account. */
 export function createAccountStore(table: Table): AccountStore {
-  const keyOf = (id: string) => ({ id: { S: id } });
+  const keyOf = (id: string): Item => ({ id: { S: id } });
+  const changeInTurn = inTurn();
+
+  /** Reads both items. Admission needs the first one only. */
+  async function read(id: string): Promise<AccountItems | undefined> {
+    const signal = callTimeout();
+    for (let round = 1; ; round++) {
+      const items = await table.getAll([keyOf(id), keyOf(detailsIdOf(id))], signal);
+      const item = items.find((found) => textOf(found["id"]) === id);
+      if (item === undefined) return undefined;
+      const details = items.find((found) => found !== item);
+      if (areWhole({ item, details }) || round === MAX_READS) return { item, details };
+      await jitter(round + 2);
+    }
+  }
+
+  async function find(id: string): Promise<Account | undefined> {
+    const items = await read(id);
+    return items && accountOf(items);
+  }
+
+  async function update(id: string, updater: Updater, signal: AbortSignal): Promise<AccountResult> {
+    const revision = newWriteToken();
+    for (let round = 0; ; round++) {
+      // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
+      const details = await table.get(keyOf(detailsIdOf(id)), signal);
+      const item = await table.get(keyOf(id), signal);
+      if (item === undefined) return { ok: false, code: "account_not_found" };
+      if (!areWhole({ item, details }) && round < MAX_READS) {
+        await jitter(round + 2);
+        continue;
+      }
+      const settings = settingsOf({ item, details });
+      const result = updater(settings);
+      if (!result.ok) return result;
+      const isSame =
+        keysIn(details, item) !== undefined && isDeepStrictEqual(result.account.keys, settings.keys);
+      const version = isSame
+        ? undefined
+        : await addVersion(table, id, result.account.keys, { seen: details, item }, signal);
+      const change = changeSettings(item, { settings: result.account, version, revision });
+      const { done, before } = await table.update(keyOf(id), change, signal);
+      if (done || hasToken(before, "revision", revision)) return result;
+      await jitter(round);
+    }
+  }
 
   return {
+    find,
+
     async create(settings) {
+      const signal = callTimeout();
       const revision = newWriteToken();
-      const item = { ...settingsItem(settings), ...INITIAL_COUNTERS, revision: { S: revision } };
-      const { done, before } = await table.add(item, keyOf(settings.id), callTimeout());
+      const keys = activeKeys(settings.keys);
+      const ids = idsValue(settings.id, keys);
+      const details = await addVersion(table, settings.id, settings.keys, {}, signal);
+      const item: Item = {
+        ...keyOf(settings.id),
+        ...planItem(settings),
+        ...INITIAL_COUNTERS,
+        keys: { M: keysValue(keys) },
+        ...(ids === undefined ? {} : { ids }),
+        details: { S: details },
+        revision: { S: revision },
+      };
+      const { done, before } = await table.add(item, keyOf(settings.id), signal);
       const added = done || hasToken(before, "revision", revision);
       return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
     },
 
-    async find(id) {
-      const item = await table.get(keyOf(id), callTimeout());
-      return item === undefined ? undefined : accountOf(item);
-    },
-
     async *list() {
       // Items of a table are not sorted. Unlike orders, accounts are few and small enough to sort in memory.
-      const items: Item[] = [];
+      const items = new Map<string, Item>();
       for (let from: Item | undefined, more = true; more; more = from !== undefined) {
-        const page = await table.scan(from, callTimeout());
-        items.push(...page.kept);
+        const page = await table.scan({ from }, (kept) => kept, callTimeout());
+        for (const item of page.kept) items.set(textOf(item["id"]), item);
         from = page.next;
       }
-      yield* items.map(accountOf).sort((a, b) => (a.id < b.id ? -1 : 1));
+      for (const [id, item] of [...items].sort(([a], [b]) => (a < b ? -1 : 1))) {
+        if (id.includes("/")) continue;
+        const details = items.get(detailsIdOf(id));
+        const account = areWhole({ item, details }) ? accountOf({ item, details }) : await find(id);
+        if (account !== undefined) yield account;
+      }
     },
 
-    async update(id, updater) {
+    update(id, updater) {
       const signal = callTimeout();
-      const revision = newWriteToken();
-      let item = await table.get(keyOf(id), signal);
-      for (let round = 0; ; round++) {
-        if (item === undefined) return { ok: false, code: "account_not_found" };
-        const result = updater(settingsOf(item));
-        if (!result.ok) return result;
-        const change = replace(item, result.account, revision);
-        const { done, before } = await table.update(keyOf(id), change, signal);
-        if (done || hasToken(before, "revision", revision)) return result;
-        item = before;
-        await jitter(round);
-      }
+      // Changes of other processes contend, which costs repetitions. Those of this process need not.
+      return changeInTurn(id, () => update(id, updater, signal));
     },
 
     async resetUsage(id) {
@@ -59,58 +120,13 @@ export function createAccountStore(table: Table): AccountStore {
         condition: "attribute_exists(#id)",
         values: { ":zero": numberValue(0) },
       };
-      const { done, before } = await table.update(keyOf(id), change, callTimeout());
-      if (!done || before === undefined) return { ok: false, code: "account_not_found" };
-      return { ok: true, account: settingsOf(before) };
+      const { done } = await table.update(keyOf(id), change, callTimeout());
+      const items = done ? await read(id) : undefined;
+      if (items === undefined) return { ok: false, code: "account_not_found" };
+      return { ok: true, account: settingsOf(items) };
     },
 
-    async unban(accountId, keyId) {
-      const signal = callTimeout();
-      const item = await table.get(keyOf(accountId), signal);
-      const key = item === undefined ? undefined : settingsOf(item).keys.find(({ id }) => id === keyId);
-      if (key === undefined) return;
-      await table.update(
-        keyOf(accountId),
-        {
-          update: "REMOVE #penalties.#hash",
-          condition: "attribute_exists(#penalties.#hash)",
-          names: { "#hash": key.hash },
-        },
-        signal,
-      );
-    },
-
+    unban: createUnban(table),
     ...createAdmission(table),
-  };
-}
-
-const INITIAL_COUNTERS: Item = {
-  minute: numberValue(NO_USAGE.minute.start),
-  minuteCount: numberValue(NO_USAGE.minute.count),
-  day: numberValue(NO_USAGE.day.start),
-  dayCount: numberValue(NO_USAGE.day.count),
-  penalties: { M: {} },
-};
-
-/** Replaces the settings, conditional on those that were read. The rejections of a deleted key are deleted with it. */
-function replace(seen: Item, settings: AccountSettings, revision: string): Change {
-  const { id: _same, ...item }: Item = { ...settingsItem(settings), revision: { S: revision } };
-  const absent = ["perMinute", "perDay"].filter((name) => !Object.hasOwn(item, name));
-  const deleted = Object.keys(seen["keys"]?.M ?? {}).filter(
-    (hash) => !settings.keys.some((key) => key.hash === hash),
-  );
-  const sets = Object.keys(item).map((name) => `#${name} = :${name}`);
-  const removes = [
-    ...absent.map((name) => `#${name}`),
-    ...deleted.map((_, index) => `#penalties.#deleted${index}`),
-  ];
-  return {
-    update: `SET ${sets.join(", ")}${removes.length === 0 ? "" : ` REMOVE ${removes.join(", ")}`}`,
-    condition: "#revision = :seen",
-    names: Object.fromEntries(deleted.map((hash, index) => [`#deleted${index}`, hash])),
-    values: {
-      ...Object.fromEntries(Object.entries(item).map(([name, value]) => [`:${name}`, value])),
-      ":seen": { S: seen["revision"]?.S ?? "" },
-    },
   };
 }

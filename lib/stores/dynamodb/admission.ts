@@ -6,14 +6,15 @@ import {
   decideRejections,
   type KeyState,
 } from "../../accounts/admission.ts";
-import type { Instant } from "../../clock.ts";
 import { StoreUnavailableError } from "../../errors.ts";
-import { limitsOf } from "../../plans/plan-limits.ts";
-import { MAX_CLOCK_SKEW_MS, type Usage } from "../../plans/windows.ts";
-import { keyStateOf, numberValue, rejectionTokensOf } from "./account-item.ts";
-import { NOT_BANNED, optimisticAdmit } from "./admit-update.ts";
+import { keyStateOf } from "./account-item.ts";
+import { optimisticAdmit } from "./admit-update.ts";
+import { numberValue } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
+import { countRequest } from "./count-request.ts";
+import { isCounted } from "./count-token.ts";
 import type { Item } from "./item.ts";
+import { isOldLayout, oldKeyStateOf } from "./old-layout.ts";
 import { addRejections } from "./rejections-update.ts";
 import type { Change, Table } from "./table.ts";
 import { newWriteToken } from "./write-token.ts";
@@ -32,25 +33,26 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
       const signal = callTimeout();
       const { maxRejections } = policy;
       const token = newWriteToken();
-      let change = optimisticAdmit(hash, at);
+      let change = optimisticAdmit(hash, at, token);
       let written: Admission | undefined;
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (round > 2) await jitter(round);
         const { done, before = {} } = await table.update({ id: { S: accountId } }, change, signal);
-        const state = keyStateOf(before, hash);
-        // Retried by the AWS client although it was applied: only its response was lost.
-        if (written !== undefined && rejectionTokensOf(before, hash).includes(token)) return written;
+        const state = stateOf(before, hash);
+        // Repeated by the AWS client although it was applied: only its response was lost.
+        if (!done && isCounted(before, token)) {
+          return written ?? decideAdmission(withoutOneRequest(state), at, policy).admission;
+        }
         const { admission, write } = decideAdmission(state, at, policy);
         if (done || state === undefined) return admission;
-        written = undefined;
-        if (write.usage !== undefined)
-          change = withOptimisticLock(before, state, countRequest(state, write.usage, at));
-        else if (write.rejections !== undefined) {
-          written = admission;
+        if (write.usage !== undefined) {
+          change = withOptimisticLock(before, state, countRequest(before, state, write.usage, token));
+        } else if (write.rejections !== undefined) {
           const { rejections } = write;
           const add = addRejections(before, state, { rejections, added: 1, maxRejections, token });
           change = withOptimisticLock(before, state, whileExhausted(state, add));
         } else return admission;
+        written = admission;
       }
       throw new StoreUnavailableError("Other processes kept changing the account.");
     },
@@ -68,10 +70,10 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
       let before = await table.get(key, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (round > 2) await jitter(round);
-        const state = before && keyStateOf(before, hash);
+        const state = before && stateOf(before, hash);
         const rejections = decideRejections(state, count, at, policy);
         if (before === undefined || state === undefined || rejections === undefined) return;
-        if (rejectionTokensOf(before, hash).includes(token)) return;
+        if (isCounted(before, token)) return;
         const add = addRejections(before, state, { rejections, added: count, maxRejections, token });
         const change = withOptimisticLock(before, state, add);
         const written = await table.update(key, change, signal);
@@ -83,15 +85,29 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
   };
 }
 
+function stateOf(item: Item, hash: string): KeyState | undefined {
+  return isOldLayout(item) ? oldKeyStateOf(item, hash) : keyStateOf(item, hash);
+}
+
+/** The state before this request was counted. */
+function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
+  if (state === undefined) return undefined;
+  const { minute, day } = state.usage;
+  const usage = {
+    minute: { ...minute, count: Math.max(0, minute.count - 1) },
+    day: { ...day, count: Math.max(0, day.count - 1) },
+  };
+  return { ...state, usage };
+}
+
 /**
  * Makes a change conditional on the settings and windows that were read, so that a revoked key, a new plan and a window
  * opened by another caller take effect between the two calls as well.
  */
-function withOptimisticLock(seen: Item, { key, usage }: KeyState, change: Change): Change {
+function withOptimisticLock(seen: Item, { usage }: KeyState, change: Change): Change {
   return {
-    update: change.update,
+    ...change,
     condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${change.condition}`,
-    names: { "#hash": key.hash },
     values: {
       ...change.values,
       ":revision": { S: seen["revision"]?.S ?? "" },
@@ -115,31 +131,4 @@ function whileExhausted({ usage }: KeyState, change: Change): Change {
       ":dayCount": numberValue(usage.day.count),
     },
   };
-}
-
-/** Counts a request in the windows that were read, or as the first one of the windows that follow them. */
-function countRequest(state: KeyState, write: Usage, at: Instant): Change {
-  const { usage } = state;
-  const limits = limitsOf(state);
-  const sets: string[] = [];
-  const conditions = [NOT_BANNED];
-  const values: Item = {
-    ":at": numberValue(at),
-    ":latest": numberValue(at + MAX_CLOCK_SKEW_MS),
-    ":one": numberValue(1),
-  };
-  for (const [window, limit] of [
-    ["minute", limits?.perMinute ?? 0],
-    ["day", limits?.perDay ?? 0],
-  ] as const) {
-    if (write[window].start === usage[window].start) {
-      sets.push(`#${window}Count = #${window}Count + :one`);
-      conditions.push(`#${window}Count < :${window}Limit`);
-      values[`:${window}Limit`] = numberValue(limit);
-    } else {
-      sets.push(`#${window} = :${window}, #${window}Count = :one`);
-      values[`:${window}`] = numberValue(write[window].start);
-    }
-  }
-  return { update: `SET ${sets.join(", ")}`, condition: conditions.join(" AND "), values };
 }

@@ -9,9 +9,9 @@ export const CALL_TIMEOUT_MS = 4_000;
  * Creates a client from the environment, like any AWS tool. It makes at most three attempts, with full jitter in
  * between. Each times out after 1.5 seconds.
  *
- * DynamoDB may apply a write although its response is lost. A retried admission may then count more than once, but no
- * request is admitted without being counted. A rejected request counts once. If every response is lost, the call fails
- * with `StoreUnavailableError` although the write may have been applied.
+ * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
+ * `onceOnly`. No request is admitted without being counted. If every response is lost, the call fails with
+ * `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   const client = new DynamoDBClient({

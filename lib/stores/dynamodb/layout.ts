@@ -5,11 +5,24 @@
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key), `status`,
  * `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for that event).
  *
- * `PREFIX-accounts` has one item per account: `id` (partition key), `plan`, `perMinute` and `perDay` if they are custom,
- * `keys` by hash, and `revision` (the token of the last write of all these). Only admission writes the others: `minute`,
- * `minuteCount`, `day` and `dayCount` (the windows), and `penalties` by key hash: `refused` rejections in the minute that
- * starts at `start`, and the ban that followed, `bannedUntil`. `tokens` identifies
- * the writes that counted them.
+ * `PREFIX-accounts` has two items per account. The first one alone decides about requests, and is smaller than 1 KB, the
+ * unit in which writes are billed:
+ *
+ * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
+ * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
+ * - `keys`: by short hash, one number per active key; see `packKey`
+ * - `ids`: the identifiers of the keys in the order of their short hashes, if they do not follow from the hashes
+ * - `tokens`: the tokens of the last writes that counted a request; see `countToken`
+ * - `revision`: the token of the last change by an operator
+ * - `details`: the version of the second item that belongs to it
+ *
+ * The second one, `<id>/keys`, has all that people want to know about the keys, also the inactive ones. Only operators
+ * read and write it. `versions` holds it by version: a change adds a version, then the first item names it. So a change
+ * takes effect with one write, and a version that was not named, because its process stopped, has no effect. The next
+ * change removes it.
+ *
+ * Versions of this package before the second item stored `keys` with all their dates by hash, and `penalties`. See
+ * old-layout.ts.
  */
 
 /** A table's name and keys. */
@@ -35,6 +48,11 @@ export function tableShapes(prefix: string): { readonly orders: TableShape; read
     },
     accounts: { name: `${prefix}-accounts`, partitionKey: { name: "id", type: "S" } },
   };
+}
+
+/** The key of the second item of an account. An account's identifier contains no slash. */
+export function detailsIdOf(accountId: string): string {
+  return `${accountId}/keys`;
 }
 
 /** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */

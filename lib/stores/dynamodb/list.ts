@@ -4,6 +4,7 @@ import { CALL_TIMEOUT_MS } from "./client.ts";
 import type { Item } from "./item.ts";
 import { limitConcurrency } from "./limit-concurrency.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
+import { createShortList } from "./short-list.ts";
 import type { Table } from "./table.ts";
 
 /** Rows of one query and of one page of the list: about 64 KB, to bound memory. */
@@ -15,8 +16,20 @@ const PAGE_SIZE = 500;
  */
 const limitPages = limitConcurrency(32);
 
-/** Lists the records in wire form. They are copied, never parsed. */
-export async function* listOrders(table: Table, buckets: number): AsyncGenerator<OrderPage> {
+/**
+ * Returns a function that lists the records in wire form. They are copied, never parsed. A table that fits one page is
+ * read with one request.
+ */
+export function createList(table: Table, buckets: () => Promise<number>): () => AsyncGenerator<OrderPage> {
+  const readShortList = createShortList(table, PAGE_SIZE);
+  return async function* list() {
+    const wires = await limitPages(readShortList);
+    if (wires === undefined) yield* listLong(table, await buckets());
+    else yield { json: wires.join(","), last: true };
+  };
+}
+
+async function* listLong(table: Table, buckets: number): AsyncGenerator<OrderPage> {
   const pending: string[] = [];
   for await (const wires of readAscending(table, buckets, undefined, "#wire", packWires)) {
     pending.push(...wires);

@@ -12,7 +12,7 @@ import { callTimeout, jitter } from "./client.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Item } from "./item.ts";
 import { bucketOf, DEFAULT_BUCKETS, SETTINGS_KEY } from "./layout.ts";
-import { listOrders, scanOrders } from "./list.ts";
+import { createList, scanOrders } from "./list.ts";
 import type { Change, Table } from "./table.ts";
 import { hasToken, newWriteToken } from "./write-token.ts";
 
@@ -87,9 +87,7 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
       }
     },
 
-    async *list() {
-      yield* listOrders(listTable, await buckets());
-    },
+    list: createList(listTable, buckets),
 
     async *scan(after) {
       for await (const items of scanOrders(listTable, await buckets(), after)) yield items.map(orderOf);

@@ -1,14 +1,12 @@
 import type { RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
-import { numberValue, rejectionsValue, rejectionTokensOf } from "./account-item.ts";
+import { shortHash } from "../../accounts/api-key.ts";
+import { numberValue } from "./attribute-values.ts";
+import { onceOnly } from "./count-token.ts";
 import type { Item } from "./item.ts";
+import { isOldLayout, setOldRejections } from "./old-layout.ts";
+import { MAX_COUNT, packKey, rejectedIn } from "./packed-key.ts";
 import type { Change } from "./table.ts";
-
-/** The number of write tokens that a rejection count holds. Reaching it replaces the count and drops old tokens. */
-const MAX_TOKENS = 32;
-
-/** The number of tokens that survive, for writes that may still be retried. */
-const KEPT_TOKENS = 8;
 
 /** One write of rejections. `token` identifies it, so that a retry does not count them twice. */
 export interface RejectionsWrite {
@@ -27,33 +25,26 @@ export function addRejections(
   { key, rejections: counted }: KeyState,
   { rejections, added, maxRejections, token }: RejectionsWrite,
 ): Change {
-  const isSameMinute = counted?.windowStart === rejections.windowStart;
-  const tokens = isSameMinute ? rejectionTokensOf(seen, key.hash) : [];
-  if (isSameMinute && rejections.bannedUntil === undefined && tokens.length < MAX_TOKENS) {
-    return {
-      update: `SET #penalties.#hash.#refused = #penalties.#hash.#refused + :added,
-        #penalties.#hash.#tokens = list_append(#penalties.#hash.#tokens, :tokens)`,
-      condition: `#penalties.#hash.#start = :start AND #penalties.#hash.#refused <= :most
-        AND NOT contains(#penalties.#hash.#tokens, :token)`,
-      values: {
-        ":added": numberValue(added),
-        ":start": numberValue(rejections.windowStart),
-        ":most": numberValue(maxRejections - added),
-        ":token": { S: token },
-        ":tokens": { L: [{ S: token }] },
-      },
-    };
+  if (isOldLayout(seen)) return setOldRejections(key.hash, counted, rejections);
+  const { windowStart, bannedUntil } = rejections;
+  const names = { "#hash": shortHash(key.hash) };
+  const isMore = counted?.windowStart === windowStart && counted.bannedUntil === undefined;
+  if (isMore && bannedUntil === undefined && rejections.count <= MAX_COUNT) {
+    const { from, to } = rejectedIn(key, windowStart, Math.min(maxRejections, MAX_COUNT) - added);
+    return onceOnly(token, {
+      update: "SET #keys.#hash = #keys.#hash + :added",
+      condition: "#keys.#hash >= :from AND #keys.#hash <= :to",
+      names,
+      values: { ":added": numberValue(added), ":from": { N: from }, ":to": { N: to } },
+    });
   }
-  const update = "SET #penalties.#hash = :rejections";
-  const values = { ":rejections": rejectionsValue(rejections, [...tokens.slice(-KEPT_TOKENS), token]) };
-  if (counted === undefined) return { update, condition: "attribute_not_exists(#penalties.#hash)", values };
-  return {
-    update,
-    condition: "#penalties.#hash.#start = :start AND #penalties.#hash.#refused = :refused",
+  return onceOnly(token, {
+    update: "SET #keys.#hash = :entry",
+    condition: "#keys.#hash = :entrySeen",
+    names,
     values: {
-      ...values,
-      ":start": numberValue(counted.windowStart),
-      ":refused": numberValue(counted.count),
+      ":entry": { N: packKey({ ...key, rejections }) },
+      ":entrySeen": { N: packKey({ ...key, rejections: counted }) },
     },
-  };
+  });
 }

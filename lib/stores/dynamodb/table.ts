@@ -1,4 +1,5 @@
 import {
+  BatchGetItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -7,7 +8,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
-import { send } from "./client.ts";
+import { jitter, send } from "./client.ts";
 import type { Item } from "./item.ts";
 import { takeItems } from "./raw-items.ts";
 
@@ -39,6 +40,13 @@ export interface Range {
   readonly from: Item | undefined;
 }
 
+/** A part of the table, in no particular order. All attributes are read if there is no projection. */
+export interface Part {
+  readonly projection?: string;
+  readonly limit?: number;
+  readonly from?: Item | undefined;
+}
+
 /** A page of items, converted by `keep`. `next` is the start of the next page. See `takeItems`. */
 export interface Page<Kept> {
   readonly kept: Kept;
@@ -48,11 +56,13 @@ export interface Page<Kept> {
 /** The requests to one table. Reads are strongly consistent, writes are conditional. */
 export interface Table {
   get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
+  /** Gets several items in one request, in no particular order. Missing ones are omitted. */
+  getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
   /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, change: Change, signal: AbortSignal): Promise<WriteResult>;
   query<Kept>(range: Range, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
-  scan(from: Item | undefined, signal: AbortSignal): Promise<Page<readonly Item[]>>;
+  scan<Kept>(part: Part, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
 }
 
 /** Binds the requests to a client and a table. */
@@ -77,6 +87,18 @@ export function openTable(client: DynamoDBClient, name: string): Table {
 
   return {
     get,
+
+    async getAll(keys, abortSignal) {
+      const items: Item[] = [];
+      for (let Keys = [...keys], round = 0; Keys.length > 0; round++) {
+        if (round > 0) await jitter(round + 4);
+        const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
+        const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
+        items.push(...(Responses?.[name] ?? []));
+        Keys = UnprocessedKeys?.[name]?.Keys ?? [];
+      }
+      return items;
+    },
 
     async add(item, key, abortSignal) {
       const command = new PutItemCommand({
@@ -131,13 +153,19 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       return { kept: kept(), next };
     },
 
-    async scan(from, abortSignal) {
-      const command = new ScanCommand({ TableName, ConsistentRead: true, ExclusiveStartKey: from });
-      const { Items = [], LastEvaluatedKey: next } = await send(
-        () => client.send(command, { abortSignal }),
-        name,
-      );
-      return { kept: Items, next };
+    async scan({ projection, limit, from }, keep, abortSignal) {
+      const command = new ScanCommand({
+        TableName,
+        ConsistentRead: true,
+        ...(projection === undefined
+          ? {}
+          : { ProjectionExpression: projection, ExpressionAttributeNames: namesIn(projection) }),
+        Limit: limit,
+        ExclusiveStartKey: from,
+      });
+      const kept = takeItems(command, keep);
+      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }), name);
+      return { kept: kept(), next };
     },
   };
 }

@@ -59,10 +59,10 @@ async function callFigures(bench: Bench, endpoint: string): Promise<readonly Fig
   const calls = await countStoreCalls(endpoint, PREFIX);
   const checks = 20;
   const peer = (await countCalls(endpoint, (wire) => runPeer(bench, wire, checks))) / (checks + WARM_UP);
-  const figure = (label: string, count: number, max: number, peers = {}): Figure => {
+  const figure = (label: string, count: number, max: number, peers = {}, unit = "calls"): Figure => {
     const counted: Figure = {
       name: label,
-      unit: "calls",
+      unit,
       better: "less",
       ours: distributionOf([count]),
       peers,
@@ -71,6 +71,7 @@ async function callFigures(bench: Bench, endpoint: string): Promise<readonly Fig
   };
   return [
     figure("DynamoDB calls, steady", calls.steady, 1, { [PEER]: distributionOf([Math.round(peer)]) }),
+    figure("DynamoDB write units, steady, 20 keys", calls.units, 1, {}, "units"),
     figure("DynamoDB calls, new window", calls.newWindow, 2),
     figure("DynamoDB calls, rejected", calls.rejected, 2),
     figure("DynamoDB calls, a cancel in total", calls.cancel, 2),

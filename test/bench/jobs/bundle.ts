@@ -75,10 +75,10 @@ export const bundle: Job = {
 const OUR_ENTRY = `export * from "./infra/functions/entry.ts";`;
 
 const CLIENT_ENTRY = `
-  import { DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, ScanCommand, UpdateItemCommand }
+  import { BatchGetItemCommand, DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, ScanCommand, UpdateItemCommand }
     from "@aws-sdk/client-dynamodb";
   export const client = new DynamoDBClient({});
-  export const calls = [GetItemCommand, PutItemCommand, QueryCommand, ScanCommand, UpdateItemCommand];`;
+  export const calls = [BatchGetItemCommand, GetItemCommand, PutItemCommand, QueryCommand, ScanCommand, UpdateItemCommand];`;
 
 async function buildBundle(contents: string): Promise<Uint8Array> {
   const { outputFiles } = await build({

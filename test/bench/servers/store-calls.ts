@@ -1,5 +1,7 @@
+import { MAX_ACTIVE_KEYS } from "../../../lib/accounts/account.ts";
+import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { startProxy } from "../../support/dynamodb/proxy.ts";
@@ -13,6 +15,8 @@ export interface StoreCalls {
   readonly rejected: number;
   /** A cancel in total, including its admission. */
   readonly cancel: number;
+  /** Write units of an admission, for an account with 20 keys that expire. */
+  readonly units: number;
 }
 
 /** Counts the calls of requests through the handler. The tables must exist and have orders. */
@@ -24,6 +28,10 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   const handler = createHandler({ store, clock: () => now });
   const plan = { plan: "enterprise", customLimits: { perMinute: 5, perDay: 1_000 } } as const;
   const authorization = `Bearer ${await createAccountWithKey(store, "counted", plan)}`;
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => now });
+  for (let key = 1; key < MAX_ACTIVE_KEYS; key++) {
+    await accounts.issueKey("counted", { expiresAt: now + 400 * DAY_MS + key });
+  }
   const send = async (path: string, method = "GET") => {
     proxy.takeOperations();
     await handler(new Request(`http://localhost/v1${path}`, { method, headers: { authorization } }));
@@ -32,7 +40,9 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
 
   await store.orders.find(0n);
   await send("/pets/1");
+  proxy.takeUnits();
   const steady = await send("/pets/1");
+  const units = proxy.takeUnits().reduce((sum, each) => sum + each, 0);
   now += MINUTE_MS;
   const newWindow = await send("/pets/1");
   const cancel = await send(`/store/orders/${FIRST_ID + 1}`, "DELETE");
@@ -40,7 +50,7 @@ export async function countStoreCalls(endpoint: string, prefix: string): Promise
   const rejected = await send("/pets/1");
   client.destroy();
   await proxy.close();
-  return { steady, newWindow, rejected, cancel };
+  return { steady, newWindow, rejected, cancel, units };
 }
 
 /** Counts the calls of `work` to an endpoint. */

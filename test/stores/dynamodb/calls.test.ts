@@ -2,11 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
+import { hashKey, keyIdOf } from "../../../lib/accounts/api-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
-import { MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
@@ -79,6 +80,24 @@ describe("requests to admit a call", () => {
     expect(await cost(admit)).toEqual(["UpdateItem"]);
   });
 
+  test("an admission is one write unit for an account with 20 keys, and so is each write of a rejection", async () => {
+    const keys = Array.from({ length: 20 }, (_, index) => ({
+      ...{ id: keyIdOf("full", hashKey(`${index}`)), hash: hashKey(`${index}`) },
+      ...{ createdAt: AT, expiresAt: AT + 400 * DAY_MS + index },
+    }));
+    await store.accounts.create({ id: "full", plan: "free", keys });
+    const admitFull = () => store.accounts.admit({ accountId: "full", hash: hashKey("7") }, AT);
+    proxy.takeUnits();
+    expect(await cost(admitFull)).toHaveLength(2);
+    expect(proxy.takeUnits()).toEqual([1, 1]);
+    expect(await cost(admitFull)).toHaveLength(1);
+    expect(proxy.takeUnits()).toEqual([1]);
+    for (let request = 2; request < 60; request++) await admitFull();
+    proxy.takeUnits();
+    for (let request = 0; request < 21; request++) expect((await admitFull()).ok).toBe(false);
+    expect(new Set(proxy.takeUnits())).toEqual(new Set([1]));
+  });
+
   test("an unknown key is one request", async () => {
     const unknown = { accountId: "acme", hash: "2".repeat(64) };
     expect(await cost(() => store.accounts.admit(unknown, AT))).toEqual(["UpdateItem"]);
@@ -94,9 +113,9 @@ test("300 forged keys of one account are at most one request a second after the 
       expect(await accounts.admit({ accountId: "acme", hash }, at)).toMatchObject({ reason: "unknown_key" });
     }
   };
-  expect(await cost(() => forge(AT))).toEqual(["UpdateItem", "UpdateItem", "UpdateItem", "GetItem"]);
+  expect(await cost(() => forge(AT))).toEqual(["UpdateItem", "UpdateItem", "UpdateItem", "BatchGetItem"]);
   expect(await cost(() => forge(AT + 999))).toEqual([]);
-  expect(await cost(() => forge(AT + 1_000))).toEqual(["GetItem"]);
+  expect(await cost(() => forge(AT + 1_000))).toEqual(["BatchGetItem"]);
 });
 
 describe("requests for an order", () => {
@@ -118,13 +137,48 @@ describe("requests for an order", () => {
   });
 });
 
-describe("requests to list orders", () => {
+describe("requests to list a table of one page", () => {
+  const orderAt = (index: number): StoredOrder => ({
+    record: { id: 250n - BigInt(index) },
+    status: "pending",
+  });
+  const listed = async (from: Store) => (await collect(from.orders.list())).map(({ json }) => json).join(",");
+
+  test("a list of 500 orders is one request, also the first one of a process, and one of 501 is not", async () => {
+    await fillOrders(client, { prefix, buckets: BUCKETS }, 500, orderAt);
+    store = createDynamodbStore({ prefix, client });
+    const expected = Array.from({ length: 500 }, (_, index) => toWire({ id: BigInt(index) - 249n })).join(
+      ",",
+    );
+    expect(await cost(async () => expect(await listed(store)).toBe(expected))).toEqual(["Scan"]);
+    proxy.takeUnits();
+    expect(await cost(() => listed(store))).toEqual(["Scan"]);
+    // About 50 bytes an order, and 4 KB a unit.
+    expect(proxy.takeUnits()[0]).toBeLessThanOrEqual(Math.ceil((500 * 60) / 4_096));
+
+    await store.orders.place([{ record: { id: 251n }, status: "pending" }]);
+    const longer = `${expected},${toWire({ id: 251n })}`;
+    const calls = await cost(async () => expect(await listed(store)).toBe(longer));
+    expect(calls.toSorted()).toEqual(["Query", "Query", "Scan"]);
+    expect(await cost(() => listed(store))).toEqual(["Query", "Query"]);
+  });
+
+  test("a list of an empty table is one request", async () => {
+    expect(await cost(async () => expect(await listed(store)).toBe(""))).toEqual(["Scan"]);
+  });
+});
+
+describe("requests to list a longer table", () => {
   const count = 3_600;
   const orderAt = (index: number): StoredOrder => ({
     record: { id: BigInt(index) - 1_800n, quantity: 1 },
     status: "pending",
   });
-  beforeEach(() => fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt));
+  beforeEach(async () => {
+    await fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt);
+    // The first list of a process finds that the table has more than one page.
+    await collect(store.orders.list());
+  });
 
   test("a list reads each page of each bucket once", async () => {
     let pages: readonly OrderPage[] = [];

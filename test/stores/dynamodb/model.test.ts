@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type ApiKey, revokeKey } from "../../../lib/accounts/account.ts";
+import { type Account, type ApiKey, isActive, revokeKey } from "../../../lib/accounts/account.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
-import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { DAY_MS, MINUTE_MS, usageAt } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import type { Store } from "../../../lib/stores/store.ts";
@@ -68,7 +68,7 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
         );
         break;
       case "revoke":
-        await accounts.update("acme", (account) => revokeKey(account, step.keyId, at));
+        await accounts.update("acme", (account) => revokeKey(account, step.keyId, AT));
         break;
       case "unban":
         await accounts.unban("acme", step.keyId);
@@ -77,9 +77,22 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
         await accounts.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...step.plan } }));
         break;
     }
-    results.push(await accounts.find("acme"));
+    const account = await accounts.find("acme");
+    results.push(account && { ...account, rejections: effectiveAt(account, at) });
   }
   return results;
+}
+
+/** Rejections that still matter. A store may forget those of inactive keys and earlier minutes, and bans that ended. */
+function effectiveAt({ keys, rejections, usage }: Account, at: number): Account["rejections"] {
+  const minute = usageAt(usage, at).minute.start;
+  const effective = keys.flatMap((key) => {
+    const { bannedUntil = 0, ...counted } = rejections[key.id] ?? { windowStart: -1, count: 0 };
+    if (!isActive(key, at)) return [];
+    if (bannedUntil > at) return [[key.id, { ...counted, bannedUntil }] as const];
+    return counted.windowStart === minute ? [[key.id, counted] as const] : [];
+  });
+  return Object.fromEntries(effective);
 }
 
 test("over any history of an account, the DynamoDB store decides like the memory store", async () => {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { consumedUnits } from "./consumed-units.ts";
 import { createFaultCounts, type Fault, responseTo } from "./fault-responses.ts";
 
 /** A request to the engine. */
@@ -25,6 +26,8 @@ export interface DynamodbProxy {
   beforeLoss?: (() => Promise<unknown>) | undefined;
   /** Returns the operations since the last call, in order. */
   takeOperations(): readonly string[];
+  /** Returns the capacity units of the operations since the last call, in order. Once called, they are counted. */
+  takeUnits(): readonly number[];
   /** How many requests got each fault. */
   readonly faults: Record<Fault, number>;
   /** By table: the writes that the engine has done, and those of them whose response did not arrive. */
@@ -39,6 +42,8 @@ export async function startProxy(
 ): Promise<DynamodbProxy> {
   const agent = new http.Agent({ keepAlive: true });
   let operations: string[] = [];
+  /** Not counted before they are first taken, because counting them changes each request. */
+  let units: number[] | undefined;
   // Without this, Node would close idle connections, which would look like a client timeout.
   const server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
     answered.delete(request.socket);
@@ -60,7 +65,7 @@ export async function startProxy(
     operations.push(operation);
     const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
     const continues = input.ExclusiveStartKey !== undefined;
-    const fault = proxy.chooseFault({ operation, table: input.TableName ?? "", attempt, continues });
+    const fault = proxy.chooseFault({ operation, table: tableOf(input), attempt, continues });
     const index = proxy.faults[fault]++;
     if (fault === "hang") return;
     if (fault === "cut") return void response.destroy();
@@ -70,9 +75,16 @@ export async function startProxy(
       return;
     }
 
-    const forwarded =
-      fault === "shorten" ? Buffer.from(JSON.stringify({ ...input, Limit: SHORT_PAGE_ROWS })) : body;
-    const answer = await forward(request, forwarded);
+    const changes = {
+      ...(fault === "shorten" ? { Limit: SHORT_PAGE_ROWS } : {}),
+      ...(units === undefined ? {} : { ReturnConsumedCapacity: "TOTAL" }),
+    };
+    const isChanged = Object.keys(changes).length > 0;
+    const answer = await forward(
+      request,
+      isChanged ? Buffer.from(JSON.stringify({ ...input, ...changes })) : body,
+    );
+    units?.push(consumedUnits(answer.body));
     const arrives = fault === "pass" || fault === "shorten";
     if (/UpdateItem|PutItem/.test(operation) && answer.status === 200) {
       const writes = proxy.writes.get(input.TableName ?? "") ?? { done: 0, unanswered: 0 };
@@ -115,6 +127,11 @@ export async function startProxy(
       operations = [];
       return taken;
     },
+    takeUnits() {
+      const taken = units ?? [];
+      units = [];
+      return taken;
+    },
     async close() {
       const closed = once(server, "close");
       server.close();
@@ -128,8 +145,14 @@ export async function startProxy(
 
 const SHORT_PAGE_ROWS = 20;
 
+function tableOf({ TableName, RequestItems = {} }: Input): string {
+  return TableName ?? Object.keys(RequestItems)[0] ?? "";
+}
+
 interface Input {
   readonly TableName?: string;
+  /** Of a request for several items. */
+  readonly RequestItems?: object;
   readonly ExclusiveStartKey?: object;
 }
 

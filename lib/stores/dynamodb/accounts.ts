@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { activeKeys, INITIAL_COUNTERS, idsValue, keysValue, planItem } from "./account-item.ts";
@@ -8,7 +7,7 @@ import { numberValue, textOf } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
 import { inTurn } from "./in-turn.ts";
 import type { Item } from "./item.ts";
-import { addVersion, keysIn } from "./key-details.ts";
+import { addVersion, hasDetails } from "./key-details.ts";
 import { detailsIdOf } from "./layout.ts";
 import { changeSettings } from "./settings-change.ts";
 import type { Table } from "./table.ts";
@@ -57,8 +56,7 @@ export function createAccountStore(table: Table): AccountStore {
       const settings = settingsOf({ item, details });
       const result = updater(settings);
       if (!result.ok) return result;
-      const isSame =
-        keysIn(details, item) !== undefined && isDeepStrictEqual(result.account.keys, settings.keys);
+      const isSame = hasDetails(details, item, result.account.keys);
       const version = isSame
         ? undefined
         : await addVersion(table, id, result.account.keys, { seen: details, item }, signal);

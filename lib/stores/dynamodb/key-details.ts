@@ -18,6 +18,13 @@ export function keysIn(details: Item | undefined, item: Item): readonly ApiKey[]
   return version?.M?.["keys"]?.L?.map(keyOf);
 }
 
+/** True if the version that the first item names has exactly these keys. */
+export function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey[]): boolean {
+  const stored = keysIn(details, item);
+  const text = (compared: readonly ApiKey[]) => JSON.stringify(compared.map(keyValue));
+  return stored !== undefined && text(stored) === text(keys);
+}
+
 /** The keys as far as the first item knows them, if the second one is lost. */
 export function keysWithoutDetails(item: Item): readonly ApiKey[] {
   return namedKeysOf(item).map(({ id, name, expiresAt }) => ({

@@ -12,6 +12,7 @@ import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
 export interface ClientOptions {
   /** The base URL, including the version: `https://orders.example.com/v1`. */
   readonly baseUrl: string;
+  /** The API key, which is sent as a bearer token. */
   readonly apiKey: string;
   /** The largest number of times that a request is sent if the response is 429, 502, 503, 504 or missing. @default 5 */
   readonly maxAttempts?: number;
@@ -23,11 +24,11 @@ export interface ClientOptions {
   readonly totalTimeoutMs?: number;
   /** A call that would have to wait longer for the rate limit rejects with `RateLimitedError`. @default 2 minutes */
   readonly maxWaitMs?: number;
-  /** @default the platform's `fetch` */
+  /** Sends the requests: a handler in a test, or a `fetch` with a proxy. @default the platform's `fetch` */
   readonly fetch?: Fetch;
-  /** @default the system clock */
+  /** Returns the current time, for waits and time limits. @default the system clock */
   readonly clock?: Clock;
-  /** @default the system's timers */
+  /** Waits, so that a test need not. @default the system's timers */
   readonly sleep?: Sleep;
   /** Returns a number from 0 up to 1, for the jitter. @default Math.random */
   readonly random?: () => number;

@@ -17,16 +17,16 @@ import type { RequestEvent, RequestSource } from "./request-event.ts";
 /** Options of a handler. Everything but the store has a default. */
 export interface HandlerOptions {
   readonly store: { readonly orders: OrderStore; readonly accounts: AccountStore };
-  /** @default the system clock */
+  /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
-  /** @default more than 20 rejected requests in a minute ban a key for 15 minutes */
+  /** When rejected requests ban a key. @default more than 20 in a minute ban it for 15 minutes */
   readonly banPolicy?: BanPolicy;
   /**
    * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
    * per key. An unban or a better plan then takes effect within a second. @default true
    */
   readonly cacheRejections?: boolean;
-  /** @default no pets */
+  /** Reads the pets of the deprecated operation. @default no pets */
   readonly pets?: PetSource;
   /**
    * The operations: any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns.

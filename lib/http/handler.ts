@@ -57,6 +57,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const openApi = createServedDocument(operations, servers);
   const healthChecks = createHealthChecks(store.orders, clock);
 
+  /** Finds the reply. Replies that need no key come first. Then the request is admitted, and its operation performed. */
   async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
     const { address = "unknown", host = hostOf(request), malformed } = context;
     const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
@@ -88,7 +89,7 @@ export function createHandler(options: HandlerOptions): Handler {
     try {
       granted = await access.check(request.headers.get("authorization"), address);
       const reply = granted.denied ?? (await perform(route, { request, requestId, caller: granted.caller }));
-      // After the admission too, so that everything is durable.
+      // The change is durable by now, and so is the count of the request.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, access: granted, reply };
@@ -97,6 +98,7 @@ export function createHandler(options: HandlerOptions): Handler {
     }
   }
 
+  /** Responds to a request, and reports it once its body has ended. */
   async function respond(request: RequestHead, context: RequestContext = {}): Promise<PlainResponse> {
     const { requestId = crypto.randomUUID() } = context;
     const startedAt = onRequest && performance.now();

@@ -29,10 +29,11 @@ import { targetOfRequest, validateRequest } from "./validate-request.ts";
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions {
+  /** The service, from `createHandler`. */
   readonly handler: Handler;
-  /** @default 127.0.0.1 */
+  /** The address to listen on. @default 127.0.0.1 */
   readonly host?: string;
-  /** 0 chooses a free port. @default 8787 */
+  /** The port to listen on; 0 chooses a free one. @default 8787 */
   readonly port?: number;
   /**
    * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a

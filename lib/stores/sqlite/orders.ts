@@ -87,9 +87,9 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
           toOrder,
         );
         if (page.length > 0) yield page;
-        const last = page.length < PAGE_SIZE ? undefined : page.at(-1);
-        if (last === undefined) return;
-        from = last.record.id + 1n;
+        const lastOrder = page.length < PAGE_SIZE ? undefined : page.at(-1);
+        if (lastOrder === undefined) return;
+        from = lastOrder.record.id + 1n;
       }
     },
   };

@@ -27,6 +27,7 @@ export const ERRORS = {
     status: 405,
     message: "This path does not support the method. See the Allow header.",
   },
+  not_acceptable: { status: 406, message: "This document is only sent with gzip. See Accept-Encoding." },
   request_timeout: { status: 408, message: "The request did not arrive in time." },
   order_already_shipped: { status: 409, message: "The order has already shipped." },
   order_already_cancelled: { status: 409, message: "The order is already cancelled." },

@@ -3,6 +3,12 @@ import type { RequestHead } from "./plain-response.ts";
 import type { HeaderFields, Reply } from "./reply.ts";
 
 /**
+ * A larger document is sent only compressed: plain, the operating system alone would spend more time on it than all
+ * other documents take.
+ */
+const MAX_PLAIN_BYTES = 256 * 1024;
+
+/**
  * Serves a document that does not change. Its bytes are kept in memory, plain and compressed, and shared by all
  * responses: a document needs no key and is not counted, so each request must cost little.
  */
@@ -12,10 +18,16 @@ export function cachedDocument(
 ): (request: RequestHead) => Promise<Reply> {
   const plain = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const headers = { ...fields, vary: "accept-encoding" };
+  const isLarge = plain.length > MAX_PLAIN_BYTES;
   let compressed: Promise<ArrayBuffer> | undefined;
 
   return async (request) => {
-    if (!acceptsGzip(request.headers.get("accept-encoding"))) return { status: 200, headers, body: plain };
+    const accepted = request.headers.get("accept-encoding");
+    // A request without the header accepts every coding (RFC 9110, section 12.5.3).
+    if (!acceptsGzip(accepted) && !(isLarge && accepted === null))
+      return isLarge
+        ? { error: "not_acceptable", headers: { vary: "accept-encoding" } }
+        : { status: 200, headers, body: plain };
     compressed ??= new Response(gzipped(new Blob([plain]).stream())).arrayBuffer();
     const body = new Uint8Array(await compressed);
     return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body };

@@ -24,6 +24,10 @@ const MAX_HOLDING_CONNECTIONS = 1_024;
 /** Slices that are parsed in one turn of the event loop, so that no input delays other connections. */
 const MAX_SLICES_PER_TURN = 32;
 
+/** The most empty lines before a request, in bytes. */
+const MAX_EMPTY_BYTES = 16;
+const [CR, LF] = [0x0d, 0x0a];
+
 /** Ends every head and every chunked body. */
 const END = Buffer.from("\r\n\r\n");
 
@@ -36,6 +40,10 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   let current: { readonly req: IncomingMessage; readonly res: ServerResponse } | undefined;
   let held: Buffer | undefined;
   let isStopped = false;
+  /** True while the head of the next request has been parsed in part. */
+  let isHeadStarted = false;
+  /** The empty lines before the next request, in bytes. */
+  let emptyBytes = 0;
   /** The remaining bytes of a body with a Content-Length. */
   let bodyBytes = 0;
   /** The end of the input so far, if it can be the beginning of `END`. */
@@ -50,23 +58,50 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   const pause = () => void socket.pause();
 
   const parse = readWithSharedBuffer(socket, (input) => {
-    if (held === undefined) feed(input);
+    if (held === undefined) feed(input, false);
     // Input that was already on its way when the socket was paused.
     else held = Buffer.concat([held, input]);
   });
   socket.once("close", stop);
 
-  function feed(input: Buffer): void {
+  function feed(input: Buffer, isCopy: boolean): void {
     let start = 0;
     let slices = 0;
     while (start < input.length && canParse() && slices++ < MAX_SLICES_PER_TURN) {
+      if (isBetweenRequests()) {
+        start = skipEmptyLines(input, start);
+        if (start === input.length || isStopped) break;
+        isHeadStarted = true;
+      }
       const end = findSliceEnd(input, start);
       parse(start === 0 && end === input.length ? input : input.subarray(start, end));
       start = end;
     }
     // Nothing after the last request of a connection is executed.
     if (isInProgress() && current?.res.shouldKeepAlive === false) stop();
-    if (start < input.length && !isStopped) hold(input.subarray(start));
+    if (start < input.length && !isStopped) {
+      const rest = input.subarray(start);
+      hold(isCopy ? rest : Buffer.from(rest));
+    }
+  }
+
+  function isBetweenRequests(): boolean {
+    return !isHeadStarted && current?.req.complete !== false;
+  }
+
+  /**
+   * Skips the empty lines before a request (RFC 9112, section 2.2). Node's parser would skip any number of them, and no
+   * timeout would apply: a client could occupy a connection with them.
+   */
+  function skipEmptyLines(input: Buffer, start: number): number {
+    let end = start;
+    while (input[end] === CR || input[end] === LF) end++;
+    emptyBytes += end - start;
+    if (emptyBytes > MAX_EMPTY_BYTES) {
+      stop();
+      socket.destroy();
+    }
+    return end;
   }
 
   function canParse(): boolean {
@@ -105,7 +140,7 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   }
 
   function hold(input: Buffer): void {
-    held = Buffer.from(input);
+    held = input;
     if (!holding.has(socket)) {
       holding.add(socket);
       socket.on("resume", pause).pause();
@@ -119,7 +154,7 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   function release(): void {
     const input = held;
     held = undefined;
-    if (input !== undefined) feed(input);
+    if (input !== undefined) feed(input, true);
     if (held === undefined) stopHolding();
   }
 
@@ -136,6 +171,8 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
   return {
     begin(req, res) {
       current = { req, res };
+      isHeadStarted = false;
+      emptyBytes = 0;
       lineBytes = 0;
       isLineComplete = false;
       bodyBytes = Number(req.headers["content-length"] ?? 0);

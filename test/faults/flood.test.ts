@@ -1,11 +1,14 @@
+import { Agent, get as httpGet } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { memory, processorTime, resetPeak } from "../bench/servers/process-cost.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
+/** Of one request for a document, which needs no key and is not counted. */
+const MAX_CPU_MS = 0.3;
 const MAX_P99_MS = 100;
 
 let server: Child;
@@ -55,7 +58,8 @@ async function flood(name: string, connections: number, bytes: string): Promise<
   expect(p99).toBeLessThan(MAX_P99_MS);
 }
 
-const documents = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4);
+/** More than the buffers of a connection hold, so that the requests that follow have to wait. */
+const documents = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(24);
 
 test.each([120, 420])(
   "%i connections that pipeline 2,300 requests and read nothing use bounded memory and do not delay other clients",
@@ -70,17 +74,30 @@ test.each([120, 420])(
 test("1,000 connections that send unfinished heads use bounded memory and do not delay other clients", () =>
   flood("unfinished heads", 1_000, `GET / HTTP/1.1\r\nHost: x\r\n${"a:b\r\n".repeat(3_000)}`));
 
-test.each(["/docs/swagger-ui-bundle.js", "/docs", "/openapi.json"])(
-  "a request for %s takes under a millisecond of CPU time",
-  async (path) => {
-    const requests = 1_000;
-    const get = async () =>
-      (await fetch(`${url}${path}`, { headers: { "accept-encoding": "gzip" } })).arrayBuffer();
-    for (let sent = 0; sent < 200; sent++) await get();
+describe("documents are cheap", () => {
+  test.each([
+    ["/docs/swagger-ui-bundle.js", "gzip"],
+    ["/docs/swagger-ui-bundle.js", "identity"],
+    ["/docs/swagger-ui.css", "identity"],
+    ["/docs", "identity"],
+    ["/openapi.json", "identity"],
+  ])("a request for %s with Accept-Encoding: %s takes under 0.3 ms of CPU time", async (path, encoding) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    const get = () =>
+      new Promise<void>((resolve, reject) => {
+        const headers = { "accept-encoding": encoding };
+        const request = httpGet(`${url}${path}`, { agent, headers }, (response) =>
+          response.resume().once("end", resolve),
+        );
+        request.once("error", reject);
+      });
+    const getMany = (count: number) => Promise.all(Array.from({ length: count }, get));
+    await getMany(1_000);
     const before = processorTime(server.pid);
-    for (let sent = 0; sent < requests; sent++) await get();
-    const each = (processorTime(server.pid) - before) / requests;
-    figures[`CPU time for ${path}, ms`] = each.toFixed(2);
-    expect(each).toBeLessThan(1);
-  },
-);
+    await getMany(4_000);
+    const each = (processorTime(server.pid) - before) / 4_000;
+    agent.destroy();
+    figures[`CPU time for ${path}, ${encoding}, ms`] = each.toFixed(2);
+    expect(each).toBeLessThan(MAX_CPU_MS);
+  });
+});

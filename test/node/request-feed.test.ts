@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { feedRequests, type RequestFeed } from "../../lib/node/request-feed.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 
@@ -112,4 +112,34 @@ test("nothing after a request with Connection: close is parsed", async () => {
   unanswered.shift()?.end();
   expect((await connection.closed()).responses).toHaveLength(1);
   expect(parsed).toEqual(["/1"]);
+});
+
+test.each([
+  ["one at a time", "\r\n"],
+  ["without carriage returns", "\n"],
+  ["500 at a time", "\r\n".repeat(500)],
+])("a connection that sends only empty lines after a request, %s, is closed", async (_how, lines) => {
+  const connection = openSocket(urlOf());
+  connection.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  await expect.poll(() => unanswered).toHaveLength(1);
+  unanswered.shift()?.end();
+  await connection.responses(1);
+  const closed = once(connection.socket, "close");
+  const drip = setInterval(() => connection.send(lines), 5);
+  await closed;
+  clearInterval(drip);
+  expect(parsed).toEqual(["/1"]);
+});
+
+test("input that has to wait is copied once, however many requests it contains", async () => {
+  const copied = vi.spyOn(Buffer, "from");
+  const connection = openSocket(urlOf());
+  connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+  for (let answered = 0; answered < 100; answered++) {
+    await expect.poll(() => unanswered, { interval: 1 }).toHaveLength(1);
+    unanswered.shift()?.end();
+  }
+  const inputs = copied.mock.calls.filter(([input]) => (input as unknown) instanceof Buffer);
+  copied.mockRestore();
+  expect(inputs).toHaveLength(1);
 });

@@ -8,6 +8,7 @@ const BEFORE_ANY_OPERATION = [
   "forbidden",
   "route_not_found",
   "method_not_allowed",
+  "not_acceptable",
   "request_timeout",
   "request_too_large",
   "uri_too_long",

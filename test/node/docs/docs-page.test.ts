@@ -13,6 +13,9 @@ const FILES = [
   "/docs/swagger-ui.css",
 ];
 
+const LARGE_FILE = "/docs/swagger-ui-bundle.js?5";
+const SMALL_FILES = FILES.filter((path) => path !== LARGE_FILE);
+
 describe("every file of the page", () => {
   test.each(FILES)(
     "%s needs no key, is not counted, and has a strict content security policy",
@@ -31,21 +34,54 @@ describe("every file of the page", () => {
     },
   );
 
-  test.each(FILES)("%s is compressed if the client accepts it, and has no body for HEAD", async (path) => {
+  test.each(SMALL_FILES)(
+    "%s is compressed if the client accepts it, and has no body for HEAD",
+    async (path) => {
+      const { handler } = await createHandlerFixture({ documents: docsPage() });
+      const get = (method: string, encoding: string) =>
+        handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
+      const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
+      const packed = await get("GET", "gzip");
+      expect(packed.headers.get("content-encoding")).toBe("gzip");
+      expect(gunzipSync(await packed.arrayBuffer()).equals(plain)).toBe(true);
+      const head = await get("HEAD", "identity");
+      expect([head.status, await head.text()]).toEqual([200, ""]);
+    },
+  );
+});
+
+describe("a file that costs too much without compression", () => {
+  const get = async (headers: Record<string, string>, method = "GET") => {
     const { handler } = await createHandlerFixture({ documents: docsPage() });
-    const get = (method: string, encoding: string) =>
-      handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
-    const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
-    const packed = await get("GET", "gzip");
-    expect(packed.headers.get("content-encoding")).toBe("gzip");
-    expect(gunzipSync(await packed.arrayBuffer()).equals(plain)).toBe(true);
-    const head = await get("HEAD", "identity");
-    expect([head.status, await head.text()]).toEqual([200, ""]);
-  });
+    return handler(new Request(`http://localhost${LARGE_FILE}`, { method, headers }));
+  };
+
+  test.each([{}, { "accept-encoding": "gzip" }, { "accept-encoding": "br, *;q=0.1" }])(
+    "is sent compressed to a client that does not exclude it: %j",
+    async (headers: Record<string, string>) => {
+      const response = await get(headers);
+      expect([response.status, response.headers.get("content-encoding")]).toEqual([200, "gzip"]);
+      expect(gunzipSync(await response.arrayBuffer()).length).toBeGreaterThan(1_000_000);
+      const head = await get(headers, "HEAD");
+      expect([head.status, await head.text()]).toEqual([200, ""]);
+    },
+  );
+
+  test.each(["identity", "", "gzip;q=0", "br", `gzip${",".repeat(8_000)}`])(
+    "gets a 406 that varies by Accept-Encoding if the header is %j",
+    async (encoding) => {
+      const response = await get({ "accept-encoding": encoding });
+      expect(response.headers.get("vary")).toBe("accept-encoding");
+      expect([response.status, await response.json()]).toEqual([
+        406,
+        expect.objectContaining({ code: "not_acceptable" }),
+      ]);
+    },
+  );
 });
 
 describe("a document is read and compressed once", () => {
-  test.each([...FILES, "/openapi.json"])("all responses with %s share its bytes", async (path) => {
+  test.each([...SMALL_FILES, "/openapi.json"])("all responses with %s share its bytes", async (path) => {
     const { handler } = await createHandlerFixture({ documents: docsPage() });
     const get = (encoding: string) =>
       handler.respond?.(new Request(`http://localhost${path}`, { headers: { "accept-encoding": encoding } }));

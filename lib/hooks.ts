@@ -35,6 +35,6 @@ function reportSafely(error: unknown, name: string, report: HookErrorReporter): 
   try {
     report(error, name);
   } catch {
-    // Nobody is left to tell.
+    // A failing error hook has nowhere to report to.
   }
 }

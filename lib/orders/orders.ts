@@ -30,10 +30,10 @@ export interface Orders {
   cancel(id: bigint): Promise<AppliedEvent<"cancel">>;
 }
 
-/** What the order operations need, and what they tell. */
+/** Options of the order operations. */
 export interface OrdersOptions {
   readonly store: OrderStore;
-  /** @default the system clock */
+  /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
   /** Called after each change is durable, for refunds and stock. @default none */
   readonly onTransition?: TransitionHook;

@@ -31,7 +31,7 @@ export interface TransitionListener {
   readonly onHookError: HookErrorReporter;
 }
 
-/** Tells a listener that an event was applied to an order. Without a listener it does nothing. */
+/** Calls the hook after an event was applied to an order. Without a listener it does nothing. */
 export async function announceEvent(
   listener: TransitionListener | undefined,
   event: OrderEvent,
@@ -43,7 +43,7 @@ export async function announceEvent(
   await announce(listener, { order, event, from: statusBefore(event), to: order.status, ...context });
 }
 
-/** Tells a listener that an order was placed. */
+/** Calls the hook after an order was placed. Without a listener it does nothing. */
 export async function announcePlaced(
   listener: TransitionListener | undefined,
   order: StoredOrder,

@@ -55,7 +55,7 @@ export function expectError(answer: Answer, code: ErrorCode): Problems {
   ];
 }
 
-/** A 401 tells how to authenticate. API Gateway may rename the header. */
+/** A 401 names the authentication scheme. API Gateway may rename the header. */
 export function expectChallenge(answer: Answer): Problems {
   const challenge =
     answer.headers.get("www-authenticate") ?? answer.headers.get("x-amzn-remapped-www-authenticate");

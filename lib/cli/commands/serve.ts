@@ -27,12 +27,13 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       // Loaded here, so that other commands start without the server's modules.
       const { createHandler } = await import("../../http/handler.ts");
       const { docsPage, startNodeServer } = await import("../../node/index.ts");
+      const storeFlags = globalFlags(command);
+      const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
+      // Before the database is created: invalid domains must leave nothing behind.
+      const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
+      const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, log);
       await withStoreOrCreate(context, command, async ({ store, name, check }) => {
         const stop = context.waitForStop();
-        const storeFlags = globalFlags(command);
-        const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
-        const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
-        const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, log);
         // No address is printed for a server that cannot serve.
         await check();
         await using metrics = await startMetrics(flags, { store, ...log });

@@ -1,0 +1,108 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { withDefaults } from "../../../infra/config/settings.ts";
+import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
+import { InvalidInputError, type Issue } from "../../../lib/errors.ts";
+import { createCommandLine } from "../../support/command-line.ts";
+import { cloud } from "../harness/cloud.ts";
+import { ofType, run } from "../harness/program.ts";
+
+// Runs are queued, so the first test waits for all of them.
+vi.setConfig({ testTimeout: 120_000 });
+
+const cli = createCommandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+const PRIMARY = "Orders.Example.com";
+/** By name: a mapping that is invalid in one way, with its plan. The last one combines all of them. */
+const INVALID: Readonly<Record<string, readonly [DomainContext["plan"], unknown]>> = {
+  "custom hosts on the plan Free": ["free", { primary: PRIMARY }],
+  "a redirect to another party": [
+    "pro",
+    { primary: PRIMARY, redirects: [{ from: "www.example.com", to: "elsewhere.example.org" }] },
+  ],
+  "a redirect from the primary": [
+    "pro",
+    { primary: PRIMARY, redirects: [{ from: "orders.example.com", to: "orders.example.com" }] },
+  ],
+  "one host in two spellings": ["pro", { primary: PRIMARY, aliases: ["orders.example.com."] }],
+  "all of these": [
+    "free",
+    {
+      primary: PRIMARY,
+      aliases: ["ORDERS.example.com"],
+      redirects: [
+        { from: "www.example.com", to: "elsewhere.example.org" },
+        { from: "orders.example.com", to: "orders.example.com", status: 302 },
+      ],
+    },
+  ],
+};
+
+/** The issues that TypeScript reports, here without types. */
+const issuesOf = (action: () => unknown): readonly Issue[] => {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error.issues;
+    throw error;
+  }
+  return [];
+};
+
+const deployments = new Map(
+  Object.entries(INVALID).map(([name, [plan, domains]]) => [
+    name,
+    run({
+      stack: "staging",
+      preview: true,
+      cloud: cloud(),
+      config: { "store-orders:plan": plan, "store-orders:domains": domains },
+    }),
+  ]),
+);
+
+describe.each(Object.entries(INVALID))("the mapping with %s", (name, [plan = "free", domains]) => {
+  const issues = issuesOf(() => defineDomains(domains as object, { plan }));
+
+  test("is rejected in TypeScript, also if it was not validated before", () => {
+    expect(issues.map(({ path, message }) => `${path}: ${message}`)).toMatchSnapshot();
+    expect(issues.length).toBeGreaterThan(0);
+    expect(issuesOf(() => withDefaults({ plan, domains } as object))).toEqual(issues);
+  });
+
+  test("is rejected in a domains file with the same messages, before anything is created", async () => {
+    writeFileSync(join(cli.directory, "domains.yaml"), JSON.stringify({ domains }));
+    const { status, stdout, stderr } = await cli.run([
+      ...["--json", "serve", "--port", "0", "--domains", "domains.yaml", "--plan", plan],
+    ]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(JSON.parse(stderr).issues).toEqual(issues);
+    expect(existsSync(join(cli.directory, ".data"))).toBe(false);
+  });
+
+  test("is rejected in a stack file with the same messages, before anything is created", async () => {
+    const outcome = await deployments.get(name);
+    expect(outcome?.code).not.toBe(0);
+    expect(outcome?.registrations.filter(({ custom }) => custom)).toEqual([]);
+    expect(outcome?.invokes).toEqual([]);
+    const lines = issues.map(
+      ({ path, message }) => `  Pulumi.staging.yaml  store-orders:${path}: ${message}`,
+    );
+    const count = lines.length === 1 ? "one problem" : `${lines.length} problems`;
+    expect(outcome?.errors).toBe(
+      [`The configuration of the stack 'staging' has ${count}:`, ...lines].join("\n"),
+    );
+  });
+});
+
+test("nothing is registered for a mapping that is valid and has no host", async () => {
+  const outcome = await run({
+    stack: "staging",
+    cloud: cloud(),
+    config: { "store-orders:domains": {} },
+  });
+  expect(outcome.code).toBe(0);
+  expect(ofType(outcome, "aws:acm/certificate:Certificate")).toEqual([]);
+});

@@ -20,15 +20,22 @@ export function assignTargets(
   const parse = (text: string): string | undefined => {
     const parsed = parseHostname(text);
     if (parsed.ok) return parsed.hostname;
-    report(`${text}: ${parsed.message}`);
+    report(`${text === "" ? '""' : text}: ${parsed.message}`);
     return undefined;
+  };
+  const parseTarget = (text: string): string | undefined => {
+    const target = parse(text);
+    if (hosts.some(({ host }) => host === target)) {
+      report(`${target} is one of the domains. Give the platform host that its record points to.`);
+    }
+    return target;
   };
 
   let common: string | undefined;
   const byHost = new Map<string, string | undefined>();
   for (const value of values) {
     const separator = value.indexOf("=");
-    const target = parse(value.slice(separator + 1));
+    const target = parseTarget(value.slice(separator + 1));
     if (separator < 0) {
       if (common !== undefined) report("Give one target for all hosts, and others as HOST=VALUE.");
       common = target;

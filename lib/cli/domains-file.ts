@@ -21,11 +21,19 @@ function readContent(path: string): unknown {
     throw invalidInput(path, `The file cannot be read (${codeOf(error)}). Give the path of a domains file.`);
   }
   try {
-    return parse(text);
+    // Warnings, such as one about an unknown tag, would be printed by Node.
+    return parse(text, { logLevel: "error" });
   } catch (error) {
-    const [reason = ""] = error instanceof YAMLParseError ? error.message.split("\n") : [];
-    throw invalidInput(path, `The file is neither YAML nor JSON: ${reason.replace(/:$/, ".")}`);
+    throw invalidInput(path, `The file is neither YAML nor JSON: ${reasonOf(error)}`);
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof YAMLParseError && error.code === "MULTIPLE_DOCS") {
+    return "it has several documents, separated by '---'. Keep one.";
+  }
+  const [reason = ""] = (error as Error).message.split("\n");
+  return reason.replace(/:$/, ".");
 }
 
 /**

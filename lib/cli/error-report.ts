@@ -34,9 +34,14 @@ export function toErrorReport(error: unknown): ErrorReport {
 /** Formats a report as text, with one line per issue if there are several, or as one line of JSON. */
 export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
   if (json) return JSON.stringify({ code, message, issues });
-  if (issues === undefined || issues.length <= 1) return `error: ${message}`;
+  if (issues === undefined || issues.length <= 1) return escapeControls(`error: ${message}`);
   const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
-  return `error: The input has ${lines.length} errors:${lines.join("")}`;
+  return escapeControls(`error: The input has ${lines.length} errors:${lines.join("")}`);
+}
+
+/** An input that is quoted in a message can have control characters, which must not reach the terminal. */
+function escapeControls(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, "?");
 }
 
 /** Commander's message for a missing command is `(outputHelp)`. */

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { parseHostname } from "../domains/hostname.ts";
+import { normalizeName, parseHostname } from "../domains/hostname.ts";
 import type { HostToVerify } from "../domains/verification/verify-hosts.ts";
-import { InvalidInputError } from "../errors.ts";
+import { isWithin } from "../domains/zone.ts";
+import { InvalidInputError, type Issue } from "../errors.ts";
 import { toIssues } from "../issues.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,19 +15,36 @@ export interface StackDomains {
   readonly knownZones: readonly string[];
 }
 
+const INVALID_OUTPUT = "This is not the output of a host: it has no 'role' and 'record'.";
+const INVALID_NAME = "This is not the name of a record or a zone.";
+
+const platformHost = z.string({ error: "This is not a platform host." }).transform((text, context) => {
+  const parsed = parseHostname(text);
+  if (parsed.ok) return parsed.hostname;
+  context.issues.push({ code: "custom", message: parsed.message, input: text });
+  return z.NEVER;
+});
+
 const hostOutput = z.object(
   {
-    role: z.enum(["primary", "alias", "redirect"]),
-    record: z.object({ name: z.string(), value: z.string().optional() }),
+    role: z.enum(["primary", "alias", "redirect"], { error: INVALID_OUTPUT }),
+    record: z.object(
+      {
+        name: z.string({ error: INVALID_NAME }),
+        zone: z.string({ error: INVALID_NAME }).optional(),
+        value: platformHost.optional(),
+      },
+      { error: INVALID_OUTPUT },
+    ),
   },
-  { error: "This is not the output of a host: it has no 'role' and 'record'." },
+  { error: INVALID_OUTPUT },
 );
 
 const domainsOutput = z.record(z.string(), hostOutput, { error: "This is not a mapping of hosts." });
 
 /**
- * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The path `-` stands for standard input. Throws
- * an `InvalidInputError` if they are not those of this service.
+ * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The
+ * path `-` stands for standard input. Throws an `InvalidInputError` if they are not those of this service.
  */
 export async function readStackDomains(
   path: string,
@@ -39,18 +57,23 @@ export async function readStackDomains(
     const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => []));
     throw new InvalidInputError([{ path: "--stack", message: HINT }, ...issues]);
   }
-  const byHost = Object.entries(parsed.data).map(([name, output]) => {
+  const issues: Issue[] = [];
+  const byHost = Object.entries(parsed.data).flatMap(([name, output], index, all) => {
     const host = parseHostname(name);
-    if (!host.ok) throw new InvalidInputError([{ path: "--stack", message: `${name}: ${host.message}` }]);
-    return { ...output, host: host.hostname };
+    if (!host.ok) issues.push({ path: "--stack", message: `${name}: ${host.message}` });
+    else if (all.slice(0, index).some(([earlier]) => normalizeName(earlier) === host.hostname)) {
+      issues.push({ path: "--stack", message: `${name} is listed twice.` });
+    }
+    return host.ok ? [{ ...output, host: host.hostname }] : [];
   });
+  if (issues.length > 0) throw new InvalidInputError(issues);
   return {
     hosts: byHost.map(({ host, role, record: { value } }) => ({
       host,
       role,
       ...(value === undefined ? {} : { target: value }),
     })),
-    knownZones: byHost.map(({ host, record: { name } }) => zoneOf(host, name)),
+    knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
   };
 }
 
@@ -73,7 +96,9 @@ function parseJson(path: string, content: string): unknown {
   }
 }
 
-/** The record's name is relative to the zone, which is therefore the rest of the host. */
-function zoneOf(host: string, name: string): string {
-  return name !== "@" && host.startsWith(`${name}.`) ? host.slice(name.length + 1) : host;
+/** The zone of a record. Without one, the record's name tells: it is relative to the zone. */
+function zoneOf(host: string, { zone, name }: { readonly zone?: string | undefined; readonly name: string }) {
+  if (zone !== undefined) return isWithin(host, zone) ? [zone] : [];
+  if (name === "@") return [host];
+  return host.startsWith(`${name}.`) ? [host.slice(name.length + 1)] : [];
 }

@@ -23,10 +23,12 @@ export interface Conflict {
  */
 export function findHostConflicts(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = readHosts(mapping);
+  // Of several redirects from one host, the first one counts.
+  const targets = new Map(redirects.toReversed().map(({ from, to }) => [from, to]));
   return [
     ...findMissingPrimary(mapping, claims),
     ...findDuplicates(primary, claims),
-    ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, redirects)),
+    ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, targets)),
   ];
 }
 
@@ -76,13 +78,13 @@ function findDuplicates(primary: string | undefined, claims: readonly Claim[]): 
 function checkRedirect(
   { index, from, to }: Redirect,
   primary: string | undefined,
-  redirects: readonly Redirect[],
+  targets: RedirectTargets,
 ): readonly Conflict[] {
   if (from === undefined || to === undefined || to === primary) return [];
   const path = ["redirects", index, "to"];
   const target = primary === undefined ? "the primary" : `the primary, ${primary}`;
   if (from === to) return [{ path, message: `${from} redirects to itself. Redirect it to ${target}.` }];
-  const loop = findLoop(from, to, redirects);
+  const loop = findLoop(from, to, targets);
   if (loop !== undefined) {
     return [{ path, message: `This is a loop: ${loop.join(" → ")}. Redirect every host to ${target}.` }];
   }
@@ -91,15 +93,19 @@ function checkRedirect(
   return [{ path, message: `A host can redirect only to the primary. Write ${primary}.` }];
 }
 
+/** Where each host redirects to. */
+type RedirectTargets = ReadonlyMap<string | undefined, string | undefined>;
+
+/** A longer loop is reported like any redirect to a host other than the primary. */
+const MAX_LOOP_HOSTS = 10;
+
 /** The path from a host back to itself, if its redirects form a loop. */
-function findLoop(from: string, to: string, redirects: readonly Redirect[]): readonly string[] | undefined {
+function findLoop(from: string, to: string, targets: RedirectTargets): readonly string[] | undefined {
   const visited = [from];
-  for (let next: string | undefined = to; next !== undefined; ) {
+  for (let next: string | undefined = to; next !== undefined && visited.length <= MAX_LOOP_HOSTS; ) {
     visited.push(next);
     if (next === from) return visited;
-    if (visited.indexOf(next) < visited.length - 1) return undefined;
-    const current: string = next;
-    next = redirects.find((redirect) => redirect.from === current)?.to;
+    next = targets.get(next);
   }
   return undefined;
 }

@@ -115,12 +115,24 @@ function validateLabel(label: string): HostnameError | undefined {
   if (label.startsWith("-") || label.endsWith("-")) {
     return invalid("invalid_label", `The label ${label} starts or ends with a hyphen. Remove it.`);
   }
-  if (label.startsWith("xn--") && domainToUnicode(label) === label) {
+  if (!label.startsWith("xn--")) return undefined;
+  const written = domainToUnicode(label);
+  if (written === label) {
     const message = `The label ${label} is not valid punycode. Write the name in its own script instead.`;
     return invalid("invalid_idn", message);
   }
-  return undefined;
+  const scripts = LOOK_ALIKE_SCRIPTS.filter(([, script]) => script.test(written)).map(([name]) => name);
+  if (scripts.length < 2) return undefined;
+  const message = `The label ${written} (${label}) mixes ${scripts.join(" and ")} letters, which look alike. Write it in one script.`;
+  return invalid("invalid_idn", message);
 }
+
+/** Scripts with letters that cannot be told apart. Registries do not permit them in one label. */
+const LOOK_ALIKE_SCRIPTS = [
+  ["Latin", /\p{Script=Latin}/u],
+  ["Greek", /\p{Script=Greek}/u],
+  ["Cyrillic", /\p{Script=Cyrillic}/u],
+] as const;
 
 /**
  * Both sections of the public suffix list count: nobody can own a suffix of the private section (`github.io`,

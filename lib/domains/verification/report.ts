@@ -4,6 +4,7 @@ import type { HostReport } from "./verify-hosts.ts";
 
 /** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
 export function formatReport(reports: readonly HostReport[]): string {
+  if (reports.length === 0) return "There is no custom host to verify.\n";
   const verified = reports.filter(({ state }) => state === "verified").length;
   const count = `${verified} of ${reports.length} ${reports.length === 1 ? "host" : "hosts"} verified.`;
   const last = verified === reports.length ? count : `${count} ${PROPAGATION}`;

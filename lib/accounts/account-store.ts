@@ -1,6 +1,6 @@
 import type { Instant } from "../clock.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
-import type { Admission, BanPolicy } from "./admission.ts";
+import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
 
 /**
@@ -33,7 +33,7 @@ export interface AccountStore {
    * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
    * admission is never cached: a revoked key, a new plan and a ban take effect at the next call.
    */
-  admit(key: ParsedKey, at: Instant, policy?: BanPolicy): Promise<Admission>;
+  admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Promise<Admission>;
 
   /**
    * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if there

@@ -18,7 +18,7 @@ export interface ApiKey {
 }
 
 /** What operators configure for an account. */
-export interface AccountSettings extends PlanAssignment {
+export interface AccountSettings extends PlanAssignment<string> {
   readonly id: string;
   readonly keys: readonly ApiKey[];
 }

@@ -1,6 +1,6 @@
 import { type Clock, type Instant, systemClock } from "../clock.ts";
 import { invalidInput } from "../errors.ts";
-import type { PlanAssignment } from "../plans/plan-limits.ts";
+import type { PLAN_LIMITS, Plan, PlanAssignment, PlanTable } from "../plans/plan-limits.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import {
   type AccountFailure,
@@ -13,7 +13,7 @@ import {
 } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Environment, generateKey, hashKey, isAccountId, keyIdOf } from "./api-key.ts";
-import { validatePlan } from "./validate-plan.ts";
+import { validatePlan, validatePlans } from "./validate-plan.ts";
 
 /** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
@@ -33,11 +33,11 @@ export type KeyResult = IssuedKey | AccountFailure;
  * Operations on accounts and keys. Each rejects with `InvalidInputError` if the input is invalid, and with
  * `StoreUnavailableError` if the store cannot be reached. See lib/README.md#accounts-and-keys.
  */
-export interface Accounts {
+export interface Accounts<Name extends string = Plan> {
   /** Creates an account without keys. */
-  create(id: string, plan: PlanAssignment): Promise<AccountResult>;
+  create(id: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Changes the plan at once. The current windows keep their counts and get the new limits. */
-  setPlan(id: string, plan: PlanAssignment): Promise<AccountResult>;
+  setPlan(id: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Sets the counters of both windows to zero. Bans stay. */
   resetUsage(id: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
@@ -53,16 +53,25 @@ export interface Accounts {
   unbanKey(keyId: string): Promise<AccountResult>;
 }
 
-/** Creates the account operations over a store. New keys are issued for `environment`. */
-export function createAccounts({
+/** What the account operations need. */
+export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
+  readonly store: AccountStore;
+  /** The environment segment of new keys. */
+  readonly environment: Environment;
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** The plans that accounts can have. Pass the same to `createHandler`. @default PLAN_LIMITS */
+  readonly plans?: Plans;
+}
+
+/** Creates the account operations over a store. */
+export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>({
   store,
   environment,
   clock = systemClock,
-}: {
-  store: AccountStore;
-  environment: Environment;
-  clock?: Clock;
-}): Accounts {
+  plans,
+}: AccountsOptions<Plans>): Accounts<keyof Plans & string> {
+  if (plans !== undefined) validatePlans(plans);
   const newKey = (accountId: string) => {
     const key = generateKey(environment, accountId);
     const hash = hashKey(key);
@@ -72,11 +81,11 @@ export function createAccounts({
   return {
     async create(id, plan) {
       if (!isAccountId(id)) throw invalidInput("account", ACCOUNT_ID_RULE);
-      return store.create({ id, ...validatePlan(plan), keys: [] });
+      return store.create({ id, ...validatePlan(plan, plans), keys: [] });
     },
 
     async setPlan(id, plan) {
-      const assignment = validatePlan(plan);
+      const assignment = validatePlan(plan, plans);
       return store.update(id, ({ keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
     },
 

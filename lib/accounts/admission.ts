@@ -1,7 +1,7 @@
 import type { Instant } from "../clock.ts";
 import type { Failure } from "../errors.ts";
 import { checkLimits } from "../plans/check-quota.ts";
-import { limitsOf, type Plan, type PlanAssignment } from "../plans/plan-limits.ts";
+import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import {
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
@@ -24,8 +24,14 @@ export interface BanPolicy {
 /** More than 20 rejected requests in a minute ban a key for 15 minutes. */
 export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
+/** What decides about a request, besides its account: the ban policy and the plans. */
+export interface AdmissionPolicy extends BanPolicy {
+  /** @default PLAN_LIMITS */
+  readonly plans?: PlanTable;
+}
+
 /** What a store knows about a key when a request arrives. */
-export interface KeyState extends PlanAssignment {
+export interface KeyState extends PlanAssignment<string> {
   readonly accountId: string;
   readonly usage: Usage;
   /** What admission needs of the key. */
@@ -37,7 +43,7 @@ export interface KeyState extends PlanAssignment {
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
-  readonly plan: Plan;
+  readonly plan: string;
 }
 
 /** The rejection of a request with a valid key: the account is over its limit, or the key is banned. */
@@ -79,12 +85,12 @@ export interface Decision {
 export function decideAdmission(
   state: KeyState | undefined,
   at: Instant,
-  policy: BanPolicy = DEFAULT_BAN_POLICY,
+  policy: AdmissionPolicy = DEFAULT_BAN_POLICY,
 ): Decision {
   if (state === undefined) return invalidKey("unknown_key");
   const { key, usage, accountId, plan } = state;
   if (!isActive(key, at)) return invalidKey((key.revokedAt ?? Infinity) <= at ? "unknown_key" : "expired");
-  const limits = limitsOf(state);
+  const limits = limitsOf(state, policy.plans);
   if (limits === undefined) return invalidKey("plan_without_limits");
 
   const caller: Caller = { accountId, keyId: key.id, plan };

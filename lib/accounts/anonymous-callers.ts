@@ -1,5 +1,5 @@
 import type { Instant } from "../clock.ts";
-import { PLAN_LIMITS } from "../plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanLimits } from "../plans/plan-limits.ts";
 import {
   hasCapacity,
   increment,
@@ -37,8 +37,13 @@ const MAX_SUBNETS = 4;
  * Creates the counters, for at most `capacity` sites. One without a request in the current minute makes room for a new
  * one. If there is none, new sites share one counter: no number of callers can make another one's count disappear.
  */
-export function createAnonymousCallers({ capacity = 50_000 } = {}): AnonymousCallers {
-  const limits = PLAN_LIMITS.free;
+export function createAnonymousCallers({
+  capacity = 50_000,
+  limits = PLAN_LIMITS.free,
+}: {
+  readonly capacity?: number;
+  readonly limits?: PlanLimits;
+} = {}): AnonymousCallers {
   /** The site with the latest request is last. */
   const sites = new Map<string, Site>();
   const overflow = createSite();

@@ -28,9 +28,16 @@ export {
   rotateKey,
 } from "./account.ts";
 export type { AccountStore } from "./account-store.ts";
-export { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "./accounts.ts";
+export {
+  type Accounts,
+  type AccountsOptions,
+  createAccounts,
+  type IssuedKey,
+  type KeyResult,
+} from "./accounts.ts";
 export {
   type Admission,
+  type AdmissionPolicy,
   type BanPolicy,
   type Caller,
   DEFAULT_BAN_POLICY,

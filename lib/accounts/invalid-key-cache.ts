@@ -1,7 +1,7 @@
 import type { Instant } from "../clock.ts";
 import type { Account } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { decideAdmission, type InvalidKey, type KeyState } from "./admission.ts";
+import { type AdmissionPolicy, decideAdmission, type InvalidKey, type KeyState } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
 
 /** How long an account that was read is used to reject its invalid keys. */
@@ -71,8 +71,8 @@ export function withInvalidKeyCache(accounts: AccountStore): AccountStore {
       const entry = entries.get(accountId);
       if (entry !== undefined && entry.invalidKeys >= MAX_DECIDED_BY_STORE) {
         const isFresh = at >= entry.readAt && at < entry.readAt + TTL_MS;
-        if (!isFresh && findInvalid(entry, key, at) !== undefined) await read(entry, accountId, at);
-        const invalid = findInvalid(entry, key, at);
+        if (!isFresh && findInvalid(entry, key, at, policy) !== undefined) await read(entry, accountId, at);
+        const invalid = findInvalid(entry, key, at, policy);
         if (invalid !== undefined) return invalid;
       }
       const admission = await accounts.admit(key, at, policy);
@@ -95,8 +95,13 @@ export function withInvalidKeyCache(accounts: AccountStore): AccountStore {
 }
 
 /** Why the key is invalid, by the account that was read. */
-function findInvalid({ account }: Entry, key: ParsedKey, at: Instant): InvalidKey | undefined {
-  const { admission } = decideAdmission(account && keyStateOf(account, key), at);
+function findInvalid(
+  { account }: Entry,
+  key: ParsedKey,
+  at: Instant,
+  policy: AdmissionPolicy | undefined,
+): InvalidKey | undefined {
+  const { admission } = decideAdmission(account && keyStateOf(account, key), at, policy);
   return !admission.ok && admission.code === "invalid_api_key" ? admission : undefined;
 }
 

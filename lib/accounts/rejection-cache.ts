@@ -1,7 +1,13 @@
 import type { Instant } from "../clock.ts";
 import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
 import type { AccountStore } from "./account-store.ts";
-import { type Admission, type BanPolicy, DEFAULT_BAN_POLICY, type Rejection } from "./admission.ts";
+import {
+  type Admission,
+  type AdmissionPolicy,
+  type BanPolicy,
+  DEFAULT_BAN_POLICY,
+  type Rejection,
+} from "./admission.ts";
 import { type ParsedKey, randomBase62 } from "./api-key.ts";
 import { withInvalidKeyCache } from "./invalid-key-cache.ts";
 
@@ -87,7 +93,7 @@ export function withRejectionCache(store: AccountStore): AccountStore {
     }
   }
 
-  async function query(key: ParsedKey, at: Instant, policy: BanPolicy): Promise<Admission> {
+  async function query(key: ParsedKey, at: Instant, policy: AdmissionPolicy): Promise<Admission> {
     await report(key, at, policy);
     const admission = await accounts.admit(key, at, policy);
     if (isRejection(admission)) remember(key.hash, admission, at);

@@ -1,5 +1,5 @@
 import type { AccountStore } from "../accounts/account-store.ts";
-import type { BanPolicy, Caller } from "../accounts/admission.ts";
+import type { AdmissionPolicy, Caller } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { parseKey } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../clock.ts";
@@ -33,9 +33,10 @@ const CHALLENGES = {
 export function createAccessControl(
   accounts: AccountStore,
   clock: Clock,
-  banPolicy: BanPolicy,
+  policy: AdmissionPolicy,
 ): AccessControl {
-  const anonymous = createAnonymousCallers();
+  const { free } = policy.plans ?? {};
+  const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
   function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Access {
     const { admitted, quota } = anonymous.count(address, at);
@@ -52,7 +53,7 @@ export function createAccessControl(
       const key = parseKey(presented.trim());
       if (key === undefined) return deny("invalid_api_key", address, at);
 
-      const admission = await accounts.admit(key, at, banPolicy);
+      const admission = await accounts.admit(key, at, policy);
       if (admission.ok) return { quota: admission.quota, caller: admission.caller };
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;

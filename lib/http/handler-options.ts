@@ -6,6 +6,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { HookErrorReporter } from "../hooks.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import type { TransitionHook } from "../orders/transition-hook.ts";
+import type { PlanTable } from "../plans/plan-limits.ts";
 import type { CustomOperation } from "./custom-operation.ts";
 import type { Server } from "./openapi/document.ts";
 import type { PetSource } from "./operation-handlers.ts";
@@ -21,6 +22,11 @@ export interface HandlerOptions {
   readonly clock?: Clock;
   /** When rejected requests ban a key. @default more than 20 in a minute ban it for 15 minutes */
   readonly banPolicy?: BanPolicy;
+  /**
+   * The plans that accounts can have, with their limits. A stored account with another plan is rejected with 401. Pass
+   * the same to `createAccounts`. @default PLAN_LIMITS
+   */
+  readonly plans?: PlanTable;
   /**
    * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
    * per key. An unban or a better plan then takes effect within a second. @default true

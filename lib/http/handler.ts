@@ -8,6 +8,7 @@
  */
 import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
+import { validatePlans } from "../accounts/validate-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { logHookError, startHook } from "../hooks.ts";
@@ -43,7 +44,12 @@ export function createHandler(options: HandlerOptions): Handler {
   const { pets = async () => undefined, servers = [], onRequest } = options;
   const { cacheRejections = true } = options;
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
-  const access = createAccessControl(accounts, clock, banPolicy);
+  const { plans } = options;
+  if (plans !== undefined) validatePlans(plans);
+  const access = createAccessControl(accounts, clock, {
+    ...banPolicy,
+    ...(plans === undefined ? {} : { plans }),
+  });
   const { onTransition, onHookError = logHookError } = options;
   const listener = onTransition && { onTransition, onHookError };
   const handlers = createOperationHandlers(store.orders, clock, pets);
@@ -54,7 +60,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const toInnerPath = createBasePath(basePath);
   const publicUrl = ({ origin }: RequestContext) => origin && `${origin}${basePath}`;
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
-  const openApi = createServedDocument(operations, servers);
+  const openApi = createServedDocument({ operations, plans }, servers);
   const healthChecks = createHealthChecks(store.orders, clock);
 
   /** Finds the reply. Replies that need no key come first. Then the request is admitted, and its operation performed. */

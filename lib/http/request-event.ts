@@ -1,6 +1,5 @@
 import { redactKeys } from "../accounts/api-key.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { Plan } from "../plans/plan-limits.ts";
 import type { RequestContext } from "./handler-options.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import type { RequestHead } from "./plain-response.ts";
@@ -21,7 +20,7 @@ export interface RequestEvent {
   /** The identifier of the account. Missing if the request has no valid key. */
   readonly accountId?: string;
   readonly keyId?: string;
-  readonly plan?: Plan;
+  readonly plan?: string;
   readonly errorCode?: ErrorCode;
   /** How the response body ended. */
   readonly bodyEnd: StreamEnd["status"];

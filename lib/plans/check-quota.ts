@@ -1,6 +1,12 @@
 import type { Instant } from "../clock.ts";
 import type { Failure } from "../errors.ts";
-import { limitsOf, type PlanAssignment, type PlanLimits } from "./plan-limits.ts";
+import {
+  limitsOf,
+  PLAN_LIMITS,
+  type PlanAssignment,
+  type PlanLimits,
+  type PlanTable,
+} from "./plan-limits.ts";
 import {
   hasCapacity,
   increment,
@@ -35,8 +41,13 @@ export type QuotaCheck = LimitCheck | Failure<"plan_without_limits">;
  * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now()); // { ok: true, limit: 60, remaining: 59, … }
  * ```
  */
-export function checkQuota(assignment: PlanAssignment, usage: Usage, at: Instant): QuotaCheck {
-  const limits = limitsOf(assignment);
+export function checkQuota(
+  assignment: PlanAssignment<string>,
+  usage: Usage,
+  at: Instant,
+  plans: PlanTable = PLAN_LIMITS,
+): QuotaCheck {
+  const limits = limitsOf(assignment, plans);
   return limits === undefined ? { ok: false, code: "plan_without_limits" } : checkLimits(limits, usage, at);
 }
 

@@ -20,6 +20,7 @@ export {
   type Plan,
   type PlanAssignment,
   type PlanLimits,
+  type PlanTable,
 } from "./plan-limits.ts";
 export {
   DAY_MS,

@@ -44,7 +44,9 @@ test("an enterprise account needs custom limits that one database item can susta
   const { accounts } = await open();
   const create = (customLimits?: { perMinute: number; perDay: number }) =>
     accounts.create("big", { plan: "enterprise", ...(customLimits === undefined ? {} : { customLimits }) });
-  await expect(create()).rejects.toThrow("An enterprise account needs its limits per minute and per day.");
+  await expect(create()).rejects.toThrow(
+    "An account with the enterprise plan needs its limits per minute and per day.",
+  );
   await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: Give at most 60000");
   await expect(create({ perMinute: 0, perDay: 1 })).rejects.toThrow(
     "perMinute: Give a whole number of at least 1.",

@@ -21,7 +21,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["accounts create Demo --plan free", /lower-case letters, digits and hyphens/],
   [
     "accounts create demo --plan enterprise",
-    /--plan: An enterprise account needs its limits per minute and per day/,
+    /--plan: An account with the enterprise plan needs its limits per minute and per day/,
   ],
   [
     "accounts create demo --plan enterprise --per-minute 5",

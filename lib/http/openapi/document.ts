@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from "../../errors.ts";
+import type { PlanTable } from "../../plans/plan-limits.ts";
 import {
   BASE_PATH,
   INTERFACE_VERSION,
@@ -8,7 +9,7 @@ import {
   SHARED_ERRORS,
 } from "../operations.ts";
 import { EXAMPLES, HEADERS, SCHEMAS } from "./components.ts";
-import { DESCRIPTION, describeOperation } from "./text.ts";
+import { describeApi, describeOperation } from "./text.ts";
 
 /** A base URL of the service, for the OpenAPI document. */
 export interface Server {
@@ -23,9 +24,11 @@ export const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This se
 export function openApiDocument({
   operations = OPERATIONS,
   servers = [THIS_SERVER],
+  plans,
 }: {
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];
+  readonly plans?: PlanTable | undefined;
 } = {}): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
@@ -40,7 +43,7 @@ export function openApiDocument({
       title: "Store Orders",
       version: INTERFACE_VERSION,
       summary: "List the orders of a store and cancel them.",
-      description: DESCRIPTION,
+      description: describeApi(plans),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers,

@@ -1,3 +1,4 @@
+import type { PlanTable } from "../../plans/plan-limits.ts";
 import { cachedDocument } from "../cached-document.ts";
 import { BASE_PATH, type Operation } from "../operations.ts";
 import type { RequestHead } from "../plain-response.ts";
@@ -12,13 +13,13 @@ const MAX_ADDRESSES = 20;
  * the runtime knows it (`publicUrl`), otherwise as a URL relative to the document.
  */
 export function createServedDocument(
-  operations: readonly Operation[],
+  described: { readonly operations: readonly Operation[]; readonly plans: PlanTable | undefined },
   configured: readonly Server[],
 ): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
   const create = (own: Server) => {
     const others = configured.filter(({ url }) => url !== own.url);
     const known = configured.find(({ url }) => url === own.url);
-    const document = openApiDocument({ operations, servers: [known ?? own, ...others] });
+    const document = openApiDocument({ ...described, servers: [known ?? own, ...others] });
     return cachedDocument(JSON.stringify(document));
   };
   const relative = create(THIS_SERVER);

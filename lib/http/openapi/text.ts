@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from "../../errors.ts";
-import { PLAN_LIMITS } from "../../plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { BASE_PATH, type Operation } from "../operations.ts";
 
 /** Errors that are returned before an operation is found, so that no operation lists them. */
@@ -20,7 +20,8 @@ const BEFORE_ANY_OPERATION = [
 ] as const satisfies readonly ErrorCode[];
 
 /** The description of the API, as Markdown. */
-export const DESCRIPTION = `All paths start with \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
+export function describeApi(plans: PlanTable = PLAN_LIMITS): string {
+  return `All paths start with \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
 
 ## Keys
 
@@ -32,7 +33,7 @@ The plan of an account limits its requests per minute and per day (UTC).
 
 ${table(
   ["Plan", "Requests per minute", "Requests per day"],
-  Object.entries(PLAN_LIMITS).map(([plan, limits]) =>
+  Object.entries(plans).map(([plan, limits]) =>
     limits === "custom" ? [plan, "custom", "custom"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
   ),
 )}
@@ -56,6 +57,7 @@ ${table(
   BEFORE_ANY_OPERATION.map((code) => [`${ERRORS[code].status}`, `\`${code}\``, ERRORS[code].message]),
 )}
 `;
+}
 
 /** An operation's description, with what its stability and deprecation mean for callers. */
 export function describeOperation({ description, stability, deprecation }: Operation): string {

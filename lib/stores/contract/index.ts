@@ -14,6 +14,7 @@ import { admissionCases } from "./admission-cases.ts";
 import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
+import { planCases } from "./plan-cases.ts";
 
 export type { Store } from "../store.ts";
 export type { ContractCase } from "./contract-case.ts";
@@ -24,4 +25,5 @@ export const storeContract: readonly ContractCase[] = [
   ...accountCases,
   ...admissionCases,
   ...banCases,
+  ...planCases,
 ];

@@ -1,7 +1,7 @@
 import type { ApiKey, RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
 import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
-import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
+import type { PlanAssignment } from "../../plans/plan-limits.ts";
 import { NO_USAGE, type Usage } from "../../plans/windows.ts";
 import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.ts";
 import type { Item } from "./item.ts";
@@ -17,7 +17,7 @@ export interface NamedKey extends KeyEntry {
 const MAX_KEYS = 20;
 
 /** The attributes for a plan. Absent limits are omitted. */
-export function planItem({ plan, customLimits }: PlanAssignment): Item {
+export function planItem({ plan, customLimits }: PlanAssignment<string>): Item {
   return {
     plan: { S: plan },
     ...numberValues({ perMinute: customLimits?.perMinute, perDay: customLimits?.perDay }),
@@ -93,8 +93,8 @@ export function rejectionsById(item: Item): Readonly<Record<string, RejectionCou
 }
 
 /** Reads the plan. */
-export function planOf(item: Item): PlanAssignment {
-  const plan = textOf(item["plan"]) as Plan;
+export function planOf(item: Item): PlanAssignment<string> {
+  const plan = textOf(item["plan"]);
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }

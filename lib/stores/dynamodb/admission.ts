@@ -1,6 +1,7 @@
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
+  type AdmissionPolicy,
   DEFAULT_BAN_POLICY,
   decideAdmission,
   decideRejections,
@@ -29,11 +30,11 @@ const MAX_ROUNDS = 8;
  */
 export function createAdmission(table: Table): Pick<AccountStore, "admit" | "recordRejections"> {
   return {
-    async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
+    async admit({ accountId, hash }, at, policy: AdmissionPolicy = DEFAULT_BAN_POLICY) {
       const signal = callTimeout();
-      const { maxRejections } = policy;
+      const { maxRejections, plans } = policy;
       const token = newWriteToken();
-      let change = optimisticAdmit(hash, at, token);
+      let change = optimisticAdmit(hash, at, token, plans);
       let written: Admission | undefined;
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (round > 2) await jitter(round);
@@ -46,7 +47,7 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
         const { admission, write } = decideAdmission(state, at, policy);
         if (done || state === undefined) return admission;
         if (write.usage !== undefined) {
-          change = withOptimisticLock(before, state, countRequest(before, state, write.usage, token));
+          change = withOptimisticLock(before, state, countRequest(before, state, write.usage, token, plans));
         } else if (write.rejections !== undefined) {
           const { rejections } = write;
           const add = addRejections(before, state, { rejections, added: 1, maxRejections, token });

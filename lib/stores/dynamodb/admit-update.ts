@@ -1,6 +1,6 @@
 import { shortHash } from "../../accounts/api-key.ts";
 import type { Instant } from "../../clock.ts";
-import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { numberValue } from "./attribute-values.ts";
 import { onceOnly } from "./count-token.ts";
@@ -14,42 +14,25 @@ const KEY_USABLE = "#keys.#hash >= :usable";
 // A window never goes back, so one that another process has already opened counts as current. See `usageAt`.
 const WINDOWS_CURRENT = "#minute >= :minute AND #minute <= :latest AND #day >= :day AND #day <= :latest";
 
-const plans: readonly [string, PlanLimits | "custom"][] = Object.entries(PLAN_LIMITS);
-
-const WITHIN_PLAN = plans
-  .map(([plan, limits]) =>
-    limits === "custom"
-      ? `(#plan = :${plan} AND #minuteCount < #perMinute AND #dayCount < #perDay)`
-      : `(#plan = :${plan} AND #minuteCount < :${plan}PerMinute AND #dayCount < :${plan}PerDay)`,
-  )
-  .join(" OR ");
-
-const PLAN_VALUES: Item = Object.fromEntries(
-  plans.flatMap(([plan, limits]) => [
-    [`:${plan}`, { S: plan }],
-    ...(limits === "custom"
-      ? []
-      : [
-          [`:${plan}PerMinute`, numberValue(limits.perMinute)],
-          [`:${plan}PerDay`, numberValue(limits.perDay)],
-        ]),
-  ]),
-);
-
-const CONDITION = `${KEY_USABLE} AND ${WINDOWS_CURRENT} AND (${WITHIN_PLAN})`;
 const UPDATE = "SET #minuteCount = #minuteCount + :one, #dayCount = #dayCount + :one";
 
 /**
  * The write that admits most requests without a prior read. Its condition checks all that `decideAdmission` checks: the
  * key, the ban, both windows, and one clause per plan. Its update counts the request in both windows.
  */
-export function optimisticAdmit(hash: string, at: Instant, token: string): Change {
+export function optimisticAdmit(
+  hash: string,
+  at: Instant,
+  token: string,
+  plans: PlanTable = PLAN_LIMITS,
+): Change {
+  const { condition, values } = withinPlan(plans);
   return onceOnly(token, {
     update: UPDATE,
-    condition: CONDITION,
+    condition,
     names: { "#hash": shortHash(hash) },
     values: {
-      ...PLAN_VALUES,
+      ...values,
       ":one": numberValue(1),
       ":usable": { N: leastUsable(at) },
       ":minute": numberValue(at - (at % MINUTE_MS)),
@@ -57,4 +40,31 @@ export function optimisticAdmit(hash: string, at: Instant, token: string): Chang
       ":latest": numberValue(at + MAX_CLOCK_SKEW_MS),
     },
   });
+}
+
+/** What the condition says about the plan, computed once for each table. */
+interface WithinPlan {
+  readonly condition: string;
+  readonly values: Item;
+}
+
+const byPlans = new WeakMap<PlanTable, WithinPlan>();
+
+function withinPlan(plans: PlanTable): WithinPlan {
+  const known = byPlans.get(plans) ?? createWithinPlan(plans);
+  byPlans.set(plans, known);
+  return known;
+}
+
+function createWithinPlan(plans: PlanTable): WithinPlan {
+  const values: Item = {};
+  const clauses = Object.entries(plans).map(([plan, limits], index) => {
+    values[`:plan${index}`] = { S: plan };
+    if (limits === "custom")
+      return `(#plan = :plan${index} AND #minuteCount < #perMinute AND #dayCount < #perDay)`;
+    values[`:perMinute${index}`] = numberValue(limits.perMinute);
+    values[`:perDay${index}`] = numberValue(limits.perDay);
+    return `(#plan = :plan${index} AND #minuteCount < :perMinute${index} AND #dayCount < :perDay${index})`;
+  });
+  return { condition: `${KEY_USABLE} AND ${WINDOWS_CURRENT} AND (${clauses.join(" OR ")})`, values };
 }

@@ -1,6 +1,6 @@
 import type { KeyState } from "../../accounts/admission.ts";
 import { shortHash } from "../../accounts/api-key.ts";
-import { limitsOf } from "../../plans/plan-limits.ts";
+import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { numberValue } from "./attribute-values.ts";
 import { onceOnly } from "./count-token.ts";
@@ -10,9 +10,15 @@ import { packKey } from "./packed-key.ts";
 import type { Change } from "./table.ts";
 
 /** Counts a request in the windows that were read, or as the first one of the windows that follow them. */
-export function countRequest(seen: Item, state: KeyState, write: Usage, token: string): Change {
+export function countRequest(
+  seen: Item,
+  state: KeyState,
+  write: Usage,
+  token: string,
+  plans: PlanTable | undefined,
+): Change {
   const { usage } = state;
-  const limits = limitsOf(state);
+  const limits = limitsOf(state, plans);
   const { sets, values, ...key } = unbannedKey(seen, state, write);
   const conditions = [key.condition];
   for (const [window, limit] of [

@@ -1,11 +1,11 @@
 import type { Account, ApiKey, RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
 import type { Instant } from "../../clock.ts";
-import type { Plan, PlanAssignment } from "../../plans/plan-limits.ts";
+import type { PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 
 interface AccountRow {
-  readonly plan: Plan;
+  readonly plan: string;
   readonly per_minute: number | null;
   readonly per_day: number | null;
   readonly minute_start: Instant;
@@ -37,7 +37,7 @@ export type JoinedRow = AccountRow & (KeyRow | { readonly hash: null });
 
 /** The columns that admission reads, in the order of its SELECT. */
 export type KeyStateColumns = [
-  ...[plan: Plan, per_minute: number | null, per_day: number | null],
+  ...[plan: string, per_minute: number | null, per_day: number | null],
   ...[minute_start: Instant, minute_count: number, day_start: Instant, day_count: number],
   ...[id: string, created_at: Instant, expires_at: Instant | null, revoked_at: Instant | null],
   ...[refused_start: Instant | null, refused_count: number | null, banned_until: Instant | null],
@@ -74,7 +74,7 @@ export function toKeyState(accountId: string, hash: string, columns: KeyStateCol
   };
 }
 
-function toPlan(row: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanAssignment {
+function toPlan(row: Pick<AccountRow, "plan" | "per_minute" | "per_day">): PlanAssignment<string> {
   const { plan, per_minute: perMinute, per_day: perDay } = row;
   return perMinute === null || perDay === null ? { plan } : { plan, customLimits: { perMinute, perDay } };
 }

@@ -3,6 +3,18 @@ import type { Account, AccountResult, AccountSettings } from "./account.ts";
 import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
 
+/** What a request does once it is admitted. In the transaction that admits it, it costs one commit instead of two. */
+export interface AdmittedWork {
+  /** True if it changes something that must be durable when the call resolves. */
+  readonly durable: boolean;
+  /**
+   * Starts calls of the order store of the same database, which join the transaction. Called by `admit` for an admitted
+   * request only, before it resolves, and again if the transaction is repeated. Must not throw. The result of the calls
+   * counts only if `admit` resolves.
+   */
+  start(): void;
+}
+
 /**
  * Where accounts are stored. Every method is atomic, across all processes that share the database, and durable when its
  * promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
@@ -31,9 +43,10 @@ export interface AccountStore {
 
   /**
    * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
-   * admission is never cached: a revoked key, a new plan and a ban take effect at the next call.
+   * admission is never cached: a revoked key, a new plan and a ban take effect at the next call. A store with
+   * transactions can start `work` in the one that admits; others ignore it.
    */
-  admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Promise<Admission>;
+  admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy, work?: AdmittedWork): Promise<Admission>;
 
   /**
    * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if there

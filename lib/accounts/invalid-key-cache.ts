@@ -66,7 +66,7 @@ export function withInvalidKeyCache(accounts: AccountStore): AccountStore {
   return {
     ...accounts,
 
-    async admit(key, at, policy) {
+    async admit(key, at, policy, work) {
       const { accountId } = key;
       const entry = entries.get(accountId);
       if (entry !== undefined && entry.invalidKeys >= MAX_DECIDED_BY_STORE) {
@@ -75,7 +75,7 @@ export function withInvalidKeyCache(accounts: AccountStore): AccountStore {
         const invalid = findInvalid(entry, key, at, policy);
         if (invalid !== undefined) return invalid;
       }
-      const admission = await accounts.admit(key, at, policy);
+      const admission = await accounts.admit(key, at, policy, work);
       if (!admission.ok && admission.code === "invalid_api_key") countInvalidKey(accountId);
       return admission;
     },

@@ -1,6 +1,6 @@
 import type { Instant } from "../clock.ts";
 import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
-import type { AccountStore } from "./account-store.ts";
+import type { AccountStore, AdmittedWork } from "./account-store.ts";
 import {
   type Admission,
   type AdmissionPolicy,
@@ -93,9 +93,14 @@ export function withRejectionCache(store: AccountStore): AccountStore {
     }
   }
 
-  async function query(key: ParsedKey, at: Instant, policy: AdmissionPolicy): Promise<Admission> {
+  async function query(
+    key: ParsedKey,
+    at: Instant,
+    policy: AdmissionPolicy,
+    work?: AdmittedWork,
+  ): Promise<Admission> {
     await report(key, at, policy);
-    const admission = await accounts.admit(key, at, policy);
+    const admission = await accounts.admit(key, at, policy, work);
     if (isRejection(admission)) remember(key.hash, admission, at);
     else entries.delete(key.hash);
     return admission;
@@ -111,19 +116,19 @@ export function withRejectionCache(store: AccountStore): AccountStore {
   return {
     ...accounts,
 
-    async admit(key, at, policy = DEFAULT_BAN_POLICY) {
+    async admit(key, at, policy = DEFAULT_BAN_POLICY, work) {
       const { hash } = key;
       const cached = rejectFromMemory(hash, at, policy);
       if (cached !== undefined) return cached;
-      if (!entries.has(hash)) return query(key, at, policy);
+      if (!entries.has(hash)) return query(key, at, policy, work);
 
       // When an entry expires under load, only one request queries the store. The others wait for it.
       const refresh = inFlight.get(hash);
       if (refresh !== undefined) {
         await refresh;
-        return rejectFromMemory(hash, at, policy) ?? query(key, at, policy);
+        return rejectFromMemory(hash, at, policy) ?? query(key, at, policy, work);
       }
-      const queried = query(key, at, policy);
+      const queried = query(key, at, policy, work);
       const settled = queried.catch(() => {}).finally(() => inFlight.delete(hash));
       inFlight.set(hash, settled);
       return queried;

@@ -1,4 +1,4 @@
-import type { AccountStore } from "../accounts/account-store.ts";
+import type { AccountStore, AdmittedWork } from "../accounts/account-store.ts";
 import type { AdmissionPolicy, Caller } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { parseKey } from "../accounts/api-key.ts";
@@ -17,8 +17,11 @@ export interface Access {
 
 /** Authenticates and rate-limits requests before anything else is done. */
 export interface AccessControl {
-  /** Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. */
-  check(authorization: string | null, address: string): Promise<Access>;
+  /**
+   * Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. The store can
+   * start `work` if it admits the request.
+   */
+  check(authorization: string | null, address: string, work?: AdmittedWork): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Access;
 }
@@ -46,14 +49,14 @@ export function createAccessControl(
   }
 
   return {
-    async check(authorization, address) {
+    async check(authorization, address, work) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
       if (presented === undefined) return deny("missing_api_key", address, at);
       const key = parseKey(presented.trim());
       if (key === undefined) return deny("invalid_api_key", address, at);
 
-      const admission = await accounts.admit(key, at, policy);
+      const admission = await accounts.admit(key, at, policy, work);
       if (admission.ok) return { quota: admission.quota, caller: admission.caller };
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;

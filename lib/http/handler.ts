@@ -31,6 +31,7 @@ import type { DocumentSource } from "./reply.ts";
 import { toEvent } from "./request-event.ts";
 import { failureReply, type Outcome, toPlainResponse } from "./response.ts";
 import { createRouter, isImplemented } from "./router.ts";
+import { storeWork } from "./store-work.ts";
 import { parsePath, targetOf } from "./target.ts";
 import { validateOperations } from "./validate-operations.ts";
 
@@ -53,7 +54,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const { onTransition, onHookError = logHookError } = options;
   const listener = onTransition && { onTransition, onHookError };
   const handlers = createOperationHandlers(store.orders, clock, pets);
-  const perform = createPerformer(operations, handlers, clock);
+  const performOperation = createPerformer(operations, handlers, clock);
   const findRoute = createRouter(operations);
   const routeHost = createHostRouter(options.hosts);
   const { basePath = "" } = options;
@@ -93,8 +94,10 @@ export function createHandler(options: HandlerOptions): Handler {
     const matched = route.error === undefined ? { operation: route.operation } : {};
     let granted: Access | undefined;
     try {
-      granted = await access.check(request.headers.get("authorization"), address);
-      const reply = granted.denied ?? (await perform(route, { request, requestId, caller: granted.caller }));
+      const perform = () => performOperation(route, { request, requestId, caller: granted?.caller });
+      const work = storeWork(route, perform);
+      granted = await access.check(request.headers.get("authorization"), address, work);
+      const reply = granted.denied ?? (await (work?.reply() ?? perform()));
       // The change is durable by now, and so is the count of the request.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);

@@ -15,6 +15,7 @@ import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
 import { planCases } from "./plan-cases.ts";
+import { workCases } from "./work-cases.ts";
 
 export type { Store } from "../store.ts";
 export type { ContractCase } from "./contract-case.ts";
@@ -26,4 +27,5 @@ export const storeContract: readonly ContractCase[] = [
   ...admissionCases,
   ...banCases,
   ...planCases,
+  ...workCases,
 ];

@@ -101,8 +101,8 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     },
 
     // Counters and bans survive the process. Only a power failure can lose the most recent ones.
-    admit: (key, at, policy) =>
-      write("relaxed", () => {
+    admit: (key, at, policy, work) =>
+      write(work?.durable === true ? "durable" : "relaxed", () => {
         const state = findKeyState(key);
         const { admission, write: changes } = decideAdmission(state, at, policy);
         if (state !== undefined && changes.usage !== undefined) {
@@ -111,6 +111,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         }
         if (state !== undefined && changes.rejections !== undefined)
           saveRejections(state, changes.rejections);
+        if (admission.ok) work?.start();
         return admission;
       }),
 

@@ -25,8 +25,9 @@ export interface Connection {
   read<T>(work: () => T): Promise<T>;
   /**
    * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
-   * share a transaction, so that they wait for the disk once. `work` must not throw after it has written: its error
-   * does not roll back the transaction, because that would undo the other writes.
+   * share a transaction, so that they wait for the disk once. A write that `work` itself starts joins its transaction,
+   * unless that is less durable. `work` must not throw after it has written: its error does not roll back the
+   * transaction, because that would undo the other writes.
    */
   write<T>(durability: Durability, work: () => T): Promise<T>;
   close(): Promise<void>;
@@ -65,7 +66,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
 /** Executed at each change: a prepared PRAGMA would take effect when it is prepared. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
-/** How often the file is checked before `relaxed` writes. */
+/** How often the file is checked, unless its folder shows that it has to be before a durable write. */
 const FILE_CHECK_INTERVAL_MS = 100;
 
 interface Job {
@@ -87,6 +88,8 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
   let checkedAt = 0;
   let current: Durability | undefined;
   let queue: Job[] = [];
+  /** The transaction that is being executed. */
+  let transaction: { readonly durability: Durability; readonly batch: Job[] } | undefined;
   let running: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
@@ -116,9 +119,12 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
     current = durability;
     begin.run();
     const settle: (() => void)[] = [];
+    const batch = [...jobs];
+    transaction = { durability, batch };
     try {
       checkVersion();
-      for (const { work, resolve, reject } of jobs) {
+      // Includes the jobs that are added meanwhile.
+      for (const { work, resolve, reject } of batch) {
         try {
           const value = work() as never;
           settle.push(() => resolve(value));
@@ -130,17 +136,20 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
       commit.run();
     } catch (error) {
       rollBack();
+      // If the transaction is repeated, the jobs that started these start them again.
+      for (const { reject } of batch.slice(jobs.length)) reject(toStoreError(error));
       throw error;
+    } finally {
+      transaction = undefined;
     }
     for (const report of settle) report();
   }
 
-  /**
-   * Checks the file before every durable write; before others less often, because a check takes a tenth of their time.
-   */
+  /** Checks the file before every durable write if its folder has changed, and otherwise at intervals. */
   function checkFile(durability: Durability): void {
     const now = performance.now();
-    if (durability === "relaxed" && now < checkedAt + FILE_CHECK_INTERVAL_MS) return;
+    const isRecent = now < checkedAt + FILE_CHECK_INTERVAL_MS;
+    if (isRecent && (durability === "relaxed" || file.isFolderUnchanged())) return;
     file.check();
     checkedAt = now;
   }
@@ -160,7 +169,10 @@ function groupCommit(db: DatabaseSync, file: DatabaseFile): Omit<Connection, "db
 
     write: (durability, work) =>
       new Promise((resolve, reject) => {
-        queue.push({ since: performance.now(), durability, work, resolve, reject });
+        const job = { since: performance.now(), durability, work, resolve, reject };
+        const canJoin = transaction?.durability === "durable" || durability === "relaxed";
+        if (transaction !== undefined && canJoin) transaction.batch.push(job);
+        else queue.push(job);
         running ??= drain();
       }),
 

@@ -1,4 +1,6 @@
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { systemClock } from "../../clock.ts";
 import { StoreUnavailableError } from "../../errors.ts";
 import { FileMovedError } from "./errors.ts";
 
@@ -9,6 +11,11 @@ import { FileMovedError } from "./errors.ts";
 export interface DatabaseFile {
   /** Throws if the path no longer leads to the open files. */
   check(): void;
+  /**
+   * True if no file can have been added, removed or renamed beside the open ones since the last `check`, which takes a
+   * fraction of its time. A file system that is mounted over a file goes unnoticed.
+   */
+  isFolderUnchanged(): boolean;
   /**
    * Throws if the path must not be opened again: the file is missing, or it is another database beside the log of this
    * one, which SQLite would write into the new database.
@@ -23,7 +30,7 @@ export interface DatabaseFile {
 
 /** Records the files that are at the path now. `:memory:` has none. */
 export function databaseFile(path: string): DatabaseFile {
-  if (path === ":memory:") return { check() {}, assertReopenable() {}, assertNoOtherHolder() {} };
+  if (path === ":memory:") return NO_FILE;
   const current = {
     file: () => identityOf(path),
     log: () => identityOf(`${path}-wal`),
@@ -33,11 +40,16 @@ export function databaseFile(path: string): DatabaseFile {
   const moved = (problem: string) =>
     new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
+  const folders = foldersOf(path);
+  let checked: string | undefined;
+
   return {
     check() {
+      checked = settledStateOf(folders);
       if (current.file() !== file) throw moved(`${path} was moved or replaced while it was open.`);
       if (current.log() !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
     },
+    isFolderUnchanged: () => checked !== undefined && checked === settledStateOf(folders),
     assertReopenable() {
       const found = current.file();
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
@@ -53,6 +65,39 @@ export function databaseFile(path: string): DatabaseFile {
       }
     },
   };
+}
+
+const NO_FILE: DatabaseFile = {
+  check() {},
+  isFolderUnchanged: () => true,
+  assertReopenable() {},
+  assertNoOtherHolder() {},
+};
+
+/** The folder of a path and, if the path is a link, that of the file. */
+function foldersOf(path: string): readonly string[] {
+  return [...new Set([dirname(path), dirname(realpathSync(path))])];
+}
+
+/** A file system can give two changes within a tick of its clock the same time. Ticks are 4 ms, and 10 ms at most. */
+const CLOCK_TICK_MS = 20;
+
+/**
+ * The folders and when they were last changed. `undefined` if that is so recent that a further change could go
+ * unnoticed, and on systems that update the times of folders late.
+ *
+ * A look at the log would cost more: Linux gives a file whose times were read a new time at the next write, and then has
+ * to flush its metadata too. That makes a durable write a third slower.
+ */
+function settledStateOf(folders: readonly string[]): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  let state = "";
+  for (const folder of folders) {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (found === undefined || Math.abs(systemClock() - found.ctimeMs) < CLOCK_TICK_MS) return undefined;
+    state += `${found.dev}:${found.ino}:${found.ctimeMs} `;
+  }
+  return state;
 }
 
 /** The device and inode of a file. */

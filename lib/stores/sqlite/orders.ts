@@ -19,6 +19,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   selectSame.setReturnArrays(true);
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
+  const updateStatus = db.prepare("UPDATE orders SET status = ? WHERE id = ?");
   const selectPage = db.prepare("SELECT status, record FROM orders WHERE id >= ? ORDER BY id LIMIT ?");
   // SQLite joins the rows, so that one string is transferred instead of an object per row. A plain range is read in key
   // order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
@@ -60,7 +61,10 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     const order = find(id);
     if (order === undefined) return { ok: false, code: "order_not_found" };
     const result = transition(order, event, at);
-    if (result.ok) update.run(result.order.status, toWire(result.order.record), id);
+    if (!result.ok) return result;
+    const { record, status } = result.order;
+    if (record === order.record) updateStatus.run(status, id);
+    else update.run(status, toWire(record), id);
     return result;
   }
 

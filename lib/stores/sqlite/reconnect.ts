@@ -32,12 +32,10 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
   }
 
   async function healthyStore(): Promise<Store> {
-    if (damaged) {
-      replacing ??= replace().finally(() => {
-        replacing = undefined;
-      });
-      await replacing;
-    }
+    replacing ??= replace().finally(() => {
+      replacing = undefined;
+    });
+    await replacing;
     return current;
   }
 
@@ -51,7 +49,8 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
 
   async function* pages<T>(work: (store: Store) => AsyncIterable<T>): AsyncGenerator<T> {
     try {
-      yield* work(await healthyStore());
+      // Without a pause, so that the first page is read in the transaction of the caller.
+      yield* work(damaged ? await healthyStore() : current);
     } catch (error) {
       recordFailure(error);
     }
@@ -72,7 +71,7 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       update: (id, updater) => call((store) => store.accounts.update(id, updater)),
       resetUsage: (id) => call((store) => store.accounts.resetUsage(id)),
       unban: (accountId, keyId) => call((store) => store.accounts.unban(accountId, keyId)),
-      admit: (key, at, policy) => call((store) => store.accounts.admit(key, at, policy)),
+      admit: (...args) => call((store) => store.accounts.admit(...args)),
       recordRejections: (...args) => call((store) => store.accounts.recordRejections(...args)),
     },
     async close() {

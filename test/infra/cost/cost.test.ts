@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { document, prose, table } from "../../documents/markdown.ts";
+import { type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { type Measured, measure } from "./measure.ts";
+import { PRICES_DATE } from "./prices.ts";
+import { consumptionRows, longListCost, millionRows, monthRows, priceRows, type Rows } from "./tables.ts";
+
+const PATH = "infra/README.md";
+
+let emulator: Emulator;
+let measured: Measured;
+beforeAll(async () => {
+  emulator = await startEmulator("all-old");
+  measured = await measure(emulator.endpoint);
+}, 60_000);
+afterAll(() => emulator.stop());
+
+describe("the section Cost", () => {
+  test.each<[string, () => Rows]>([
+    ["what each operation consumes, as an emulator counts it", () => consumptionRows(measured)],
+    ["the cost of a million requests", () => millionRows(measured)],
+    ["the cost of a month", () => monthRows(measured)],
+    ["the prices", priceRows],
+  ])("has %s", (_title, expected) => {
+    const [header = [], ...rows] = expected();
+    expect(table(PATH, ...header).rows).toEqual(rows);
+  });
+
+  test("has the date of the prices, the number of metrics and the cost of a long list", () => {
+    const text = prose(document(PATH)).replace(/\s+/g, " ");
+    expect(text).toContain(`in ${PRICES_DATE}`);
+    expect(text).toContain(`These operations write ${measured.metrics} custom metrics`);
+    const { total, units, requests, streamed } = longListCost(measured, 100e6);
+    const thousands = Math.round(units / 1_000).toLocaleString("en-US");
+    expect(text).toContain(
+      `A list of 100 MB costs $${total.toFixed(3)}: about ${thousands},000 read units, ${requests} requests of the gateway, $${streamed.toFixed(5)} for streamed bytes`,
+    );
+  });
+});

@@ -1,0 +1,134 @@
+import { planAlarms } from "../../../infra/observability/alarms.ts";
+import type { Consumption, Measured } from "./measure.ts";
+import { PRICES, priceOf } from "./prices.ts";
+
+/** The rows of a Markdown table, its header first. */
+export type Rows = readonly (readonly string[])[];
+
+/** Assumed, because it depends on the platform: the billed duration of a short request, and the memory by default. */
+const DURATION_SECONDS = 0.02;
+const MEMORY_GB = 0.5;
+/** Lambda writes the start and the end of each invocation as lines of JSON into the same log. */
+const PLATFORM_LOG_BYTES = 500;
+/** Response bytes that a function streams without a charge. */
+const FREE_STREAM_BYTES = 6e6;
+
+const MONTHLY_REQUESTS = [1e3, 1e6, 1e9];
+/** Of a stack without hosts. */
+const ALARMS = planAlarms({
+  ...{ apiName: "", stageName: "", namespace: "", certificates: [] },
+  functions: { list: "", api: "" },
+  tables: { orders: "", accounts: "" },
+}).length;
+
+/** The prices. */
+export function priceRows(): Rows {
+  const rows = Object.values(PRICES).map(({ what, unit, tiers }) => {
+    const scale = unit === "million" ? 1e6 : unit === "GB" && (tiers[0]?.[1] ?? 0) < 1e-3 ? 1e9 : 1;
+    const prices = tiers.map(([upTo, each]) => {
+      const amount = Number((each * scale).toPrecision(6));
+      const price = `$${amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 10 })}`;
+      return upTo === Infinity ? price : `${price} up to ${(upTo / 1e6).toLocaleString("en-US")} million`;
+    });
+    return [what, unit, prices.join(", then ")];
+  });
+  return [["price", "per", "us-east-1"], ...rows];
+}
+
+/** What each operation consumes. */
+export function consumptionRows({ operations }: Measured): Rows {
+  const rows = operations.map(({ operation, calls, writeUnits, readUnits, bytes, logBytes }) =>
+    [operation, calls, writeUnits, readUnits, bytes, logBytes].map((cell) => cell.toLocaleString("en-US")),
+  );
+  return [["operation", "calls", "write units", "read units", "response bytes", "log bytes"], ...rows];
+}
+
+/** The cost of a million requests, without what a month costs in any case. */
+export function millionRows(measured: Measured): Rows {
+  const rows = ["cancel an order", "list 20 orders", "list 500 orders"].map((name) => {
+    const parts = partsOf([[consumptionOf(measured, name), 1e6]]);
+    return [name, ...Object.values(parts).map(dollars), dollars(sum(parts))];
+  });
+  return [["a million times", ...PARTS, "total"], ...rows];
+}
+
+/** The cost of a month, by the number of requests: half of them cancels, half of them lists of 20 orders. */
+export function monthRows(measured: Measured): Rows {
+  const fixed = priceOf("metric", measured.metrics) + priceOf("alarm", ALARMS) + priceOf("dashboard", 1);
+  const rows = MONTHLY_REQUESTS.map((requests) => {
+    const parts = partsOf(
+      ["cancel an order", "list 20 orders"].map(
+        (name) => [consumptionOf(measured, name), requests / 2] as const,
+      ),
+    );
+    const cells = [...Object.values(parts), fixed, sum(parts) + fixed].map(dollars);
+    return [requests.toLocaleString("en-US"), ...cells];
+  });
+  return [["requests a month", ...PARTS, "metrics, alarms, dashboard", "total"], ...rows];
+}
+
+/** The cost of one list of so many bytes, in dollars, by what it consumes beyond a short list. */
+export function longListCost(measured: Measured, bytes: number) {
+  const { bytes: measuredBytes, readUnits } = consumptionOf(measured, "list 10,000 orders");
+  const units = Math.round((readUnits / measuredBytes) * bytes);
+  const requests = Math.ceil(bytes / 10e6);
+  const streamed = bytes - FREE_STREAM_BYTES;
+  const parts = {
+    gateway: priceOf("gateway", requests),
+    reads: priceOf("read", units),
+    streamed: priceOf("streamed", streamed),
+    transfer: priceOf("transfer", bytes),
+  };
+  return { units, requests, ...parts, total: Object.values(parts).reduce((all, part) => all + part, 0) };
+}
+
+const PARTS = ["gateway", "Lambda", "DynamoDB", "logs", "transfer"] as const;
+
+function partsOf(
+  requests: readonly (readonly [Consumption, number])[],
+): Readonly<Record<(typeof PARTS)[number], number>> {
+  const total = (quantity: (each: Consumption) => number) =>
+    requests.reduce((all, [each, count]) => all + quantity(each) * count, 0);
+  const count = total(() => 1);
+  return {
+    gateway: priceOf("gateway", count),
+    Lambda:
+      priceOf("invocation", count) +
+      priceOf("duration", count * DURATION_SECONDS * MEMORY_GB) +
+      priceOf(
+        "streamed",
+        total(({ bytes }) => Math.max(0, bytes - FREE_STREAM_BYTES)),
+      ),
+    DynamoDB:
+      priceOf(
+        "write",
+        total(({ writeUnits }) => writeUnits),
+      ) +
+      priceOf(
+        "read",
+        total(({ readUnits }) => readUnits),
+      ),
+    logs: priceOf(
+      "logs",
+      total(({ logBytes }) => logBytes + PLATFORM_LOG_BYTES),
+    ),
+    transfer: priceOf(
+      "transfer",
+      total(({ bytes }) => bytes),
+    ),
+  };
+}
+
+function consumptionOf({ operations }: Measured, name: string): Consumption {
+  const found = operations.find(({ operation }) => operation === name);
+  if (found === undefined) throw new Error(`Not measured: ${name}`);
+  return found;
+}
+
+function sum(parts: Readonly<Record<string, number>>): number {
+  return Object.values(parts).reduce((all, part) => all + part, 0);
+}
+
+function dollars(value: number): string {
+  return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}

@@ -35,11 +35,14 @@ export type ParsedHostname = { readonly ok: true; readonly hostname: string } | 
  * a public suffix.
  */
 export function parseHostname(text: string): ParsedHostname {
-  const error = findForeignSyntax(text.normalize("NFKC"));
-  if (error !== undefined) return error;
+  // Callers without types may pass anything.
+  if (typeof text !== "string" || text === "") return EMPTY;
+  const foreign = findForeignSyntax(text.normalize("NFKC"));
+  if (foreign !== undefined) return foreign;
   // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
   const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
-  return (hostname === "" ? INVALID_IDN : validateName(hostname)) ?? { ok: true, hostname };
+  const error = hostname === "" ? (/^\.+$/.test(text) ? EMPTY : INVALID_IDN) : validateName(hostname);
+  return error ?? { ok: true, hostname };
 }
 
 /** A DNS name in lower case, without the trailing dot. */
@@ -50,7 +53,6 @@ export function normalizeName(name: string): string {
 /** Finds what is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
 function findForeignSyntax(text: string): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
-  if (text === "") return invalid("empty", "The hostname is empty. Write one such as orders.example.com.");
   if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
   if (/\s/.test(text)) return invalid("invalid_character", "A hostname cannot contain spaces. Remove them.");
   if (isIP(text.replace(/^\[(.*)\](:\d*)?$/, "$1")) === 6) return IP_ADDRESS;
@@ -150,6 +152,8 @@ const IP_ADDRESS = invalid(
   "ip_address",
   "This is an IP address. Write a hostname: certificates and records are issued for names.",
 );
+
+const EMPTY = invalid("empty", "The hostname is empty. Write one such as orders.example.com.");
 
 const INVALID_IDN = invalid(
   "invalid_idn",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseHostname } from "../../lib/domains/hostname.ts";
 import { parseDomains } from "../../lib/domains/parse.ts";
 
 test("a label that mixes scripts with the same letters is rejected, in its own script and in punycode", () => {
@@ -26,4 +27,10 @@ test("a mapping of 20,000 redirects is validated in time, also if they form one 
   }));
   const parsed = parseDomains({ primary: "orders.example.com", redirects }, { plan: "pro" });
   expect(parsed.ok ? [] : parsed.issues).toHaveLength(20_000);
+});
+
+test("a hostname that is missing, no text, or only dots is empty", () => {
+  for (const text of [undefined, null, 5, "", ".", "..."]) {
+    expect(parseHostname(text as string)).toMatchObject({ ok: false, code: "empty" });
+  }
 });

@@ -41,7 +41,7 @@ export function parseHostname(text: string): ParsedHostname {
   if (foreign !== undefined) return foreign;
   // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
   const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
-  const error = hostname === "" ? (/^\.+$/.test(text) ? EMPTY : INVALID_IDN) : validateName(hostname);
+  const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname);
   return error ?? { ok: true, hostname };
 }
 

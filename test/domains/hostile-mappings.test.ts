@@ -29,8 +29,8 @@ test("a mapping of 20,000 redirects is validated in time, also if they form one 
   expect(parsed.ok ? [] : parsed.issues).toHaveLength(20_000);
 });
 
-test("a hostname that is missing, no text, or only dots is empty", () => {
-  for (const text of [undefined, null, 5, "", ".", "..."]) {
+test("a hostname that is missing, no text, or only a dot is empty", () => {
+  for (const text of [undefined, null, 5, "", "."]) {
     expect(parseHostname(text as string)).toMatchObject({ ok: false, code: "empty" });
   }
 });

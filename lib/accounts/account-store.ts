@@ -1,7 +1,7 @@
 import type { Instant } from "../clock.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
 import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
-import type { ParsedKey } from "./api-key.ts";
+import type { Environment, ParsedKey } from "./api-key.ts";
 
 /** What a request does once it is admitted. In the transaction that admits it, it costs one commit instead of two. */
 export interface AdmittedWork {
@@ -20,6 +20,12 @@ export interface AdmittedWork {
  * promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
  */
 export interface AccountStore {
+  /**
+   * Records the environment of the store's keys, unless one is recorded. Returns the one that is recorded: the first
+   * caller decides, for all processes and for good.
+   */
+  recordEnvironment(environment: Environment): Promise<Environment>;
+
   /** Adds an account. Fails with `account_exists` if the identifier is taken. */
   create(account: AccountSettings): Promise<AccountResult>;
 

@@ -78,6 +78,13 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
     return { key, id: keyIdOf(accountId, hash), hash };
   };
 
+  /** A mistake here would issue test keys that work in production, or the other way round. */
+  async function requireEnvironment(): Promise<void> {
+    const recorded = await store.recordEnvironment(environment);
+    if (recorded !== environment)
+      throw invalidInput("environment", explainEnvironment(recorded, environment));
+  }
+
   return {
     async create(id, plan) {
       if (!isAccountId(id)) throw invalidInput("account", ACCOUNT_ID_RULE);
@@ -95,6 +102,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       const at = clock();
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalidInput("expires", "Give a time in the future.");
+      await requireEnvironment();
       const { key, ...created } = newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
       const result = await store.update(accountId, (account) => addKey(account, stored, at));
@@ -106,6 +114,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
         throw invalidInput("overlap", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
       const at = clock();
+      await requireEnvironment();
       const { key, ...successor } = newKey(accountOf(keyId));
       const result = await store.update(accountOf(keyId), (account) =>
         rotateKey(account, keyId, successor, overlapMs, at),
@@ -126,6 +135,11 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       return { ok: true, account };
     },
   };
+}
+
+/** Why no key of an environment can be issued. */
+export function explainEnvironment(recorded: Environment, wanted: Environment): string {
+  return `The keys of this store are for '${recorded}', so none can be issued for '${wanted}'.`;
 }
 
 /** How to fix an invalid account identifier. */

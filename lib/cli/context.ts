@@ -5,7 +5,8 @@ import { ACCOUNT_ERRORS } from "../errors.ts";
 import type { ErrorReport } from "./error-report.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenedStore, openStore } from "./open-store.ts";
-import { chooseStore, type EnvironmentVariables, type StoreFlags } from "./settings.ts";
+import { chooseStore, type EnvironmentVariables, readEnvironment, type StoreFlags } from "./settings.ts";
+import { requireEnvironment } from "./store-environment.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What every command receives. */
@@ -51,6 +52,7 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
   return async (context, command, run) => {
     const opened = await openStore(chooseStore(globalFlags(command), context.env), options, context.terminal);
     try {
+      if (opened.isNew) await requireEnvironment(opened.store, readEnvironment(context.env));
       context.exit(await run(opened));
     } catch (error) {
       throw opened.explain(error);

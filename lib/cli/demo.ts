@@ -4,6 +4,7 @@ import type { Clock, Instant } from "../clock.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
+import { requireEnvironment } from "./store-environment.ts";
 
 /** The account of the demo data. */
 export const DEMO_ACCOUNT = "demo";
@@ -18,6 +19,7 @@ export async function seedDemo(
   clock: Clock,
 ): Promise<string | undefined> {
   if (!(await isEmpty(store))) return undefined;
+  await requireEnvironment(store, environment);
   const accounts = createAccounts({ store: store.accounts, environment, clock });
   // If several processes start at once, the one that creates the account adds the rest.
   const created = await accounts.create(DEMO_ACCOUNT, { plan: "free" });

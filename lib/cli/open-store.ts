@@ -8,6 +8,8 @@ import type { Terminal } from "./terminal.ts";
 export interface OpenedStore {
   readonly store: Store;
   readonly name: string;
+  /** True if the store was just created. */
+  readonly isNew: boolean;
   /** Reads from the store. Throws if it cannot be reached, with what is missing. */
   check(): Promise<void>;
   /** Replaces an error by one that names what is missing and the fix, if that is known. */
@@ -26,6 +28,7 @@ export async function openStore(
   switch (choice.kind) {
     case "sqlite": {
       if (!create) requireDatabase(choice.path);
+      const isNew = !existsSync(choice.path);
       const { createSqliteStore } = await import("../stores/sqlite/index.ts");
       const store = createSqliteStore({ path: choice.path });
       if (isAccessibleToOthers(choice.path)) {
@@ -35,7 +38,7 @@ export async function openStore(
         );
       }
       const check = async () => void (await store.orders.find(0n));
-      return { store, name: choice.path, check, explain: (error) => error };
+      return { store, name: choice.path, isNew, check, explain: (error) => error };
     }
     case "dynamodb": {
       const { createDynamodbStore } = await import("../stores/dynamodb/index.ts");
@@ -45,6 +48,7 @@ export async function openStore(
       return {
         store,
         name: `DynamoDB, ${prefix}-orders and ${prefix}-accounts`,
+        isNew: false,
         check: () => checkDynamodbTables(store, prefix),
         explain: (error) => explainDynamodbError(error, prefix),
       };

@@ -11,7 +11,7 @@
 import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
-import type { ParsedKey } from "../accounts/api-key.ts";
+import type { Environment, ParsedKey } from "../accounts/api-key.ts";
 import { type StoredOrder, transition } from "../orders/lifecycle.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { toLine, toWire } from "../orders/wire.ts";
@@ -76,6 +76,7 @@ function ascending(a: bigint, b: bigint): number {
 
 function memoryAccounts(): AccountStore {
   const accounts = new Map<string, Account>();
+  let recorded: Environment | undefined;
 
   function findKey({ accountId, hash }: ParsedKey): { account: Account; state: KeyState } | undefined {
     const account = accounts.get(accountId);
@@ -85,6 +86,11 @@ function memoryAccounts(): AccountStore {
   }
 
   return {
+    async recordEnvironment(environment) {
+      recorded ??= environment;
+      return recorded;
+    },
+
     async create(settings) {
       if (accounts.has(settings.id)) return { ok: false, code: "account_exists" };
       accounts.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });

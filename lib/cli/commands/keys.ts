@@ -10,6 +10,7 @@ import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "../key-summary.ts";
 import { printResult, printResults, type Result } from "../results.ts";
 import { readEnvironment } from "../settings.ts";
+import { requireEnvironment } from "../store-environment.ts";
 
 /** `keys`: the API keys of accounts. */
 export function addKeyCommands(parent: Command, context: CommandContext): void {
@@ -30,6 +31,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     .action(({ account, expires }: { account: string; expires?: Instant }, command: Command) => {
       const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, context.clock()) };
       return withStore(context, command, async ({ store }) => {
+        await requireEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).issueKey(account, options);
         return issued.ok ? printKey(issued, command) : reportAccountError(context, account, issued);
       });
@@ -65,6 +67,7 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     )
     .action((id: string, { overlap }: { overlap: number }, command: Command) =>
       withStore(context, command, async ({ store }) => {
+        await requireEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).rotateKey(id, { overlapMs: overlap });
         return issued.ok ? printKey(issued, command) : reportAccountError(context, id, issued);
       }),

@@ -3,7 +3,7 @@ import { InvalidInputError } from "../../errors.ts";
 import { readWholeNumber } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
 import { explainDynamodbError } from "../dynamodb-errors.ts";
-import { chooseStore } from "../settings.ts";
+import { chooseStore, readEnvironment } from "../settings.ts";
 
 /** `tables`: DynamoDB tables for emulators and experiments. A deployed stack creates its own. */
 export function addTableCommands(parent: Command, context: CommandContext): void {
@@ -29,10 +29,13 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .addHelpText("after", HELP)
     .action(async ({ buckets }: { readonly buckets?: number }, command: Command) => {
       const prefix = requirePrefix(command);
-      const { createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
+      const environment = readEnvironment(context.env);
+      const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
       await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) }).catch(
         explain(prefix),
       );
+      const store = createDynamodbStore({ prefix });
+      await store.accounts.recordEnvironment(environment).finally(store.close);
       context.terminal.log(`The tables ${prefix}-orders and ${prefix}-accounts are ready.`);
     });
 

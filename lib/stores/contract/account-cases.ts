@@ -14,6 +14,20 @@ const apiKey = (name: string | number): ApiKey => ({
 /** The guarantees of `AccountStore` for operators. */
 export const accountCases: readonly ContractCase[] = [
   {
+    name: "the first environment that is recorded stays, whoever records another one at the same time, and is no account",
+    async check({ accounts }) {
+      const recorded = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          accounts.recordEnvironment(index % 2 === 0 ? "live" : "test"),
+        ),
+      );
+      assert.equal(new Set(recorded).size, 1);
+      for (const environment of ["test", "live"] as const)
+        assert.equal(await accounts.recordEnvironment(environment), recorded[0]);
+      assert.deepEqual(await collect(accounts.list()), []);
+    },
+  },
+  {
     name: "a created account is found unchanged, without usage and without rejections",
     async check({ accounts }) {
       const created: AccountSettings[] = [

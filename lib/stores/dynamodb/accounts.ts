@@ -1,5 +1,6 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
+import type { Environment } from "../../accounts/api-key.ts";
 import { activeKeys, INITIAL_COUNTERS, idsValue, keysValue, planItem } from "./account-item.ts";
 import { type AccountItems, accountOf, areWhole, settingsOf } from "./account-items.ts";
 import { createAdmission } from "./admission.ts";
@@ -8,7 +9,7 @@ import { callTimeout, jitter } from "./client.ts";
 import { inTurn } from "./in-turn.ts";
 import type { Item } from "./item.ts";
 import { addVersion, hasDetails } from "./key-details.ts";
-import { detailsIdOf } from "./layout.ts";
+import { ACCOUNT_SETTINGS_KEY, detailsIdOf } from "./layout.ts";
 import { changeSettings } from "./settings-change.ts";
 import type { Table } from "./table.ts";
 import { createUnban } from "./unban.ts";
@@ -68,6 +69,12 @@ export function createAccountStore(table: Table): AccountStore {
   }
 
   return {
+    async recordEnvironment(environment) {
+      const item = { ...ACCOUNT_SETTINGS_KEY, environment: { S: environment } };
+      const { done, before } = await table.add(item, ACCOUNT_SETTINGS_KEY, callTimeout());
+      return done ? environment : (textOf(before?.["environment"]) as Environment);
+    },
+
     find,
 
     async create(settings) {

@@ -55,6 +55,11 @@ export function detailsIdOf(accountId: string): string {
   return `${accountId}/keys`;
 }
 
+/**
+ * The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys.
+ */
+export const ACCOUNT_SETTINGS_KEY = { id: { S: "/settings" } } as const;
+
 /** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */
 export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
   const keys = [

@@ -1,12 +1,16 @@
 import type { AccountSettings, RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../../accounts/admission.ts";
-import type { ParsedKey } from "../../accounts/api-key.ts";
+import type { Environment, ParsedKey } from "../../accounts/api-key.ts";
 import { type JoinedRow, type KeyStateColumns, toAccount, toKeyState } from "./account-rows.ts";
 import type { Connection } from "./connection.ts";
 
 /** The account store over the tables `accounts` and `api_keys`. */
 export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
+  const insertEnvironment = db.prepare(
+    "INSERT INTO settings (name, value) VALUES ('environment', ?) ON CONFLICT DO NOTHING",
+  );
+  const selectEnvironment = db.prepare("SELECT value FROM settings WHERE name = 'environment'");
   const insertAccount = db.prepare("INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING");
   const updatePlan = db.prepare("UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?");
   // One statement, so that the account and its keys are from the same moment while other processes write.
@@ -61,6 +65,12 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
   }
 
   return {
+    recordEnvironment: (environment) =>
+      write("durable", () => {
+        insertEnvironment.run(environment);
+        return (selectEnvironment.get() as { readonly value: Environment }).value;
+      }),
+
     create: (settings) =>
       write("durable", () => {
         const isNew = insertAccount.run(settings.id, settings.plan).changes === 1;

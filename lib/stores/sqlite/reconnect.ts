@@ -65,6 +65,7 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       scan: (after) => pages((store) => store.orders.scan(after)),
     },
     accounts: {
+      recordEnvironment: (environment) => call((store) => store.accounts.recordEnvironment(environment)),
       create: (account) => call((store) => store.accounts.create(account)),
       find: (id) => call((store) => store.accounts.find(id)),
       list: () => pages((store) => store.accounts.list()),

@@ -45,6 +45,9 @@ const MIGRATIONS: readonly string[] = [
   // An earlier version stored an expiry that no date can represent, and no JavaScript number exactly.
   `ALTER TABLE api_keys ADD COLUMN successor_id TEXT;
    UPDATE api_keys SET expires_at = 8640000000000000 WHERE expires_at > 8640000000000000;`,
+
+  // What is true for the whole store: `environment`, that of its keys.
+  "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
 ];
 
 /** The schema version of this program. */

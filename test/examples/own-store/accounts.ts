@@ -27,6 +27,12 @@ export function accountsIn(path: string): AccountStore {
   }
 
   return {
+    async recordEnvironment(environment) {
+      const data = readData(path);
+      if (data.environment === undefined) writeData(path, { ...data, environment });
+      return data.environment ?? environment;
+    },
+
     async create(settings) {
       if (find(settings.id) !== undefined) return { ok: false, code: "account_exists" };
       save({ ...settings, usage: NO_USAGE, rejections: {} });

@@ -1,35 +1,49 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Account, parseLine, type StoredOrder, StoreUnavailableError, toLine } from "store-orders";
+import {
+  type Account,
+  type Environment,
+  parseLine,
+  type StoredOrder,
+  StoreUnavailableError,
+  toLine,
+} from "store-orders";
 
 /** Everything in a file. */
 export interface Data {
   readonly orders: ReadonlyMap<bigint, StoredOrder>;
   readonly accounts: ReadonlyMap<string, Account>;
+  /** The environment of all keys, once it is recorded. */
+  readonly environment?: Environment;
 }
 
 const ACCOUNT_PREFIX = '{"account":';
+const ENVIRONMENT_PREFIX = '{"environment":';
 
-/** Reads a file with one order or account per line. A missing file is empty. */
+/** Reads a file with one order or account per line, and one line for the environment. A missing file is empty. */
 export function readData(path: string): Data {
   const orders = new Map<bigint, StoredOrder>();
   const accounts = new Map<string, Account>();
+  let environment: Pick<Data, "environment"> = {};
   for (const line of readLines(path)) {
     if (line.startsWith(ACCOUNT_PREFIX)) {
       const { account } = JSON.parse(line) as { readonly account: Account };
       accounts.set(account.id, account);
+    } else if (line.startsWith(ENVIRONMENT_PREFIX)) {
+      environment = JSON.parse(line) as Pick<Data, "environment">;
     } else {
       const parsed = parseLine(line);
       if (!parsed.ok) throw new Error(`${path} has an invalid line: ${line}`);
       orders.set(parsed.order.record.id, parsed.order);
     }
   }
-  return { orders, accounts };
+  return { orders, accounts, ...environment };
 }
 
 /** Replaces the content of the file. After a crash the file has either the old or the new content. */
-export function writeData(path: string, { orders, accounts }: Data): void {
+export function writeData(path: string, { orders, accounts, environment }: Data): void {
   const lines = [
+    ...(environment === undefined ? [] : [JSON.stringify({ environment })]),
     ...[...orders.values()].map(toLine),
     ...[...accounts.values()].map((account) => JSON.stringify({ account })),
   ];

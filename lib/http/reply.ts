@@ -16,7 +16,7 @@ export interface ErrorReply {
 /** A successful response without the headers that all responses share. */
 export interface SuccessReply {
   readonly error?: undefined;
-  readonly status: 200 | 201 | 202 | 204 | 301;
+  readonly status: 200 | 201 | 202 | 204 | 301 | 302;
   /** JSON, unless the headers have another content type. Missing for a response without a body. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly headers?: HeaderFields;

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
@@ -6,6 +8,8 @@ import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { launchBrowser, reasonToSkip } from "./browser.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 describe.skipIf(skipsBecause("the docs page in a browser", reasonToSkip()))(
   "the docs page in a browser",
@@ -67,6 +71,77 @@ describe.skipIf(skipsBecause("the docs page in a browser", reasonToSkip()))(
       await page.waitForLoadState("networkidle");
       expect(consoleErrors).toEqual([]);
       expect(externalRequests).toEqual([]);
+    });
+
+    test.each([
+      ["light", 390],
+      ["dark", 1280],
+    ] as const)(
+      "axe finds nothing in the page, its operations and its key dialog (%s, %d pixels)",
+      async (colorScheme, width) => {
+        const { page } = await open({ colorScheme, viewport: { width, height: 844 } });
+        await page.evaluate(AXE);
+        const violations = async () => {
+          const found =
+            "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))";
+          return page.evaluate(found);
+        };
+        expect(await violations()).toEqual([]);
+        await page.click("[id$=cancelOrder] .opblock-summary-control");
+        await page.click("[id$=cancelOrder] .try-out__btn");
+        await page.fill("[id$=cancelOrder] .parameters input", "1");
+        await page.click("[id$=cancelOrder] .execute");
+        await page.waitForSelector(".live-responses-table");
+        expect(await violations()).toEqual([]);
+        await page.click("button.authorize");
+        expect(await violations()).toEqual([]);
+      },
+    );
+
+    test("operations come before the text, with their tags and paths", async () => {
+      const { page } = await open();
+      const text = await page.innerText("body");
+      const parts = [
+        "Operations",
+        "The orders of",
+        "/store/orders",
+        "/pets/{petId}",
+        "Keys",
+        "Limits",
+        "Errors",
+      ];
+      const places = parts.map((part) => text.indexOf(part));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(places).not.toContain(-1);
+    });
+
+    test("with the keyboard alone, a key is entered into a password field and an operation is called", async () => {
+      const { page, key } = await open();
+      const tabTo = async (selector: string) => {
+        for (let presses = 0; presses < 60; presses++) {
+          if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+          await page.keyboard.press("Tab");
+        }
+        throw new Error(`${selector} cannot be reached with the Tab key.`);
+      };
+      await tabTo("button.authorize");
+      await page.keyboard.press("Enter");
+      await tabTo(".auth-container input");
+      expect(await page.getAttribute(".auth-container input", "type")).toBe("password");
+      await page.keyboard.type(key);
+      await page.keyboard.press("Enter");
+      await tabTo(".btn-done");
+      await page.keyboard.press("Enter");
+      await tabTo("[id$=cancelOrder] .opblock-summary-control");
+      await page.keyboard.press("Enter");
+      await tabTo(".try-out__btn");
+      await page.keyboard.press("Enter");
+      await tabTo(".parameters input");
+      await page.keyboard.type("404");
+      await tabTo(".execute");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".live-responses-table");
+      expect(await page.innerText(".live-responses-table")).toContain("order_not_found");
     });
 
     test("the page shows badges for deprecated and beta operations", async () => {

@@ -63,7 +63,7 @@ describe("the installed package", () => {
     expect(files.filter((file) => /\.test\.|\.map$|\.tgz$/.test(file))).toEqual([]);
     const built = files.filter((file) => file.startsWith("dist/"));
     expect(built.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
-    const others = files.filter((file) => !/^(dist|test\/examples)\//.test(file)).sort();
+    const others = files.filter((file) => !/^(dist|test\/examples|lib\/node\/deploy)\//.test(file)).sort();
     const documents = DOCUMENTS.map(({ path }) => path);
     expect(others).toEqual([...documents, "LICENSE", "package.json", "test/bench/growth.svg"].sort());
   });

@@ -11,8 +11,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/cached-document.ts";
 import type { DocumentSource, HeaderFields, Reply } from "../../http/reply.ts";
-import { MISSING_HTML, PAGE_CSS, pageHtml } from "./html.ts";
+import { MISSING_HTML, pageHtml } from "./html.ts";
 import { PAGE_SCRIPT } from "./script.ts";
+import { PAGE_CSS } from "./style.ts";
 
 /** Options of `docsPage`. */
 export interface DocsPageOptions {
@@ -51,7 +52,7 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
   "favicon-32x32.png": "image/png",
 };
 
-/** Creates the page. It serves `/docs` and the files below it, each from memory once it has been requested. */
+/** Creates the page. It leads browsers from `/` to it, and serves `/docs` and the files below it, each from memory once it has been requested. */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
 }: DocsPageOptions = {}): DocumentSource {
@@ -88,6 +89,7 @@ export function docsPage({
 
   return async function serve(path, request) {
     if (path === "/docs/") return TO_PAGE;
+    if (path === "/" && request.headers.get("accept")?.includes("text/html")) return FROM_ROOT;
     const [, root, name = "", ...rest] = path.split("/");
     if (root !== "docs" || rest.length > 0 || !FILES.has(name)) return undefined;
     const loaded = files.get(name) ?? load(name);
@@ -98,6 +100,9 @@ export function docsPage({
 
 /** The links of the page are relative to its path without the slash. */
 const TO_PAGE: Reply = { status: 301, headers: { location: "../docs" } };
+
+/** For a browser. Programs that request the root get a 404, which names the problem. */
+const FROM_ROOT: Reply = { status: 302, headers: { location: "docs", vary: "accept" } };
 
 const FILES = new Set(["", "page.css", "page.js", ...Object.keys(VENDOR_FILES)]);
 

@@ -1,6 +1,6 @@
 /**
- * The HTML of the page. Its links are relative, because the service may be mounted below a path. `version` is the version of Swagger UI, part of the URLs of its
- * files.
+ * The HTML of the page. Its links are relative, because the service may be mounted below a path. `version` is the
+ * version of Swagger UI, part of the URLs of its files.
  */
 export function pageHtml(version: string): string {
   return `<!doctype html>
@@ -17,7 +17,7 @@ export function pageHtml(version: string): string {
     <script src="docs/page.js" defer></script>
   </head>
   <body>
-    <main id="docs"></main>
+    <div id="docs"></div>
     <noscript>This page requires JavaScript. The OpenAPI document is at <a href="openapi.json">/openapi.json</a>.</noscript>
   </body>
 </html>
@@ -35,21 +35,4 @@ export const MISSING_HTML = `<!doctype html>
     </main>
   </body>
 </html>
-`;
-
-/** The styles of the page, in addition to those of Swagger UI. */
-export const PAGE_CSS = `
-body { margin: 0; }
-html.dark-mode body { background: #1c2022; }
-.badge {
-  border: 1px solid currentColor;
-  border-radius: 4px;
-  font: 600 12px sans-serif;
-  margin: 2px 8px 2px 0;
-  padding: 2px 6px;
-}
-.swagger-ui .response-col_links { display: none; }
-html.dark-mode .swagger-ui .header-col { color: inherit; }
-.swagger-ui .opblock.opblock-deprecated { opacity: 0.85; }
-.swagger-ui .opblock.opblock-deprecated .opblock-summary-method { background: #707070; color: #fff; }
 `;

@@ -165,3 +165,25 @@ test("a page that fails gets a 500 without the error's text", async () => {
   expect(answer.text).not.toContain("secret");
   expect(events).toMatchObject([{ status: 500, error: { message: "secret" } }]);
 });
+
+describe("the root", () => {
+  const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8", authorization: "" };
+
+  test("leads a browser to the page, without a key and uncounted, also below a base path", async () => {
+    const { send } = await createHandlerFixture({ documents: docsPage() });
+    const { status, headers } = await send("GET", "/", BROWSER);
+    expect({ status, location: headers.get("location"), vary: headers.get("vary") }).toEqual({
+      status: 302,
+      location: "docs",
+      vary: "accept",
+    });
+    expect(headers.get("x-ratelimit-limit")).toBeNull();
+    const shop = await createHandlerFixture({ documents: docsPage(), basePath: "/shop" });
+    expect((await shop.send("GET", "/shop/", BROWSER)).headers.get("location")).toBe("docs");
+  });
+
+  test("is no route for a program", async () => {
+    const { send } = await createHandlerFixture({ documents: docsPage() });
+    expect(codeOf(await send("GET", "/", { accept: "*/*" }))).toBe("route_not_found");
+  });
+});

@@ -161,3 +161,19 @@ test("operations on a missing account or key fail with account_not_found or key_
     expect(await accounts.unbanKey(id)).toEqual(failure);
   }
 });
+
+test("no key is issued for another environment than that of the store's first key", async () => {
+  const store = createMemoryStore().accounts;
+  const [test, live] = (["test", "live"] as const).map((environment) =>
+    createAccounts({ store, environment }),
+  );
+  await test?.create("acme", { plan: "free" });
+  const issued = await test?.issueKey("acme");
+  const keyId = issued?.ok === true ? issued.keyId : "";
+  const before = await store.find("acme");
+  const error = "The keys of this store are for 'test', so none can be issued for 'live'.";
+  await expect(live?.issueKey("acme")).rejects.toThrow(error);
+  await expect(live?.rotateKey(keyId, { overlapMs: 0 })).rejects.toThrow(error);
+  expect(await store.find("acme")).toEqual(before);
+  expect(await live?.revokeKey(keyId)).toMatchObject({ ok: true });
+});

@@ -92,6 +92,21 @@ describe("settings", () => {
     expect([...documented]).toEqual(expected);
   });
 
+  test("every option of createHandler, and every field of its context, is listed", () => {
+    const source = readFileSync(join(ROOT, "lib/http/handler-options.ts"), "utf8");
+    const membersOf = (name: string) => {
+      const [, body = ""] = new RegExp(`interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source) ?? [];
+      return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member]) => member);
+    };
+    const listed = (header: string) =>
+      table("lib/http/README.md", header, "meaning").rows.map(([name]) => name);
+    expect(membersOf("HandlerOptions")).toContain("store");
+    expect(listed("option").toSorted()).toEqual(membersOf("HandlerOptions").toSorted());
+    // Only servers set this one.
+    const context = membersOf("RequestContext").filter((name) => name !== "malformed");
+    expect(listed("field").toSorted()).toEqual(context.toSorted());
+  });
+
   test("every connection limit is listed with its default", () => {
     const { rows } = table("lib/node/README.md", "limit", "meaning", "default");
     expect(rows.map(([limit, , fallback]) => [limit, Number(fallback)])).toEqual(

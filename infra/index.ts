@@ -32,6 +32,7 @@ export {
   type TableCalls,
   tableStatements,
 } from "./functions/permissions.ts";
+export type { ReleaseOutput } from "./functions/release.ts";
 export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
 export { enforcePolicies } from "./policy/enforce.ts";
 export { type PolicyContext, violations } from "./policy/policies.ts";

@@ -12,3 +12,5 @@ export const domains = service.domainStatus;
 export const ordersTable = service.tables.orders.name;
 export const accountsTable = service.tables.accounts.name;
 export const dashboardUrl = service.dashboardUrl;
+/** What `store-orders release` reads; missing without a canary. */
+export const release = service.release;

@@ -9,6 +9,7 @@ import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 import { functionEnvironment } from "./functions/environment.ts";
 import { OrdersFunction } from "./functions/function.ts";
 import { type FunctionRole, PERMISSIONS, tableStatements } from "./functions/permissions.ts";
+import { type ReleaseOutput, releasedFunctions, releaseOutput } from "./functions/release.ts";
 import { ownershipTag, typeToken } from "./names.ts";
 import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
@@ -36,6 +37,8 @@ export class StoreOrders extends pulumi.ComponentResource {
   /** By host: its role, its state with the reason and what to do next, and the DNS record that it needs. */
   readonly domainStatus: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
+  /** What `store-orders release` reads. Missing without a canary. */
+  readonly release?: ReleaseOutput;
 
   readonly #name: string;
   readonly #args: StoreOrdersArgs;
@@ -71,6 +74,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       }),
     );
     this.dashboardUrl = observability.dashboardUrl;
+    if (settings.canary) this.release = releaseOutput(functions, observability.releaseAlarms);
     this.registerOutputs({ baseUrl: this.baseUrl });
   }
 
@@ -90,6 +94,7 @@ export class StoreOrders extends pulumi.ComponentResource {
         timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MAX_BUFFERED_SECONDS),
         ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
         logRetentionDays,
+        canary: settings.canary,
       },
       { parent: this },
     );
@@ -127,9 +132,10 @@ export class StoreOrders extends pulumi.ComponentResource {
     return domains;
   }
 
-  #observability({ list, api }: Record<FunctionRole, OrdersFunction>) {
+  #observability(functions: Record<FunctionRole, OrdersFunction>) {
+    const { list, api } = functions;
     const { restApi, stage } = this.api;
-    const { alarmEmail } = this.#args.settings;
+    const { alarmEmail, canary } = this.#args.settings;
     const certificates = (this.#args.hosts ?? []).flatMap(({ host, key }) => {
       const domain = this.customDomains.get(host);
       return domain === undefined ? [] : [{ key, host, arn: domain.certificate.arn }];
@@ -147,6 +153,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       {
         monitored,
         region: restApi.region,
+        ...(canary ? { released: releasedFunctions(functions) } : {}),
         ...(alarmEmail === undefined ? {} : { email: alarmEmail }),
       },
       { parent: this },

@@ -102,6 +102,7 @@ export const settingsSchema = z.strictObject({
   alarmEmail: z.email({ error: "Write one e-mail address." }).optional(),
   banPolicy: banPolicy.default(DEFAULT_BAN_POLICY),
   throttle: throttle.default({ perSecond: 500, burst: 250 }),
+  canary: z.boolean({ error: "Write true or false." }).default(false),
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
   protect: z.boolean({ error: "Write true or false." }).default(false),
 });

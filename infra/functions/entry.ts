@@ -13,6 +13,8 @@ const {
   STORE_ORDERS_SERVERS: servers,
   STORE_ORDERS_DOCS_URL: docsUrl,
   STORE_ORDERS_CORS_ORIGINS: corsOrigins,
+  AWS_LAMBDA_FUNCTION_NAME: functionName,
+  AWS_LAMBDA_FUNCTION_VERSION: version,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
@@ -20,7 +22,13 @@ if (prefix === undefined)
 // All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
 const store = createDynamodbStore({ prefix });
-const telemetry = createTelemetry({ namespace: prefix, write: (line) => process.stdout.write(line) });
+const telemetry = createTelemetry({
+  namespace: prefix,
+  ...(functionName === undefined || version === undefined
+    ? {}
+    : { version: { function: functionName, version } }),
+  write: (line) => process.stdout.write(line),
+});
 const handler = createHandler({
   store: telemetry.instrument(store),
   hosts: () => hosts,

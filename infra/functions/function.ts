@@ -17,9 +17,11 @@ export interface OrdersFunctionArgs {
   /** Reserves this many concurrent executions. @default none: shares those of the account */
   readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
+  /** Leaves the alias to `store-orders release`, which moves it to a new version in steps. @default false */
+  readonly canary?: boolean;
 }
 
-/** The alias that API Gateway invokes. It points to a published version; a deployment moves it. */
+/** The alias that API Gateway invokes. It points to a published version; a deployment or a release moves it. */
 export const ALIAS = "live";
 
 /** A function with its own log group, role, policy, and an alias on its published version. */
@@ -54,7 +56,8 @@ export class OrdersFunction extends pulumi.ComponentResource {
     this.alias = new aws.lambda.Alias(
       `${name}-alias`,
       { name: ALIAS, functionName: this.function.name, functionVersion: this.function.version },
-      parent,
+      // The first version gets all traffic when the alias is created. Later updates neither move nor show the alias.
+      args.canary === true ? { ...parent, ignoreChanges: [...SET_BY_A_RELEASE] } : parent,
     );
     this.registerOutputs({ alias: this.alias.arn });
   }
@@ -71,6 +74,8 @@ export class OrdersFunction extends pulumi.ComponentResource {
       .apply(([uri, unqualified, qualified]) => uri.replace(unqualified, qualified));
   }
 }
+
+const SET_BY_A_RELEASE = ["functionVersion", "routingConfig", "description"] as const;
 
 function functionArgs(
   args: OrdersFunctionArgs,

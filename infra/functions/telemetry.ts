@@ -22,13 +22,24 @@ interface ServiceStore {
   readonly accounts: AccountStore;
 }
 
-/** Creates the telemetry of a process. `namespace` separates the metrics of several stacks in one AWS account. */
+/** The published version of a function. */
+export interface FunctionVersion {
+  readonly function: string;
+  readonly version: string;
+}
+
+/**
+ * Creates the telemetry of a process. `namespace` separates the metrics of several stacks in one AWS account; responses
+ * with a 5xx status are also counted by `version`.
+ */
 export function createTelemetry({
   namespace,
+  version,
   write,
   clock = systemClock,
 }: {
   namespace: string;
+  version?: FunctionVersion;
   write: (line: string) => void;
   clock?: Clock;
 }): Telemetry {
@@ -38,7 +49,7 @@ export function createTelemetry({
   return {
     onRequest(event) {
       const at = clock();
-      const metrics = embeddedMetrics(namespace, at, requestMetrics(event));
+      const metrics = embeddedMetrics(namespace, at, requestMetrics(event, version));
       writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
@@ -75,15 +86,22 @@ export function createTelemetry({
   };
 }
 
-function requestMetrics({
-  operation = "none",
-  status,
-  plan,
-  errorCode,
-}: RequestEvent): readonly MetricValue[] {
+function requestMetrics(
+  { operation = "none", status, plan, errorCode }: RequestEvent,
+  version: FunctionVersion | undefined,
+): readonly MetricValue[] {
   const dimensions = { Operation: operation, Status: `${status}` };
   const requests = { name: "Requests", value: 1, dimensions };
-  if (plan === undefined) return [requests];
+  const failures = status >= 500 && version !== undefined ? [serverErrors(version)] : [];
+  if (plan === undefined) return [requests, ...failures];
   const rejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
-  return [requests, { name: rejected ? "Rejected" : "Admitted", value: 1, dimensions: { Plan: plan } }];
+  return [
+    requests,
+    ...failures,
+    { name: rejected ? "Rejected" : "Admitted", value: 1, dimensions: { Plan: plan } },
+  ];
+}
+
+function serverErrors({ function: name, version }: FunctionVersion): MetricValue {
+  return { name: "ServerErrors", value: 1, dimensions: { Function: name, Version: version } };
 }

@@ -1,13 +1,17 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
+import type { FunctionRole } from "../functions/permissions.ts";
 import { typeToken } from "../names.ts";
 import { type Alarm, type MonitoredResources, planAlarms } from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
+import { planReleaseAlarms, type ReleasedFunction } from "./release-alarms.ts";
 
 /** Arguments of {@link Observability}. */
 export interface ObservabilityArgs {
   readonly monitored: MonitoredResources;
   readonly region: pulumi.Input<string>;
+  /** The new version of each function, which alarms of its own watch. @default none: no such alarms */
+  readonly released?: Readonly<Record<FunctionRole, ReleasedFunction>>;
   /** Receives alarms by e-mail after confirming the subscription. @default none: alarms are only shown */
   readonly email?: pulumi.Input<string>;
 }
@@ -15,16 +19,20 @@ export interface ObservabilityArgs {
 /** The alarms and the dashboard of the service. */
 export class Observability extends pulumi.ComponentResource {
   readonly dashboardUrl: pulumi.Output<string>;
+  /** The names of the alarms on the new versions. */
+  readonly releaseAlarms: readonly pulumi.Output<string>[];
 
   readonly #name: string;
 
   constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Observability"), name, {}, options);
     this.#name = name;
-    const { monitored, email, region } = args;
+    const { monitored, email, region, released } = args;
 
     const topic = email === undefined ? undefined : this.#topic(email);
     for (const alarm of planAlarms(monitored)) this.#alarm(alarm, topic);
+    const releaseAlarms = released === undefined ? [] : planReleaseAlarms(released, monitored);
+    this.releaseAlarms = releaseAlarms.map((alarm) => this.#alarm(alarm, undefined).name);
     const dashboard = this.#dashboard(monitored, region);
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });
@@ -40,7 +48,7 @@ export class Observability extends pulumi.ComponentResource {
   #alarm({ key, datapoints, ...alarm }: Alarm, topic: aws.sns.Topic | undefined) {
     const percentile = alarm.statistic === "p95";
     const actions = topic === undefined ? {} : { alarmActions: [topic.arn], okActions: [topic.arn] };
-    new aws.cloudwatch.MetricAlarm(
+    return new aws.cloudwatch.MetricAlarm(
       `${this.#name}-${key}`,
       {
         alarmDescription: alarm.description,

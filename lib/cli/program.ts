@@ -12,6 +12,7 @@ import { addDomainCommands } from "./commands/domains.ts";
 import { addKeyCommands } from "./commands/keys.ts";
 import { addOpenApiCommand } from "./commands/openapi.ts";
 import { addOrderCommands } from "./commands/orders.ts";
+import { addReleaseCommand } from "./commands/release.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSmokeCommand } from "./commands/smoke.ts";
 import { addTableCommands } from "./commands/tables.ts";
@@ -29,6 +30,7 @@ const GROUPS: readonly CommandGroup[] = [
   addDatabaseCommands,
   addDomainCommands,
   addTableCommands,
+  addReleaseCommand,
   addSmokeCommand,
   addOpenApiCommand,
 ];
@@ -90,7 +92,7 @@ function createProgram({ print, log }: Terminal, json: boolean): Command {
 }
 
 /** Groups of commands that use no store: their help does not show the options that select one. */
-const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi", "smoke"]);
+const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi", "release", "smoke"]);
 const STORE_OPTIONS: ReadonlySet<string | undefined> = new Set(["--database", "--dynamodb"]);
 
 const defaultHelp = new Help();

@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { normalizeName, parseHostname } from "../domains/hostname.ts";
 import type { HostToVerify } from "../domains/verification/verify-hosts.ts";
 import { isWithin } from "../domains/zone.ts";
 import { InvalidInputError, type Issue } from "../errors.ts";
 import { toIssues } from "../issues.ts";
+import { readStackOutputs } from "./stack-outputs.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The hosts of a deployed stack. */
@@ -48,9 +47,9 @@ const domainsOutput = z.record(z.string(), hostOutput, { error: "This is not a m
  */
 export async function readStackDomains(
   path: string,
-  { input }: Pick<Terminal, "input">,
+  terminal: Pick<Terminal, "input">,
 ): Promise<StackDomains> {
-  const content = parseJson(path, await (path === "-" ? text(input) : readContent(path)));
+  const content = await readStackOutputs(path, HINT, terminal);
   const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
   const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
   if (!parsed.success) {
@@ -78,23 +77,6 @@ export async function readStackDomains(
 }
 
 const HINT = "Pass what 'pulumi stack output domains --json' prints.";
-
-async function readContent(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
-    throw new InvalidInputError([{ path, message: `The file cannot be read (${code}). ${HINT}` }]);
-  }
-}
-
-function parseJson(path: string, content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    throw new InvalidInputError([{ path, message: `This is not JSON. ${HINT}` }]);
-  }
-}
 
 /** The zone of a record. Without one, the record's name tells: it is relative to the zone. */
 function zoneOf(host: string, { zone, name }: { readonly zone?: string | undefined; readonly name: string }) {

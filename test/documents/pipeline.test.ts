@@ -1,53 +1,202 @@
-import { expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { codeBlocks, document } from "./markdown.ts";
+import { ROOT } from "./markdown.ts";
 
 interface Step {
+  readonly name?: string;
   readonly uses?: string;
   readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Job {
+  readonly uses?: string;
+  readonly needs?: string;
   readonly environment?: string;
   readonly permissions: Readonly<Record<string, string>>;
   readonly env?: object;
-  readonly steps: readonly Step[];
+  readonly concurrency?: { readonly group: string; readonly "cancel-in-progress": boolean };
+  readonly steps?: readonly Step[];
 }
 
-const [text = ""] = codeBlocks(document("infra/README.md"), "yaml");
-const pipeline = parse(text) as { permissions: object; env?: object; jobs: Readonly<Record<string, Job>> };
-const jobs = Object.entries(pipeline.jobs);
+interface Workflow {
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly permissions: object;
+  readonly concurrency?: { readonly "cancel-in-progress": boolean };
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const read = (path: string) => readFileSync(join(ROOT, ".github", path), "utf8");
+const workflow = (name: string): Workflow => parse(read(`workflows/${name}.yml`));
+const WORKFLOWS = ["check", "preview", "deploy", "drift"] as const;
+const jobs = WORKFLOWS.flatMap((name) =>
+  Object.entries(workflow(name).jobs).map(([job, content]) => ({ name: `${name}: ${job}`, ...content })),
+);
+const files = globSync(["workflows/*.yml", "actions/*/action.yml"], { cwd: join(ROOT, ".github") });
 const secretsIn = (part: unknown) => JSON.stringify(part ?? {}).includes("secrets.");
 
-test("the pipeline pins every action to a commit", () => {
-  const actions = jobs.flatMap(([, { steps }]) => steps.flatMap(({ uses }) => uses ?? []));
-  expect(actions.length).toBeGreaterThan(0);
-  expect(actions.filter((action) => !action.endsWith("@<full commit digest>"))).toEqual([]);
+test("there are no other workflows than those that are checked here", () => {
+  expect(files.toSorted()).toEqual([
+    ...["actions/deploy/action.yml", "actions/install/action.yml"],
+    ...WORKFLOWS.map((name) => `workflows/${name}.yml`).toSorted(),
+  ]);
 });
 
-test("the tests of the pipeline run without secrets and without an identity", () => {
-  const { test: tests } = pipeline.jobs;
-  expect(secretsIn(tests)).toBe(false);
-  expect(tests).not.toHaveProperty("environment");
-  expect(tests?.permissions).toEqual({ contents: "read" });
+test("every action of others is pinned to a commit, with its version beside it", () => {
+  const actions = files.flatMap((file) =>
+    [...read(file).matchAll(/uses: (.+)$/gm)].map(([, uses = ""]) => uses),
+  );
+  const foreign = actions.filter((uses) => !uses.startsWith("./.github/"));
+  expect(foreign.length).toBeGreaterThan(8);
+  expect(foreign.filter((uses) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(uses))).toEqual([]);
+  expect(new Set(foreign).size).toBe(new Set(foreign.map((uses) => uses.split("@")[0])).size);
 });
 
-test("the pipeline passes secrets only to single steps, never to a step that installs something", () => {
-  expect({ env: pipeline.env, permissions: pipeline.permissions }).toEqual({ permissions: {} });
-  for (const [name, { env, steps }] of jobs) {
-    expect({ name, env }).toEqual({ name });
-    const withSecrets = steps.filter(secretsIn);
-    expect(withSecrets.filter(({ run }) => !/^npx --no-install pulumi \$COMMAND/.test(run ?? ""))).toEqual(
-      [],
+test("no workflow has a permission or an environment variable of its own, only single jobs and steps have", () => {
+  for (const name of WORKFLOWS) expect(workflow(name).permissions, name).toEqual({});
+  expect(jobs.filter(({ env }) => env !== undefined)).toEqual([]);
+});
+
+test("no expression is inserted into a script, where its text would be run", () => {
+  for (const file of files) {
+    const content = parse(read(file));
+    const steps: Step[] = [content, ...Object.values(content.jobs ?? {})].flatMap(
+      (part) => part.steps ?? part.runs?.steps ?? [],
     );
-    const identity = steps.findIndex(({ uses }) => uses?.includes("credentials") === true);
-    const installs = steps.findLastIndex(({ run }) => /\bnpm ci\b|\bcurl\b|plugin install/.test(run ?? ""));
-    if (identity !== -1) expect(installs, name).toBeLessThan(identity);
+    expect(
+      steps.filter(({ run }) => run?.includes("${{")),
+      file,
+    ).toEqual([]);
   }
 });
 
-test("the preview and each stack have separate environments in the pipeline", () => {
-  const environments = jobs.flatMap(([, { environment }]) => environment ?? []);
-  expect(environments).toEqual(["preview", "staging", "production"]);
+test("the tests run without secrets, without an identity, and for pull requests of forks too", () => {
+  const { on, jobs } = workflow("check");
+  expect(Object.keys(on)).toEqual(["pull_request", "workflow_call"]);
+  expect(secretsIn(jobs)).toBe(false);
+  expect(jobs["test"]).not.toHaveProperty("environment");
+  expect(jobs["test"]?.permissions).toEqual({ contents: "read" });
+});
+
+test("everything is installed before a step gets credentials, and no installation gets a secret", () => {
+  for (const { name, steps = [] } of jobs) {
+    const identity = steps.findIndex(({ uses }) => uses?.includes("configure-aws-credentials") === true);
+    const installs = steps.findLastIndex(({ uses }) => uses?.endsWith("/install") === true);
+    if (identity !== -1) expect(installs, name).toBeLessThan(identity);
+    expect(
+      steps.filter((step, index) => secretsIn(step) && index <= identity),
+      name,
+    ).toEqual([]);
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
+    for (const step of checkouts) expect(step.with, name).toEqual({ "persist-credentials": false });
+  }
+  expect(secretsIn(parse(read("actions/install/action.yml")))).toBe(false);
+});
+
+test("the job that can write to a pull request runs none of its code", () => {
+  const writers = jobs.filter(({ permissions }) =>
+    Object.entries(permissions).some(([scope, access]) => scope !== "id-token" && access === "write"),
+  );
+  expect(writers.map(({ name }) => name)).toEqual(["Post the preview"]);
+  expect(
+    writers[0]?.steps?.filter(({ uses, run }) => uses !== undefined || /npm|npx|node/.test(run ?? "")),
+  ).toEqual([]);
+});
+
+test("staging is deployed after the tests, production after staging, each in its own environment, never interrupted", () => {
+  const { jobs, on, concurrency } = workflow("deploy");
+  expect(on).toEqual({ push: { branches: ["main"] } });
+  expect(concurrency?.["cancel-in-progress"]).toBe(false);
+  expect(jobs["check"]?.uses).toBe("./.github/workflows/check.yml");
+  expect(Object.entries(jobs).map(([name, { needs, environment }]) => [name, needs, environment])).toEqual([
+    ["check", undefined, undefined],
+    ["staging", "check", "staging"],
+    ["production", "staging", "production"],
+  ]);
+  for (const name of ["staging", "production"])
+    expect(jobs[name]?.concurrency).toEqual({ group: `stack-${name}`, "cancel-in-progress": false });
+});
+
+test("pull requests and the search for drift use the environment that can only read, and change nothing", () => {
+  for (const name of ["preview", "drift"] as const) {
+    for (const { environment, steps = [] } of Object.values(workflow(name).jobs)) {
+      if (environment !== undefined) expect(environment).toBe("preview");
+      expect(steps.filter(({ run }) => /pulumi (up|refresh|destroy)/.test(run ?? ""))).toEqual([]);
+    }
+  }
+  expect(read("workflows/drift.yml")).toContain("preview --refresh --expect-no-changes");
+});
+
+test("a deployment is released, tested, and rolled back if the test fails", () => {
+  const { runs } = parse(read("actions/deploy/action.yml")) as {
+    runs: { steps: (Step & { if?: string })[] };
+  };
+  expect(runs.steps.map(({ name }) => name)).toEqual(["Update", "Shift the traffic", "Test", "Roll back"]);
+  expect(runs.steps[3]?.if).toContain("steps.smoke.outcome == 'failure'");
+});
+
+describe("the scripts", () => {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-pipeline-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const script = (name: string) => join(ROOT, ".github/actions/install", name);
+  const archive = "the archive";
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  const tool = (name: string, text: string) => {
+    writeFileSync(join(folder, name), `#!/bin/bash\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  };
+  tool("curl", `while [ $# -gt 1 ]; do [ "$1" = -o ] && file=$2; shift; done; printf '${archive}' >"$file"`);
+  tool("tar", 'echo "tar $*"');
+  tool("npx", 'echo "npx $*"; exit $((STATUS))');
+  const run = (name: string, args: readonly string[], env: Readonly<Record<string, string>>) => {
+    const home = mkdtempSync(join(folder, "home-"));
+    const PATH = `${folder}:${process.execPath.replace(/\/[^/]*$/, "")}:/usr/bin:/bin`;
+    const options = { cwd: ROOT, encoding: "utf8", env: { PATH, HOME: home, ...env } } as const;
+    return spawnSync("bash", [script(name), ...args], options);
+  };
+  const checksums = { CLI_SHA256: sha256, AWS_SHA256: sha256, CLOUDFLARE_SHA256: sha256 };
+
+  test("Pulumi and both providers are installed in the versions of package.json", () => {
+    const { status, stdout } = run("install.sh", [], checksums);
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(status).toBe(0);
+    expect(stdout).toContain(`pulumi-v${devDependencies.pulumi}-linux-x64.tar.gz --strip-components=1`);
+    for (const name of ["aws", "cloudflare"])
+      expect(stdout).toContain(
+        `plugin install resource ${name} ${devDependencies[`@pulumi/${name}`]} --file`,
+      );
+  });
+
+  test.each(["CLI_SHA256", "AWS_SHA256", "CLOUDFLARE_SHA256"])(
+    "nothing is installed if the archive of %s is another one, or its checksum is not set",
+    (name) => {
+      for (const wrong of ["0".repeat(64), ""]) {
+        const { status, stdout } = run("install.sh", [], { ...checksums, [name]: wrong });
+        expect(status).not.toBe(0);
+        expect(stdout).not.toMatch(/^(tar|npx)/m);
+      }
+    },
+  );
+
+  test.each(["0", "255"])(
+    "a preview that exits with %s passes its text on and exits with the same status",
+    (status) => {
+      const output = join(folder, `output-${status}`);
+      const result = run("preview.sh", ["staging"], {
+        GITHUB_OUTPUT: output,
+        RUNNER_TEMP: folder,
+        STATUS: status,
+      });
+      expect(result.status).toBe(Number(status));
+      const [first = "", text, , last] = readFileSync(output, "utf8").split("\n");
+      expect(text).toContain("pulumi preview --stack staging");
+      expect(first).toBe(`text<<${last}`);
+    },
+  );
 });

@@ -38,6 +38,7 @@ describe("both stacks", () => {
       "dashboardUrl",
       "domains",
       "ordersTable",
+      ...(name.startsWith("production") ? ["release"] : []),
     ]);
   });
 

@@ -33,6 +33,7 @@ describe("a valid configuration", () => {
             "durationMs": 900000,
             "maxRejections": 20,
           },
+          "canary": false,
           "dns": "cloudflare",
           "hold": [],
           "logRetentionDays": 30,

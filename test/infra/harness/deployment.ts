@@ -103,18 +103,27 @@ function findEntry(state: State, { urn, name, aliases }: Registration): StateEnt
   return urns.map((each) => state.get(each)).find((entry) => entry !== undefined);
 }
 
-/** The inputs with the old value of each tag whose changes are ignored; programs ignore only changes of tags. */
+/** The inputs with the old value of each input, and of each tag, whose changes are ignored. */
 function withoutIgnoredChanges(registration: Registration, old: StateEntry | undefined): Registration {
-  if (old === undefined || registration.ignoreChanges.length === 0) return registration;
-  const tags = { ...(registration.inputs["tags"] as Readonly<Record<string, Value>>) };
-  const before = (old.registration.inputs["tags"] ?? {}) as Readonly<Record<string, Value>>;
+  if (old === undefined) return registration;
+  const inputs: Record<string, Value> = { ...registration.inputs };
+  const before = old.registration.inputs;
   for (const path of registration.ignoreChanges) {
-    const [, tag = ""] = /^tags\["([^"]+)"\]$/.exec(path) ?? [];
-    if (tag === "") throw new Error(`The test engine cannot ignore changes of ${path}.`);
-    if (before[tag] === undefined) delete tags[tag];
-    else tags[tag] = before[tag];
+    const [, tag] = /^tags\["([^"]+)"\]$/.exec(path) ?? [];
+    if (tag !== undefined) inputs["tags"] = withOld(tag, inputs["tags"], before["tags"]);
+    else if (/^\w+$/.test(path)) {
+      if (before[path] === undefined) delete inputs[path];
+      else inputs[path] = before[path];
+    } else throw new Error(`The test engine cannot ignore changes of ${path}.`);
   }
-  return { ...registration, inputs: { ...registration.inputs, tags } };
+  return { ...registration, inputs };
+}
+
+/** Tags with the old value of one. */
+function withOld(key: string, now: Value | undefined, before: Value | undefined): Value {
+  const { [key]: _now, ...rest } = (now ?? {}) as Readonly<Record<string, Value>>;
+  const old = ((before ?? {}) as Readonly<Record<string, Value>>)[key];
+  return old === undefined ? rest : { ...rest, [key]: old };
 }
 
 function operationFor(registration: Registration, old: StateEntry | undefined): Operation {

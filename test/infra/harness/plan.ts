@@ -33,6 +33,7 @@ function resourceText({ type, name, inputs, ...options }: Registration): string 
     protect: options.protect,
     retainOnDelete: options.retainOnDelete,
     aliases: options.aliases.length === 0 ? "" : options.aliases,
+    ignoreChanges: options.ignoreChanges.length === 0 ? "" : options.ignoreChanges,
     import: options.importId,
     replacementTrigger: options.replacementTrigger,
     createTimeout: options.createTimeout,

@@ -1,0 +1,144 @@
+import type { AliasState, ReleasePlatform } from "./platform.ts";
+import type { ReleaseFunction, ReleaseTarget } from "./target.ts";
+
+/** How a shift runs. */
+export interface ShiftOptions {
+  /** How long the new version is watched at `weight`. */
+  readonly watchMs: number;
+  /** The part of the traffic that the new version gets while it is watched, from 0 to 1. */
+  readonly weight: number;
+  readonly pollMs: number;
+  /** Resolves after a time, with `stopped` if the command has to stop. */
+  wait(ms: number): Promise<"stopped" | "elapsed">;
+  log(line: string): void;
+}
+
+/** A function whose traffic was moved. */
+export interface Moved {
+  readonly function: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What a release did. */
+export type ShiftResult =
+  | {
+      readonly ok: true;
+      readonly state: "shifted" | "unchanged" | "rolled_back";
+      readonly functions: readonly Moved[];
+    }
+  | { readonly ok: false; readonly code: "alarm_firing"; readonly alarms: readonly string[] }
+  | { readonly ok: false; readonly code: "reverted"; readonly alarms: readonly string[] }
+  | { readonly ok: false; readonly code: "stopped" | "no_previous_version" };
+
+interface Pending extends ReleaseFunction {
+  state: AliasState;
+  /** The version that has the traffic now. */
+  readonly from: string;
+}
+
+/**
+ * Moves the traffic to the new versions: a part, then, if no alarm fires, all. Every function whose alias is there
+ * already is left alone. An alarm, an error and a signal to stop give all traffic back to the old versions.
+ */
+export async function shift(
+  { functions, alarms }: ReleaseTarget,
+  platform: ReleasePlatform,
+  options: ShiftOptions,
+): Promise<ShiftResult> {
+  const found = await Promise.all(
+    functions.map(async (each): Promise<Pending> => {
+      const state = await platform.find(each);
+      return { ...each, state, from: state.version };
+    }),
+  );
+  const pending = found.filter(({ from, version }) => from !== version);
+  for (const each of found.filter((one) => !pending.includes(one))) await settle(each, platform);
+  if (pending.length === 0) return { ok: true, state: "unchanged", functions: [] };
+
+  const firing = await platform.findFiring(alarms);
+  if (firing.length > 0) return { ok: false, code: "alarm_firing", alarms: firing };
+  const moved = pending.map(({ name, from, version }) => ({ function: name, from, to: version }));
+  try {
+    if (options.watchMs > 0) {
+      for (const each of pending) await start(each, platform, options);
+      const ended = await watch(alarms, platform, options);
+      if (ended !== "quiet") {
+        await revert(pending, platform, options);
+        return ended;
+      }
+    }
+    for (const each of pending) await complete(each, platform, options);
+  } catch (error) {
+    await revert(pending, platform, options);
+    throw error;
+  }
+  return { ok: true, state: "shifted", functions: moved };
+}
+
+/** Gives all traffic back to the versions before the last shift, for a fault that no alarm has seen. */
+export async function rollBack(
+  { functions }: ReleaseTarget,
+  platform: ReleasePlatform,
+  { log }: Pick<ShiftOptions, "log">,
+): Promise<ShiftResult> {
+  const found = await Promise.all(
+    functions.map(async ({ name, alias }) => ({ name, alias, state: await platform.find({ name, alias }) })),
+  );
+  const moved: Moved[] = [];
+  for (const { name, alias, state } of found) {
+    const { version, previous, revision } = state;
+    if (previous === undefined) continue;
+    await platform.route({ name, alias }, { version: previous, revision });
+    log(`${name}: all requests go to version ${previous} again.`);
+    moved.push({ function: name, from: version, to: previous });
+  }
+  if (moved.length === 0) return { ok: false, code: "no_previous_version" };
+  return { ok: true, state: "rolled_back", functions: moved };
+}
+
+/** Nothing to shift: an interrupted run may have left weights, and a version to roll back to would be an older one. */
+async function settle({ name, alias, state, version }: Pending, platform: ReleasePlatform): Promise<void> {
+  if (state.canary === undefined && state.previous === undefined) return;
+  await platform.route({ name, alias }, { version, revision: state.revision });
+}
+
+async function start(each: Pending, platform: ReleasePlatform, { weight, log }: ShiftOptions): Promise<void> {
+  const canary = { version: each.version, weight };
+  each.state = await platform.route(each, { version: each.from, canary, revision: each.state.revision });
+  log(
+    `${each.name}: ${weight * 100} % of the requests go to version ${each.version}, the others to ${each.from}.`,
+  );
+}
+
+async function complete(each: Pending, platform: ReleasePlatform, { log }: ShiftOptions): Promise<void> {
+  const { version, from, state } = each;
+  each.state = await platform.route(each, { version, previous: from, revision: state.revision });
+  log(`${each.name}: all requests go to version ${version}.`);
+}
+
+async function revert(
+  pending: readonly Pending[],
+  platform: ReleasePlatform,
+  { log }: ShiftOptions,
+): Promise<void> {
+  for (const each of pending) {
+    if (each.state.version === each.from && each.state.canary === undefined) continue;
+    each.state = await platform.route(each, { version: each.from, revision: each.state.revision });
+    log(`${each.name}: all requests go to version ${each.from} again.`);
+  }
+}
+
+/** Watches the alarms until the time is over. */
+async function watch(
+  alarms: readonly string[],
+  platform: ReleasePlatform,
+  { watchMs, pollMs, wait }: ShiftOptions,
+): Promise<"quiet" | Extract<ShiftResult, { ok: false }>> {
+  for (let leftMs = watchMs; leftMs > 0; leftMs -= pollMs) {
+    if ((await wait(Math.min(pollMs, leftMs))) === "stopped") return { ok: false, code: "stopped" };
+    const firing = await platform.findFiring(alarms);
+    if (firing.length > 0) return { ok: false, code: "reverted", alarms: firing };
+  }
+  return "quiet";
+}

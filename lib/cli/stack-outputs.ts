@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { InvalidInputError } from "../errors.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` says what to pass. */
+export async function readStackOutputs(
+  path: string,
+  hint: string,
+  { input }: Pick<Terminal, "input">,
+): Promise<unknown> {
+  const content = await (path === "-" ? text(input) : readContent(path, hint));
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new InvalidInputError([{ path, message: `This is not JSON. ${hint}` }]);
+  }
+}
+
+async function readContent(path: string, hint: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
+    throw new InvalidInputError([{ path, message: `The file cannot be read (${code}). ${hint}` }]);
+  }
+}

@@ -88,7 +88,7 @@ export interface RequestContext {
    * @default a URL relative to the document
    */
   readonly origin?: string;
-  /** @default a random UUID */
+  /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
   readonly requestId?: string;
   /** The error to respond with, if the server received an invalid request. */
   readonly malformed?: ErrorCode;

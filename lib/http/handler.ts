@@ -109,7 +109,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
   /** Responds to a request, and reports it once its body has ended. */
   async function respond(request: RequestHead, context: RequestContext = {}): Promise<PlainResponse> {
-    const { requestId = crypto.randomUUID() } = context;
+    const requestId = isRequestId(context.requestId) ? context.requestId : crypto.randomUUID();
     const startedAt = onRequest && performance.now();
     const outcome = await decide(request, context, requestId);
     const response = toPlainResponse(outcome, requestId, request.method === "HEAD");
@@ -142,4 +142,9 @@ async function documentAt(
   } catch (thrown) {
     return { reply: failureReply(thrown), thrown };
   }
+}
+
+/** An identifier from elsewhere must fit into a header and a line of a log. */
+function isRequestId(text: string | undefined): text is string {
+  return text !== undefined && /^[\x21-\x7e]{1,200}$/.test(text);
 }

@@ -86,6 +86,8 @@ function canonicalUrl(
   if (origin === undefined || malformed !== undefined || event.httpMethod !== "GET") return undefined;
   const path = parsePath(target);
   if (path === undefined || path === event.path) return undefined;
+  // A header cannot contain any other character, and no route does.
+  if (!/^[\x21-\x7e]*$/.test(path)) return undefined;
   return `${origin}${path}${target.slice(event.path.length)}`;
 }
 

@@ -10,6 +10,7 @@ export function isProxyEvent(event: unknown): event is ProxyEvent {
     isFields(event["multiValueHeaders"]) &&
     isFields(event["multiValueQueryStringParameters"]) &&
     isOptionalString(event["body"]) &&
+    ["boolean", "undefined"].includes(typeof event["isBase64Encoded"]) &&
     [apiId, domainName, requestId, path].every((value) => value === undefined || typeof value === "string") &&
     (isAbsent(identity) || (isRecord(identity) && isOptionalString(identity["sourceIp"])))
   );
@@ -17,15 +18,21 @@ export function isProxyEvent(event: unknown): event is ProxyEvent {
 
 /** Describes a value by its fields and their types, without their values, which can hold a key. */
 export function describeEvent(event: unknown): string {
-  if (!isRecord(event)) return `The event is ${event === null ? "null" : typeof event}, not an object.`;
+  if (!isRecord(event)) return `The event is ${typeOf(event)}, not an object.`;
+  // A name could contain a line break and so forge a line of the log.
   const fields = Object.entries(event).map(
-    ([name, value]) => `${name}: ${value === null ? "null" : typeof value}`,
+    ([name, value]) => `${name.replace(/[^\w-]/g, "?")}: ${typeOf(value)}`,
   );
   const description = `The event is not a proxy event of a REST API; it has {${fields.join(", ")}}.`;
   return description.slice(0, MAX_DESCRIPTION_CHARS);
 }
 
 const MAX_DESCRIPTION_CHARS = 1_000;
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

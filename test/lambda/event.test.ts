@@ -109,9 +109,9 @@ test.each([
   [null, "null"],
   [undefined, "undefined"],
   ["text", "string"],
-  [[], "object"],
+  [[], "array"],
   [{}, "{}"],
-  [{ Records: [{ body: "so_test_secret" }], version: "2.0" }, "{Records: object, version: string}"],
+  [{ Records: [{ body: "so_test_secret" }], version: "2.0" }, "{Records: array, version: string}"],
   [{ httpMethod: "GET", path: "/v1/store/orders" }, "path: string"],
   [{ httpMethod: "GET", path: "/", requestContext: null }, "requestContext: null"],
   [{ httpMethod: 1, path: "/", requestContext: {} }, "httpMethod: number"],
@@ -121,9 +121,13 @@ test.each([
   ],
   [{ httpMethod: "GET", path: "/", requestContext: { identity: "x" } }, "requestContext: object"],
   [{ httpMethod: "GET", path: "/", requestContext: {}, body: 5 }, "body: number"],
+  [{ httpMethod: "GET", path: "/", requestContext: {}, isBase64Encoded: "no" }, "isBase64Encoded: string"],
+  [{ httpMethod: "GET", path: "/", requestContext: { path: 5 } }, "requestContext: object"],
+  [{ "a\nb\u2028\u001b[2J": 1 }, "a?b???2J: number"],
 ])("the event %j is marked as malformed and described without its values", (invalid, description) => {
   const { context, problem } = fromEvent(invalid as unknown as ProxyEvent);
   expect(context).toEqual({ malformed: "bad_request" });
   expect(problem).toContain(description);
   expect(problem).not.toContain("so_test_secret");
+  expect(problem).toMatch(/^[\x20-\x7e]+$/);
 });

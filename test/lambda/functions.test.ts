@@ -140,6 +140,26 @@ test.each([
   },
 );
 
+test("a request identifier that no header can contain is replaced, and the request is answered", async () => {
+  const { handler } = await createHandlerFixture();
+  const result = await createBufferedFunction({ handler })({
+    ...event,
+    requestContext: { requestId: "a\r\nSet-Cookie: b" },
+  });
+  expect([result.statusCode, result.headers["x-request-id"]]).toEqual([
+    401,
+    expect.stringMatching(/^[\w-]+$/),
+  ]);
+});
+
+test("an encoded path with a character that no header can contain is not redirected", async () => {
+  const { handler } = await createHandlerFixture();
+  const path = "/v1/%73tore/\u2028";
+  const requestContext = { domainName: "orders.example.com", path };
+  const result = await createBufferedFunction({ handler })({ ...event, path, requestContext });
+  expect([result.statusCode, result.headers["location"]]).toEqual([401, undefined]);
+});
+
 test("an invalid event gets 400 from both functions, with one log line each", async () => {
   const { handler } = await createHandlerFixture();
   const log = vi.spyOn(process.stderr, "write").mockReturnValue(true);

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../../errors.ts";
@@ -54,7 +54,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
     // The first read creates the log files, whose access is restricted next.
     db.exec("SELECT 1 FROM sqlite_schema");
-    if (path !== ":memory:") restrictAccess(path);
+    if (path !== ":memory:") restrictAccess(realpathSync(path));
     const file = databaseFile(path);
     return { db, file, ...groupCommit(db, file) };
   } catch (error) {

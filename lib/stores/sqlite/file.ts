@@ -31,10 +31,12 @@ export interface DatabaseFile {
 /** Records the files that are at the path now. `:memory:` has none. */
 export function databaseFile(path: string): DatabaseFile {
   if (path === ":memory:") return NO_FILE;
+  // SQLite keeps the log files beside the file that a symbolic link leads to.
+  const target = realpathSync(path);
   const current = {
     file: () => identityOf(path),
-    log: () => identityOf(`${path}-wal`),
-    index: () => identityOf(`${path}-shm`),
+    log: () => identityOf(`${target}-wal`),
+    index: () => identityOf(`${target}-shm`),
   };
   const [file, log, index] = [current.file(), current.log(), current.index()];
   const moved = (problem: string) =>

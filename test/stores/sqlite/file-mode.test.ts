@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -17,6 +17,21 @@ describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode 
     chmodSync(path, 0o644);
     const store = createSqliteStore({ path });
     for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    await store.close();
+  });
+
+  test("a database behind a symbolic link becomes private too, and a deleted log file is noticed", async () => {
+    const target = join(directory, "target.db");
+    const link = join(directory, "link.db");
+    await createSqliteStore({ path: target }).close();
+    chmodSync(target, 0o644);
+    symlinkSync(target, link);
+    const store = createSqliteStore({ path: link });
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(target + suffix), suffix).toBe(0o600);
+    rmSync(`${target}-wal`);
+    await expect(store.orders.place([{ record: { id: 1n }, status: "pending" }])).rejects.toThrow(
+      "The write-ahead log",
+    );
     await store.close();
   });
 

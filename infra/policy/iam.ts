@@ -1,4 +1,4 @@
-import { isPlainObject, stringsIn } from "./inputs.ts";
+import { type Inputs, isPlainObject, stringsIn } from "./inputs.ts";
 import type { Policy } from "./policies.ts";
 
 /** A statement of an IAM policy, with its keys in lower case. */
@@ -13,17 +13,41 @@ export const requireExactStatements: Policy = ({ type, inputs }) => {
   return allowStatementsIn(inputs).flatMap((statement) => checkStatement(statement, type));
 };
 
+/** Rejects JSON that has a key twice: its readers differ in which of the two values counts. */
+export const rejectRepeatedKeys: Policy = ({ inputs }) =>
+  documentsIn(inputs)
+    .filter((json) => countKeys(JSON.parse(json)) !== [...json.matchAll(JSON_STRING)].filter(isKey).length)
+    .map(() => "a policy document has a key twice. Write each key once.");
+
+/** A string, and the colon after it if it is a key. */
+const JSON_STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+const isKey = ([, colon]: RegExpMatchArray) => colon !== undefined;
+
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, inner) => sum + countKeys(inner), own);
+}
+
+/** Every policy document in the strings at any depth. */
+function documentsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return /"effect"/i.test(value) && parseJson(value) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap(documentsIn);
+  return isPlainObject(value) ? Object.values(value).flatMap(documentsIn) : [];
+}
+
 /** Rejects every AWS managed policy, because they contain wildcards. */
 export const rejectManagedPolicies: Policy = ({ inputs }) =>
   managedPoliciesIn(inputs)
-    .filter((arn) => !arn.endsWith(REQUIRED_MANAGED_POLICY))
+    .filter((arn) => !REQUIRED_MANAGED_POLICY.test(arn))
     .map(
       (arn) =>
         `the managed policy ${arn} has wildcards. Write a policy that names the exact calls and resources.`,
     );
 
 /** API Gateway accepts no narrower policy for the role that writes its logs. */
-const REQUIRED_MANAGED_POLICY = ":policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs";
+const REQUIRED_MANAGED_POLICY =
+  /^arn:[^:]*:iam::aws:policy\/service-role\/AmazonAPIGatewayPushToCloudWatchLogs$/;
 
 /** The policies of a public API allow every caller and restrict some. Without a policy every caller is allowed too. */
 const PUBLIC_BY_DESIGN: ReadonlySet<string> = new Set([
@@ -57,7 +81,7 @@ function checkStatement(statement: Statement, type: string): readonly string[] {
 
 /** Lambda chooses the names of log streams, so they may be a wildcard. The log group must be named. */
 function isStreamsOfOneLogGroup(resource: string): boolean {
-  return /^arn:[^*?]*:log-group:[^*?:]+:(log-stream:)?\*$/.test(resource);
+  return /^arn:[^:*?]*:logs:[^*?]*:log-group:[^*?:]+:(log-stream:)?\*$/.test(resource);
 }
 
 function principalsIn(principal: unknown): readonly string[] {
@@ -69,14 +93,24 @@ function allowStatementsIn(value: unknown): readonly Statement[] {
   if (typeof value === "string") return /^\s*[{[]/.test(value) ? allowStatementsIn(parseJson(value)) : [];
   if (Array.isArray(value)) return value.flatMap(allowStatementsIn);
   if (!isPlainObject(value)) return [];
-  const fields = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toLowerCase(), inner]));
+  const fields = foldKeys(value);
   const isStatement = "effect" in fields && ("action" in fields || "notaction" in fields);
   if (!isStatement) return Object.values(value).flatMap(allowStatementsIn);
   return fields["effect"] === "Deny" ? [] : [fields];
 }
 
+/** The fields with keys in lower case. Fields that differ only in case are combined, so that none hides another. */
+function foldKeys(value: Inputs): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) {
+    const key = name.toLowerCase();
+    fields[key] = Object.hasOwn(fields, key) ? [fields[key], inner] : inner;
+  }
+  return fields;
+}
+
 function managedPoliciesIn(value: unknown): readonly string[] {
-  if (typeof value === "string") return /^arn:[^:]*:iam::aws:policy\//.test(value) ? [value] : [];
+  if (typeof value === "string") return /^\s*arn:[^:]*:iam::aws:policy\//i.test(value) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap(managedPoliciesIn);
   if (!isPlainObject(value)) return [];
   // A boundary grants nothing.

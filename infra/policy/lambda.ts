@@ -14,7 +14,7 @@ export const requireNamedInvoker: Policy = ({ inputs }) => {
       : []),
     ...(isService(principal) && !hasNamedSource(inputs)
       ? [
-          `any account can use ${principal} to invoke the function. Set 'sourceArn' to the ARN of one resource.`,
+          `any account can use ${principal} to invoke the function. Set 'sourceArn' to the ARN of one resource; if it contains no account, such as that of a bucket, set 'sourceAccount' too.`,
         ]
       : []),
   ];
@@ -22,7 +22,7 @@ export const requireNamedInvoker: Policy = ({ inputs }) => {
 
 /** Rejects function URLs that need no authorization. */
 export const requireFunctionUrlAuthorization: Policy = ({ inputs }) =>
-  isOrUnknown(inputs["authorizationType"], "AWS_IAM")
+  isOrUnknown(inputs["authorizationType"] ?? inputs["authType"], "AWS_IAM")
     ? []
     : ["the function URL is public. Set 'authorizationType: AWS_IAM'."];
 
@@ -41,13 +41,17 @@ function hasNamedSource({ sourceArn, sourceAccount, eventSourceToken }: Inputs):
   return (
     sourceArn === UNKNOWN ||
     sourceAccount === UNKNOWN ||
+    eventSourceToken === UNKNOWN ||
     (typeof sourceArn === "string" && namesResource(sourceArn)) ||
-    (typeof sourceAccount === "string" && !hasWildcard(sourceAccount)) ||
-    eventSourceToken !== undefined
+    /^\d{12}$/.test(String(sourceAccount)) ||
+    (typeof eventSourceToken === "string" && eventSourceToken !== "")
   );
 }
 
-/** True if an ARN names the account and the resource: only the part after the first segment may have wildcards. */
+/**
+ * True if an ARN names the account and the resource: only the part after the first segment may have wildcards. The ARN
+ * of a bucket has no account, and whoever takes over its name could invoke the function: it needs `sourceAccount`.
+ */
 function namesResource(arn: string): boolean {
-  return /^arn(:[^:*?]*){4}:[^:/*?]+([:/]|$)/.test(arn);
+  return /^arn(:[^:*?]*){3}:[^:*?]+:[^:/*?]+([:/]|$)/.test(arn);
 }

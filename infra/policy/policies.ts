@@ -1,5 +1,5 @@
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { rejectManagedPolicies, requireExactStatements } from "./iam.ts";
+import { rejectManagedPolicies, rejectRepeatedKeys, requireExactStatements } from "./iam.ts";
 import { type Inputs, isOrUnknown, isPlainObject, UNKNOWN } from "./inputs.ts";
 import { requireFunctionUrlAuthorization, requireNamedInvoker, requireNamedPrincipal } from "./lambda.ts";
 
@@ -62,7 +62,7 @@ const requireDnsOnlyCname: Policy = ({ inputs: { type, ttl, proxied } }) => {
     ...(isOrUnknown(ttl, RECORD_TTL_SECONDS)
       ? []
       : [`the TTL is ${String(ttl)}. Set 'ttl: ${RECORD_TTL_SECONDS}'.`]),
-    ...(proxied === true
+    ...(String(proxied) === "true"
       ? ["the record is proxied, which breaks DNS verification and streaming. Set 'proxied: false'."]
       : []),
   ];
@@ -75,6 +75,7 @@ const requireLogRetention: Policy = ({ inputs: { retentionInDays: days } }) =>
 
 const FOR_EVERY_TYPE: readonly Policy[] = [
   requireExactStatements,
+  rejectRepeatedKeys,
   rejectManagedPolicies,
   requireNamedPrincipal,
 ];
@@ -82,6 +83,7 @@ const FOR_EVERY_TYPE: readonly Policy[] = [
 const BY_TYPE: Readonly<Record<string, readonly Policy[]>> = {
   "aws:lambda/permission:Permission": [requireNamedInvoker],
   "aws:lambda/functionUrl:FunctionUrl": [requireFunctionUrlAuthorization],
+  "aws-native:lambda:Url": [requireFunctionUrlAuthorization],
   "aws:dynamodb/table:Table": [requirePulumiProtection, requireTableProtection],
   "aws:dynamodb/tableReplica:TableReplica": [requirePulumiProtection, requireTableProtection],
   "aws:dynamodb/globalTable:GlobalTable": [requirePulumiProtection],

@@ -111,6 +111,11 @@ describe("managed policies", () => {
     },
   );
 
+  test("an ARN that only ends like the required policy is a violation", () => {
+    const policyArn = `${ADMINISTRATOR}:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs`;
+    expect(check("aws:iam/rolePolicyAttachment:RolePolicyAttachment", { policyArn })).toHaveLength(1);
+  });
+
   test("own policies and permissions boundaries are allowed", () => {
     const policyArn = "arn:aws:iam::123456789012:policy/orders";
     expect(check("aws:iam/userPolicyAttachment:UserPolicyAttachment", { policyArn })).toEqual([]);
@@ -200,6 +205,10 @@ describe("access to functions", () => {
     ],
     ["for every API", withSource("arn:aws:execute-api:eu-central-1:123456789012:*/live/GET/")],
     ["for every source account", { ...withSource(undefined), sourceAccount: "*" }],
+    ["for an empty source account", { ...withSource(undefined), sourceAccount: "" }],
+    ["for a bucket name of any account", withSource("arn:aws:s3:::reports")],
+    ["for an API of no account", withSource("arn:aws:execute-api:::api123/*")],
+    ["for an empty event source token", { ...withSource(undefined), eventSourceToken: "" }],
     ["for every action", { ...permission, action: "lambda:*" }],
     ["for a public function URL", { ...permission, principal: "*", functionUrlAuthType: "NONE" }],
   ])("a permission %s is a violation", (_case, inputs) => {
@@ -208,6 +217,7 @@ describe("access to functions", () => {
 
   test.each<[string, Inputs]>([
     ["for one source", permission],
+    ["for a bucket of one account", { ...withSource("arn:aws:s3:::reports"), sourceAccount: "123456789012" }],
     ["for one source account", { ...withSource(undefined), sourceAccount: "123456789012" }],
     ["for a role", { ...withSource(undefined), principal: "arn:aws:iam::123456789012:role/caller" }],
     ["for an account", { ...withSource(undefined), principal: "123456789012" }],
@@ -220,10 +230,46 @@ describe("access to functions", () => {
     const type = "aws:lambda/functionUrl:FunctionUrl";
     expect(check(type, { functionName: "list", authorizationType: "NONE" })).toHaveLength(1);
     expect(check(type, { functionName: "list", authorizationType: "AWS_IAM" })).toEqual([]);
+    expect(check("aws-native:lambda:Url", { authType: "NONE" })).toHaveLength(1);
+    expect(check("aws-native:lambda:Url", { authType: "AWS_IAM" })).toEqual([]);
   });
 
   test("a layer for everyone is a violation", () => {
     const type = "aws:lambda/layerVersionPermission:LayerVersionPermission";
     expect(check(type, { action: "lambda:GetLayerVersion", principal: "*" })).toHaveLength(1);
+  });
+});
+
+describe("documents that readers understand differently", () => {
+  const type = "aws:iam/policy:Policy";
+  const statement = (fields: string) => ({ policy: `{"Statement":[{${fields}}]}` });
+
+  test.each([
+    ["an action twice", '"Effect":"Allow","Action":"*","Action":"sns:Publish","Resource":"arn:aws:sns:::a"'],
+    ["an effect twice", '"Effect":"Allow","Effect" : "Deny","Action":"*","Resource":"*"'],
+  ])("a document with %s is a violation", (_what, fields) => {
+    expect(check(type, statement(fields))).toEqual([expect.stringContaining("a key twice")]);
+  });
+
+  test("keys that differ only in case do not hide each other", () => {
+    const exact = { Effect: "Allow", Action: "sns:Publish", Resource: "arn:aws:sns:eu:123456789012:a" };
+    expect(check(type, { policy: document({ ...exact, action: "*" }) })).toHaveLength(1);
+    expect(check(type, { policy: document({ ...exact, Action: "*", effect: "Deny" }) })).toHaveLength(1);
+  });
+
+  test("lists in lists, and instances of classes, are checked like other values", () => {
+    const all = { Effect: "Allow", Action: [["*"]], Resource: "arn:aws:sns:eu:123456789012:a" };
+    expect(check(type, { policy: document(all) })).toHaveLength(1);
+    class PolicyDocument {
+      readonly Statement = [{ ...all, Action: "*" }];
+    }
+    expect(check(type, { policy: new PolicyDocument() })).toHaveLength(1);
+  });
+
+  test("only the streams of a log group of CloudWatch may be a wildcard", () => {
+    const put = (Resource: string) => ({ Effect: "Allow", Action: "logs:PutLogEvents", Resource });
+    const streams = (service: string) => `arn:aws:${service}:eu:123456789012:log-group:a:*`;
+    expect(check(type, { policy: document(put(streams("logs"))) })).toEqual([]);
+    expect(check(type, { policy: document(put(streams("s3"))) })).toHaveLength(1);
   });
 });

@@ -119,8 +119,16 @@ const LINE_ERRORS = {
 const BLANK = /^\s*$/;
 const MAX_REASON_CHARS = 500;
 
-/** Escapes control characters and limits the length: a reason contains field names from the input. */
+/**
+ * Escapes control characters, also those that change the direction of text or break lines, and limits the length: a
+ * reason contains field names from the input.
+ */
 function toPrintable(reason: string): string {
-  const text = reason.replace(/\p{Cc}/gu, (control) => JSON.stringify(control).slice(1, -1));
+  const text = reason.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter);
   return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…` : text;
+}
+
+function escapeCharacter(character: string): string {
+  const escaped = JSON.stringify(character).slice(1, -1);
+  return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;
 }

@@ -17,7 +17,20 @@ export function parseLine(line: string): ParsedOrder {
   } catch {
     return invalid([{ path: "", message: "This is not valid JSON." }]);
   }
-  return parseOrder(value);
+  const parsed = parseOrder(value);
+  if (parsed.ok && hasRepeatedField(line, value as object))
+    return invalid([{ path: "", message: "A field occurs twice. Write each field once." }]);
+  return parsed;
+}
+
+/** `JSON.parse` keeps the last of several fields with one name, other parsers the first. For a valid order. */
+function hasRepeatedField(line: string, order: object): boolean {
+  const values = Object.values(order);
+  // No value of a valid order contains a quotation mark.
+  const strings = values.length + values.filter((value) => typeof value === "string").length;
+  let quotes = 0;
+  for (let at = line.indexOf('"'); at !== -1; at = line.indexOf('"', at + 1)) quotes++;
+  return quotes !== 2 * strings;
 }
 
 /** Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type ImportStep, importOrders } from "../../lib/orders/import.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { Line } from "../../lib/orders/lines.ts";
+import { parseLine } from "../../lib/orders/parse-order.ts";
 import { toLine as serializeOrder } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
@@ -121,4 +122,23 @@ test("the longest valid order takes less than 1 KB in a store, whatever the leng
   expect(step).toMatchObject({ placed: 1, rejected: 0 });
   const order = await orders.find(id);
   expect(order && Buffer.byteLength(serializeOrder(order))).toBeLessThan(1024);
+});
+
+test.each([
+  ['{"id":1,"id":2}', "A field occurs twice."],
+  ['{"id":1,"\\u0069d":2}', "A field occurs twice."],
+  ['{"id":1,"status":"shipped","status" : "pending"}', "A field occurs twice."],
+  ['{"id":1,"shipDate":"2026-11-20T09:30:00Z","shipDate":"2026-11-21T09:30:00Z"}', "A field occurs twice."],
+])("%s, which parsers read differently, is rejected", (line, message) => {
+  const parsed = parseLine(line);
+  expect(parsed).toMatchObject({ ok: false, issues: [{ message: expect.stringContaining(message) }] });
+});
+
+test("a reason contains no character that could forge a line or hide text on a terminal", async () => {
+  const names = ["\u001b[31m", "\u009b2J", "\u202e", "\u2028", "\u2066", "\u007f", "\u0085"];
+  const lines = names.map((name) => JSON.stringify({ [name]: 1 })).join("\n");
+  const steps = await collectSteps(importOrders(toLines(lines.split("\n")), createMemoryStore().orders));
+  const reasons = steps.flatMap(({ rejects }) => rejects.map(({ reason }) => reason));
+  expect(reasons).toHaveLength(names.length);
+  for (const reason of reasons) expect(reason).toMatch(/^[\x20-\x7e]+$/);
 });

@@ -1,13 +1,14 @@
-import { type FileHandle, open, stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
-import { type ImportStep, importOrders, type RejectedLine } from "../../orders/import.ts";
+import { type ImportStep, importOrders } from "../../orders/import.ts";
 import { splitLines } from "../../orders/lines.ts";
-import { type CommandContext, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
 import { createProgress } from "../progress.ts";
+import { databaseFiles, openFile, openRejects } from "../rejects-file.ts";
 import { printResult } from "../results.ts";
+import { chooseStore } from "../settings.ts";
 import { untilStopped } from "../until-stopped.ts";
 
 /** `orders import`: any number of orders in bounded memory. */
@@ -23,7 +24,11 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .action(async (file: string, flags: { rejects?: string }, command: Command) => {
       await using source = await openSource(file, context);
       await withStoreOrCreate(context, command, async ({ store }) => {
-        await using rejects = await openRejects(flags.rejects, source.identity);
+        const choice = chooseStore(globalFlags(command), context.env);
+        await using rejects = await openRejects(flags.rejects, [
+          { identity: source.identity, what: "the file to import" },
+          ...(await databaseFiles(choice)),
+        ]);
         // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
 
@@ -123,43 +128,4 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
       await handle.close();
     },
   };
-}
-
-interface Rejects extends AsyncDisposable {
-  write(lines: readonly RejectedLine[]): Promise<void>;
-}
-
-async function openRejects(file: string | undefined, sourceIdentity: string | undefined): Promise<Rejects> {
-  if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
-  const existing = await stat(file).catch(() => undefined);
-  if (existing !== undefined && `${existing.dev}:${existing.ino}` === sourceIdentity) {
-    throw new InvalidInputError([
-      { path: "--rejects", message: "This is the file to import; name a different one." },
-    ]);
-  }
-  const handle = await openFile(file, "w");
-  return {
-    async write(lines) {
-      if (lines.length === 0) return;
-      const parts = lines.flatMap(({ content, complete }) => [
-        typeof content === "string" ? Buffer.from(content) : content,
-        Buffer.from(complete ? "\n" : ""),
-      ]);
-      await handle.appendFile(Buffer.concat(parts));
-    },
-    [Symbol.asyncDispose]: () => handle.close(),
-  };
-}
-
-/** Rejected lines are customers' data: other users must not read a file that is created for them. */
-const PRIVATE_FILE_MODE = 0o600;
-
-async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
-  try {
-    return await open(file, flags, PRIVATE_FILE_MODE);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
-    const verb = flags === "r" ? "read" : "written";
-    throw new InvalidInputError([{ path: file, message: `The file cannot be ${verb} (${code}).` }]);
-  }
 }

@@ -108,13 +108,27 @@ test("lines that are not UTF-8 or too long are rejected and written to --rejects
 });
 
 test.skipIf(skipsBecause("the mode of a --rejects file", noPosix))(
-  "a new --rejects file is readable only by its owner",
+  "a --rejects file is readable only by its owner, new or not",
   async () => {
-    const args = ["orders", "import", "-", "--rejects", "private.rejects", ...newDatabase()];
-    await cli.run(args, { input: "x" });
-    expect(statSync(join(cli.directory, "private.rejects")).mode & 0o777).toBe(0o600);
+    writeFileSync(join(cli.directory, "public.rejects"), "", { mode: 0o644 });
+    for (const name of ["new.rejects", "public.rejects"]) {
+      await cli.run(["orders", "import", "-", "--rejects", name, ...newDatabase()], { input: "x" });
+      expect(statSync(join(cli.directory, name)).mode & 0o777, name).toBe(0o600);
+    }
   },
 );
+
+test.each(["", "-wal", "-shm"])("the database is never overwritten by --rejects: %j", async (suffix) => {
+  const store = newDatabase();
+  await cli.run(["orders", "place", "--id", "1", ...store]);
+  const args = ["orders", "import", "-", "--rejects", `${store[1]}${suffix}`, ...store];
+  const { status, stderr } = await cli.run(args, { input: '{"id":2}\nx' });
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringContaining("This is the database; name a different one."),
+  ]);
+  expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
+});
 
 test("a slow reader of standard error gets every rejected line", async () => {
   const child = cli.spawn(["orders", "import", "-", ...newDatabase()]);

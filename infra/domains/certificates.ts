@@ -12,6 +12,7 @@ export const CERTIFICATE_STATUSES = [
   "FAILED",
 ] as const;
 
+/** The status of a certificate, as ACM names it. */
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 
 /** A certificate as ACM has it. */

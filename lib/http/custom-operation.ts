@@ -10,6 +10,7 @@ export type PathParameter<Path extends string> = Path extends `${string}{${infer
 
 /** An operation with its implementation. Create it with `defineOperation`, which checks the types. */
 export interface CustomOperation extends Operation {
+  /** Called for each admitted request. */
   readonly handle: (call: OperationCall) => Promise<Reply>;
 }
 

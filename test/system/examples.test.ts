@@ -186,9 +186,11 @@ test("domains that are defined in TypeScript are served and deployed from the sa
     role,
     state: "live",
     record: {
-      ...{ type: "CNAME", name, ttl: 3600 },
+      ...{ type: "CNAME", name, zone: "example.com", ttl: 3600 },
       value: `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`,
     },
+    reason: "The record points to the API.",
+    next: [],
   });
   expect(stackOutputs).toEqual({
     baseUrl: "https://orders.example.com/v1",

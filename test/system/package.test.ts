@@ -58,14 +58,17 @@ describe("the installed package", () => {
     expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
   });
 
-  test("the package contains compiled modules with their declarations, documents and examples, and neither tests nor sources", async () => {
+  test("the package contains compiled modules with their declarations, documents, schemas and examples, and neither tests nor sources", async () => {
     const files = await packedFiles();
     expect(files.filter((file) => /\.test\.|\.map$|\.tgz$/.test(file))).toEqual([]);
     const built = files.filter((file) => file.startsWith("dist/"));
     expect(built.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
     const others = files.filter((file) => !/^(dist|test\/examples|lib\/node\/deploy)\//.test(file)).sort();
     const documents = DOCUMENTS.map(({ path }) => path);
-    expect(others).toEqual([...documents, "LICENSE", "package.json", "test/bench/growth.svg"].sort());
+    const schemas = ["lib/domains/domains.schema.json", "infra/config/stack.schema.json"];
+    expect(others).toEqual(
+      [...documents, ...schemas, "LICENSE", "package.json", "test/bench/growth.svg"].sort(),
+    );
   });
 
   test("every link in a packed document leads to a packed file, except to sources; the README has none of those", async () => {

@@ -15,6 +15,7 @@ export interface MetricsServerOptions {
 export interface MetricsServer {
   /** The address of the metrics. */
   readonly url: string;
+  /** Stops the server. */
   close(): Promise<void>;
 }
 

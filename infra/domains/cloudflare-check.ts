@@ -65,7 +65,8 @@ async function checkHost(
   const { id, name: zone } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
   const queries = [...names.map((name) => recordsNamed(name, id)), validationRecordsBelow(host, id)];
-  const records = (await Promise.all(queries)).flat();
+  // One query may return what another one does.
+  const records = [...new Map((await Promise.all(queries)).flat().map((each) => [each.id, each])).values()];
   return {
     host,
     zone: { id, name: zone, hasOwnRecord: findOwnRecord(host, records, comment) !== undefined },
@@ -82,13 +83,16 @@ async function recordsNamed(name: string, zoneId: string): Promise<readonly Zone
   const { results } = await query(`the records at ${name}`, () =>
     getDnsRecords({ zoneId, name: { exact: name } }),
   );
-  return results;
+  return results.filter((record) => record.name === name);
 }
 
 async function validationRecordsBelow(host: string, zoneId: string): Promise<readonly ZoneRecord[]> {
   const filter = { type: "CNAME", name: { endswith: `.${host}` }, content: { endswith: VALIDATION_DOMAIN } };
   const { results } = await query(`the records below ${host}`, () => getDnsRecords({ zoneId, ...filter }));
-  return results;
+  // The provider ignores filters that its version does not know.
+  return results.filter(
+    ({ name, content }) => name.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
+  );
 }
 
 /** Fails closed if Cloudflare cannot be queried. */

@@ -1,12 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { parseSettings } from "../../../infra/config/parse.ts";
 import { withDefaults } from "../../../infra/config/settings.ts";
+import { readDomainsFile } from "../../../lib/cli/domains-file.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
 import { InvalidInputError, type Issue } from "../../../lib/errors.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 import { cloud } from "../harness/cloud.ts";
-import { ofType, run } from "../harness/program.ts";
+import { run } from "../harness/program.ts";
 
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
@@ -51,19 +53,7 @@ const issuesOf = (action: () => unknown): readonly Issue[] => {
   return [];
 };
 
-const deployments = new Map(
-  Object.entries(INVALID).map(([name, [plan, domains]]) => [
-    name,
-    run({
-      stack: "staging",
-      preview: true,
-      cloud: cloud(),
-      config: { "store-orders:plan": plan, "store-orders:domains": domains },
-    }),
-  ]),
-);
-
-describe.each(Object.entries(INVALID))("the mapping with %s", (name, [plan = "free", domains]) => {
+describe.each(Object.entries(INVALID))("the mapping with %s", (_name, [plan = "free", domains]) => {
   const issues = issuesOf(() => defineDomains(domains as object, { plan }));
 
   test("is rejected in TypeScript, also if it was not validated before", () => {
@@ -72,7 +62,21 @@ describe.each(Object.entries(INVALID))("the mapping with %s", (name, [plan = "fr
     expect(issuesOf(() => withDefaults({ plan, domains } as object))).toEqual(issues);
   });
 
-  test("is rejected in a domains file with the same messages, before anything is created", async () => {
+  test("is rejected in a domains file and in a stack file with the same messages", () => {
+    const file = join(cli.directory, "domains.yaml");
+    writeFileSync(file, JSON.stringify({ domains }));
+    expect(issuesOf(() => readDomainsFile(file, plan))).toEqual(issues);
+    const values = { "store-orders:plan": plan, "store-orders:domains": JSON.stringify(domains) };
+    const inStackFile = issues.map((issue) => ({ ...issue, path: `store-orders:${issue.path}` }));
+    expect(parseSettings({ values, secretKeys: [] })).toMatchObject({ ok: false, issues: inStackFile });
+  });
+});
+
+describe("the server and the stack", () => {
+  const [plan = "free", domains] = INVALID["all of these"] ?? [];
+  const issues = issuesOf(() => defineDomains(domains as object, { plan }));
+
+  test("report every problem of a mapping before the server creates anything", async () => {
     writeFileSync(join(cli.directory, "domains.yaml"), JSON.stringify({ domains }));
     const { status, stdout, stderr } = await cli.run([
       ...["--json", "serve", "--port", "0", "--domains", "domains.yaml", "--plan", plan],
@@ -82,27 +86,16 @@ describe.each(Object.entries(INVALID))("the mapping with %s", (name, [plan = "fr
     expect(existsSync(join(cli.directory, ".data"))).toBe(false);
   });
 
-  test("is rejected in a stack file with the same messages, before anything is created", async () => {
-    const outcome = await deployments.get(name);
-    expect(outcome?.code).not.toBe(0);
-    expect(outcome?.registrations.filter(({ custom }) => custom)).toEqual([]);
-    expect(outcome?.invokes).toEqual([]);
+  test("report every problem of a mapping before the stack registers anything", async () => {
+    const config = { "store-orders:plan": plan, "store-orders:domains": domains };
+    const outcome = await run({ stack: "staging", preview: true, cloud: cloud(), config });
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.registrations.filter(({ custom }) => custom)).toEqual([]);
+    expect(outcome.invokes).toEqual([]);
     const lines = issues.map(
       ({ path, message }) => `  Pulumi.staging.yaml  store-orders:${path}: ${message}`,
     );
-    const count = lines.length === 1 ? "one problem" : `${lines.length} problems`;
-    expect(outcome?.errors).toBe(
-      [`The configuration of the stack 'staging' has ${count}:`, ...lines].join("\n"),
-    );
+    const title = `The configuration of the stack 'staging' has ${lines.length} problems:`;
+    expect(outcome.errors).toBe([title, ...lines].join("\n"));
   });
-});
-
-test("nothing is registered for a mapping that is valid and has no host", async () => {
-  const outcome = await run({
-    stack: "staging",
-    cloud: cloud(),
-    config: { "store-orders:domains": {} },
-  });
-  expect(outcome.code).toBe(0);
-  expect(ofType(outcome, "aws:acm/certificate:Certificate")).toEqual([]);
 });

@@ -80,6 +80,15 @@ describe("an update of a live stack", () => {
   });
 });
 
+test("a provider that ignores the filters of queries finds no conflict with the stack's own records", async () => {
+  const records = [routing, validation, record("shop.example.com", "elsewhere.example.net", "shop")].map(
+    (each, index) => ({ ...each, id: `${index}` }),
+  );
+  const at = cloud({ records, ignoresFilters: true });
+  const outcome = await success(run({ stack: "production", preview: true, cloud: at }));
+  expect(warnings(outcome)).toEqual([]);
+});
+
 describe("a record that exists but is not in the state", () => {
   test("'adopt' imports another service's CNAME and points it at the stack", async () => {
     const other = { ...routing, content: "shop.example.net", comment: "" };

@@ -17,6 +17,8 @@ export interface Zone {
 export interface World {
   readonly zones?: readonly Zone[];
   readonly records?: readonly ZoneRecord[];
+  /** True if the provider ignores the filters of queries for DNS records. */
+  readonly ignoresFilters?: boolean;
   /** The certificates that ACM has. */
   readonly certificates?: readonly AcmCertificate[];
   /** The provider functions that fail. */
@@ -56,6 +58,7 @@ export interface TestCloud extends Cloud {
 export function cloud({
   zones = [zone("example.com")],
   records: initialRecords = [],
+  ignoresFilters = false,
   certificates = [],
   unavailable = [],
   failing = {},
@@ -64,7 +67,9 @@ export function cloud({
     "cloudflare:index/getZones:getZones": ({ name }) => ({
       results: zones.filter((each) => each.name === name).map((each) => ({ ...each })),
     }),
-    "cloudflare:index/getDnsRecords:getDnsRecords": (filter) => ({ results: records.find(filter) }),
+    "cloudflare:index/getDnsRecords:getDnsRecords": ({ zoneId = null, ...filter }) => ({
+      results: records.find(ignoresFilters ? { zoneId } : { zoneId, ...filter }),
+    }),
     "aws:acm/getCertificate:getCertificate": ({ domain, statuses }) =>
       findCertificate(certificates, domain, statuses),
   };

@@ -7,6 +7,30 @@ export interface FunctionBundle {
   readonly "entry.mjs.map": string;
 }
 
+/**
+ * Parts of the SDK that the functions never use, almost half of it, and what replaces them. Lambda passes credentials in
+ * the environment, so there are no profiles, no single sign-on and no other services. DynamoDB has no event streams. Its
+ * endpoints are not discovered, unless a client asks for it.
+ */
+const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
+  [
+    /@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/,
+    'export { fromEnv as defaultProvider } from "@aws-sdk/credential-provider-env";',
+  ],
+  [
+    /@smithy\/core\/dist-es\/submodules\/event-streams\/index\.js$/,
+    "export class EventStreamSerde {}; export const eventStreamSerdeProvider = undefined;",
+  ],
+  [/@aws-sdk\/endpoint-cache\/dist-es\/index\.js$/, "export class EndpointCache {}"],
+];
+
+const withoutUnusedParts: Plugin = {
+  name: "without-unused-parts",
+  setup({ onLoad }) {
+    for (const [filter, contents] of UNUSED_PARTS) onLoad({ filter }, () => ({ contents }));
+  },
+};
+
 /** Bundles into one self-contained ES module for Node 24. */
 export const BUNDLE_OPTIONS = {
   bundle: true,
@@ -18,23 +42,11 @@ export const BUNDLE_OPTIONS = {
   mainFields: ["module", "main"],
   minify: true,
   legalComments: "none",
-} as const satisfies BuildOptions;
+  plugins: [withoutUnusedParts],
+} satisfies BuildOptions;
 
 /** TypeScript in the repository, JavaScript in the published package. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
-
-/**
- * Lambda passes credentials in the environment. The SDK's other credential providers (profiles, single sign-on, other
- * services) are a third of the bundle, so they are left out.
- */
-const lambdaCredentials: Plugin = {
-  name: "lambda-credentials",
-  setup({ onLoad }) {
-    onLoad({ filter: /@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/ }, () => ({
-      contents: 'export { fromEnv as defaultProvider } from "@aws-sdk/credential-provider-env";',
-    }));
-  },
-};
 
 /** Bundles the functions with everything they import, minified, with a source map. */
 export async function buildFunctions(): Promise<FunctionBundle> {
@@ -48,7 +60,6 @@ export async function buildFunctions(): Promise<FunctionBundle> {
     outfile: "entry.mjs",
     sourcemap: "linked",
     sourcesContent: false,
-    plugins: [lambdaCredentials],
   });
   const textOf = (name: string) => outputFiles.find(({ path }) => path.endsWith(`/${name}`))?.text ?? "";
   return { "entry.mjs": textOf("entry.mjs"), "entry.mjs.map": textOf("entry.mjs.map") };

@@ -10,7 +10,7 @@ import { installPeers } from "./install-peers.ts";
 import type { Bench, Job } from "./job.ts";
 import { admission } from "./jobs/admission.ts";
 import { bundle } from "./jobs/bundle.ts";
-import { cancel } from "./jobs/cancel.ts";
+import { cancel, singleCancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
 import { growth } from "./jobs/growth.ts";
 import { importOrders } from "./jobs/import.ts";
@@ -24,6 +24,7 @@ import { toMarkdown } from "./report.ts";
 const JOBS: readonly Job[] = [
   list,
   cancel,
+  singleCancel,
   rejected,
   longList,
   dynamodbList,

@@ -11,6 +11,15 @@ export function atLeastPeers(times: number): (figure: Figure) => Verdict {
   };
 }
 
+/** At most this many times the best peer's, for a figure of which less is better. */
+export function atMostPeers(times: number): (figure: Figure) => Verdict {
+  return (figure) => {
+    const best = bestPeer(figure);
+    const met = best !== undefined && figure.ours.median <= times * best[1].median;
+    return { budget: `≤ ${times} × the best peer`, met };
+  };
+}
+
 /** At most this many times the baseline. */
 export function atMostBaseline(times: number): (figure: Figure) => Verdict {
   return ({ ours, baseline }) => ({

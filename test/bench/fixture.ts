@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
+import { generateKey, hashKey, keyIdOf } from "../../lib/accounts/api-key.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
@@ -38,15 +39,13 @@ export async function createBenchDatabases(
   folder: string,
   orders: number,
   accounts = 1,
+  keysPerAccount = 1,
 ): Promise<BenchDatabases> {
   mkdirSync(folder, { recursive: true });
   const [ours, peers] = [join(folder, "ours.db"), join(folder, "peers.db")];
   const store = createSqliteStore({ path: ours });
   await placeOrders(store, orders);
-  const keys: string[] = [];
-  for (let account = 0; account < accounts; account++) {
-    keys.push(await createAccountWithKey(store, `shop-${account}`, ENTERPRISE));
-  }
+  const keys = await createShops(store, accounts, keysPerAccount);
   const freeKey = await createAccountWithKey(store, "free", { plan: "free" });
   await store.close();
   copyToPeerSchema(ours, peers);
@@ -64,6 +63,30 @@ export async function createAccountWithKey(store: Store, id: string, plan: PlanA
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create(id, plan);
   return ((await accounts.issueKey(id)) as IssuedKey).key;
+}
+
+/** The most keys that requests use in turn: they are arguments of the load generator. */
+const MAX_USED_KEYS = 500;
+
+/** Creates accounts, many in one transaction, and returns one key of each, or of some if there are very many. */
+async function createShops(store: Store, accounts: number, keysPerAccount: number): Promise<string[]> {
+  const used: string[] = [];
+  const step = Math.max(1, Math.ceil(accounts / MAX_USED_KEYS));
+  const create = (account: number) => {
+    const id = `shop-${account}`;
+    const keys = Array.from({ length: keysPerAccount }, () => generateKey("test", id));
+    if (account % step === 0) used.push(keys[0] ?? "");
+    const stored = keys.map((key) => {
+      const hash = hashKey(key);
+      return { id: keyIdOf(id, hash), hash, createdAt: 0 };
+    });
+    return store.accounts.create({ id, ...ENTERPRISE, keys: stored });
+  };
+  for (let from = 0; from < accounts; from += BATCH) {
+    const size = Math.min(BATCH, accounts - from);
+    await Promise.all(Array.from({ length: size }, (_, index) => create(from + index)));
+  }
+  return used;
 }
 
 async function placeOrders({ orders }: Store, count: number): Promise<void> {

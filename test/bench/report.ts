@@ -13,9 +13,16 @@ export function toMarkdown(machine: readonly string[], reports: readonly JobRepo
     ),
     "",
     `${metCount} of ${verdicts.length} budgets met.`,
+    ...reports.flatMap(missedBudgets),
     ...reports.flatMap(details),
     "",
   ].join("\n");
+}
+
+function missedBudgets({ title, figures }: JobReport): readonly string[] {
+  return figures.flatMap(({ name, verdict }) =>
+    verdict === undefined || verdict.met ? [] : [`- Missed: ${title}, ${name}: ${verdict.budget}`],
+  );
 }
 
 function summary(title: string, figure: Figure): readonly string[] {

@@ -55,7 +55,7 @@ export const bundle: Job = {
     return {
       title: "Function bundle",
       figures: [
-        { ...size, verdict: atMost(400)(size) },
+        { ...size, verdict: atMost(250)(size) },
         { ...time, verdict: atMostBaseline(1.2)(time) },
         {
           ...dependencies,

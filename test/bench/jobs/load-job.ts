@@ -20,6 +20,8 @@ export interface LoadJob {
 
 /** The share of responses that may be of the other kind: a new window admits a few requests. */
 const MAX_UNEXPECTED = 0.05;
+/** The requests that two windows of the free plan admit: more than that share on a slow machine. */
+const MAX_ADMITTED = 120;
 
 /** Loads the candidates in turns, each time in a fresh process on a fresh copy of the databases. */
 export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<keyof ServerLoadSample>> {
@@ -30,7 +32,8 @@ export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<ke
     if (program === undefined) throw new Error(`There is no candidate ${candidate}.`);
     const sample = await measureUnderLoad(bench, program, load);
     const unexpected = expectRejections ? 1 - sample.rejected : sample.rejected;
-    if (unexpected > (expectRejections ? MAX_UNEXPECTED : 0)) {
+    const admittedShare = MAX_ADMITTED / (sample.rate * bench.seconds);
+    if (unexpected > (expectRejections ? Math.max(MAX_UNEXPECTED, admittedShare) : 0)) {
       throw new Error(`${candidate}: ${(unexpected * 100).toFixed(2)}% of the responses were unexpected.`);
     }
     return sample;
@@ -40,7 +43,8 @@ export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<ke
 /** Throughput, processor time, latency and memory, compared with the peers and the baseline. */
 export function loadFigures(
   samples: Samples<keyof ServerLoadSample>,
-  budget: (rate: Figure) => Verdict,
+  budgets: Partial<Record<keyof ServerLoadSample, (figure: Figure) => Verdict>>,
+  connections = 32,
 ): readonly Figure[] {
   const others = [...samples.keys()].filter((name) => name.startsWith("ours,"));
   const figure = (
@@ -48,20 +52,23 @@ export function loadFigures(
     unit: string,
     better: "more" | "less",
     name: keyof ServerLoadSample,
-  ): Figure => ({
-    name: label,
-    unit,
-    better,
-    ours: distributionIn(samples, "ours", name),
-    peers: distributionsIn(samples, PEERS, name),
-    baseline: distributionIn(samples, BASELINE, name),
-    others: distributionsIn(samples, others, name),
-  });
-  const rate = figure("requests per second", "/s", "more", "rate");
+  ): Figure => {
+    const measured: Figure = {
+      name: label,
+      unit,
+      better,
+      ours: distributionIn(samples, "ours", name),
+      peers: distributionsIn(samples, PEERS, name),
+      baseline: distributionIn(samples, BASELINE, name),
+      others: distributionsIn(samples, others, name),
+    };
+    const budget = budgets[name];
+    return budget === undefined ? measured : { ...measured, verdict: budget(measured) };
+  };
   return [
-    { ...rate, verdict: budget(rate) },
+    figure("requests per second", "/s", "more", "rate"),
     figure("processor time per request", "µs", "less", "processor"),
-    figure("99th percentile at 32 connections", "ms", "less", "p99"),
+    figure(`99th percentile at ${connections} connections`, "ms", "less", "p99"),
     figure("peak memory", "MiB", "less", "peak"),
   ];
 }

@@ -27,8 +27,10 @@ export function startChild(
   file: string | URL,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ): Child {
   const child: ChildProcess = fork(file, [...args], {
+    execArgv: [...flags],
     env: { ...process.env, NODE_ENV: "production", NODE_COMPILE_CACHE, ...environment },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

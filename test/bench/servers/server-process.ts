@@ -15,6 +15,8 @@ export interface Program {
   readonly file: string;
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Flags of Node. */
+  readonly flags?: readonly string[];
 }
 
 /** The options of our server; see `ours.ts`. */
@@ -28,9 +30,12 @@ export interface OurOptions {
   readonly maxRejections?: number;
 }
 
+/** As `npm start`, the container and the systemd unit start it. */
+const OUR_FLAGS = ["--max-semi-space-size=8"];
+
 /** Our own server. */
 export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
-  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment };
+  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment, flags: OUR_FLAGS };
 }
 
 /** `node:http` with only what the jobs need. */
@@ -47,8 +52,8 @@ export function peer(name: (typeof PEERS)[number], database: string): Program {
 }
 
 /** Starts a program and waits until it listens. */
-export async function start({ file, arguments: args, environment = {} }: Program): Promise<RunningServer> {
-  const child = startChild(file, args, environment);
+export async function start({ file, arguments: args, environment, flags }: Program): Promise<RunningServer> {
+  const child = startChild(file, args, environment, flags);
   const { port } = await child.nextMessage<{ readonly port: number }>();
   return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop: child.end };
 }

@@ -1,5 +1,6 @@
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
+import { findClosingProblem } from "./domains/host-plan.ts";
 import { preflight } from "./domains/preflight.ts";
 import { functionCode } from "./functions/code.ts";
 import { enforcePolicies } from "./policy/enforce.ts";
@@ -36,5 +37,7 @@ export async function deploySettings(
 ): Promise<StoreOrders> {
   enforcePolicies(settings);
   const hosts = await preflight(settings);
+  const problem = findClosingProblem(settings, hosts);
+  if (problem !== undefined) throw new pulumi.RunError(problem);
   return new StoreOrders(name, { settings, hosts, code: await functionCode() }, options);
 }

@@ -11,6 +11,7 @@
  */
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
+export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 export { stackFileJsonSchema } from "./config/stack-schema.ts";
 export { deploySettings, deployStoreOrders } from "./deploy.ts";

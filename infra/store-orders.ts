@@ -59,6 +59,8 @@ export class StoreOrders extends pulumi.ComponentResource {
         functions,
         streamSeconds: settings.timeoutSeconds,
         throttle: settings.throttle,
+        closePlatformHost: settings.closePlatformHost,
+        ...(settings.waf === undefined ? {} : { waf: settings.waf }),
         ...(accessLog === undefined ? {} : { accessLog }),
       },
       parent,

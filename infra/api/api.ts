@@ -5,8 +5,9 @@ import type { OrdersFunction } from "../functions/function.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 import { renamedFrom, typeToken } from "../names.ts";
 import { ACCESS_LOG_FORMAT, type AccessLog } from "./access-log.ts";
-import { gatewayResponses } from "./gateway-responses.ts";
+import { gatewayResponseArgs, gatewayResponses } from "./gateway-responses.ts";
 import { type RouteNode, routeTree } from "./route-tree.ts";
+import { WebAcl } from "./web-acl.ts";
 
 /** Arguments of {@link Api}. */
 export interface ApiArgs {
@@ -17,6 +18,10 @@ export interface ApiArgs {
   readonly throttle: { readonly perSecond: number; readonly burst: number };
   /** @default none */
   readonly accessLog?: AccessLog;
+  /** Blocks an address above this many requests with a WAF web ACL. @default none */
+  readonly waf?: { readonly requestsPerFiveMinutes: number };
+  /** Serves only custom hosts, not the API Gateway hostname. @default false */
+  readonly closePlatformHost?: boolean;
 }
 
 /** The name of the only stage. */
@@ -44,21 +49,26 @@ export class Api extends pulumi.ComponentResource {
     super(typeToken("Api"), name, {}, options);
     this.#name = name;
     this.#args = args;
-    const { streamSeconds } = args;
-    const shape = { api: REST_API, routes: routeTree(), responses: gatewayResponses(), streamSeconds };
+    const { streamSeconds, waf } = args;
+    const responses = gatewayResponses({ hasRateLimit: waf !== undefined });
+    const shape = { api: this.#restApiArgs(), routes: routeTree(), responses, streamSeconds };
 
     this.restApi = this.#restApi();
     const integrations = this.#routes(shape.routes);
-    const responses = this.#responses(shape.responses);
-    const deployment = this.#deployment(shape, [...integrations, ...responses]);
+    const deployment = this.#deployment(shape, [...integrations, ...this.#responses(responses)]);
     this.stage = this.#stage(deployment);
     this.#throttle();
+    if (waf !== undefined) new WebAcl(`${name}-waf`, { stage: this.stage, ...waf }, { parent: this });
     this.#permissions();
     this.registerOutputs({ url: this.stage.invokeUrl });
   }
 
   #restApi() {
-    return new aws.apigateway.RestApi(`${this.#name}-rest`, REST_API, { parent: this });
+    return new aws.apigateway.RestApi(`${this.#name}-rest`, this.#restApiArgs(), { parent: this });
+  }
+
+  #restApiArgs() {
+    return { ...REST_API, disableExecuteApiEndpoint: this.#args.closePlatformHost === true };
   }
 
   /** Creates every resource with its methods. Returns the integrations, on which a deployment has to depend. */
@@ -110,19 +120,9 @@ export class Api extends pulumi.ComponentResource {
   }
 
   #responses(responses: ReturnType<typeof gatewayResponses>) {
-    return responses.map(({ type, status, body, headers }) => {
-      const fields = Object.entries(headers).map(([name, value]) => [
-        `gatewayresponse.header.${name}`,
-        value,
-      ]);
-      const args = {
-        restApiId: this.restApi.id,
-        responseType: type,
-        statusCode: `${status}`,
-        responseTemplates: { "application/json": body },
-        responseParameters: Object.fromEntries(fields),
-      };
-      const key = type.toLowerCase().replaceAll("_", "-");
+    return responses.map((response) => {
+      const args = { restApiId: this.restApi.id, ...gatewayResponseArgs(response) };
+      const key = response.type.toLowerCase().replaceAll("_", "-");
       return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, {
         ...this.#child(),
         ...renamedFrom(`${this.#name}-answer-${key}`),

@@ -30,12 +30,22 @@ const ERROR_BY_TYPE = {
 
 /** The stage's throttle refills every second, and a failed invocation can succeed at once. */
 const RETRY_AFTER_SECONDS = 1;
+/** WAF evaluates its rate limit over minutes. */
+const RETRY_AFTER_WAF_SECONDS = 60;
 
-/** The responses that API Gateway produces itself. */
-export function gatewayResponses(): readonly GatewayResponse[] {
-  return Object.entries(ERROR_BY_TYPE).map(([type, code]) => {
+/**
+ * The responses that API Gateway produces itself. With a web ACL of this stack, whose only rule is a rate limit, a
+ * blocked request gets the status of a rate limit instead of 403.
+ */
+export function gatewayResponses({ hasRateLimit = false } = {}): readonly GatewayResponse[] {
+  const byType = {
+    ...ERROR_BY_TYPE,
+    ...(hasRateLimit ? { WAF_FILTERED: "rate_limit_exceeded" as const } : {}),
+  };
+  return Object.entries(byType).map(([type, code]) => {
     const { status, message } = ERRORS[code];
     const isWorthRetrying = status === 429 || status >= 500;
+    const seconds = type === "WAF_FILTERED" ? RETRY_AFTER_WAF_SECONDS : RETRY_AFTER_SECONDS;
     return {
       type,
       status,
@@ -44,8 +54,24 @@ export function gatewayResponses(): readonly GatewayResponse[] {
         "Cache-Control": "'no-store'",
         // The functions use the same identifier.
         "X-Request-Id": "context.requestId",
-        ...(isWorthRetrying ? { "Retry-After": `'${RETRY_AFTER_SECONDS}'` } : {}),
+        ...(isWorthRetrying ? { "Retry-After": `'${seconds}'` } : {}),
       },
     };
   });
+}
+
+/** The provider's arguments of a response. */
+export function gatewayResponseArgs({ type, status, body, headers }: GatewayResponse): {
+  readonly responseType: string;
+  readonly statusCode: string;
+  readonly responseTemplates: Record<string, string>;
+  readonly responseParameters: Record<string, string>;
+} {
+  const fields = Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value]);
+  return {
+    responseType: type,
+    statusCode: `${status}`,
+    responseTemplates: { "application/json": body },
+    responseParameters: Object.fromEntries(fields),
+  };
 }

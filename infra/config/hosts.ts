@@ -79,6 +79,10 @@ function findHostIssues(raw: Readonly<Record<string, unknown>>, known: readonly 
     const message = `${name} is also in 'adopt'. Remove it from one of the two keys.`;
     issues.push({ path: "hold", message });
   }
+  if (raw["closePlatformHost"] === true && known.length === 0) {
+    const message = "Without custom hosts nothing would be served. Add 'domains', or remove this key.";
+    issues.push({ path: "closePlatformHost", message });
+  }
   for (const path of raw["dns"] === "manual" ? ["hold", "adopt"] : []) {
     if (namesIn(raw[path]).length === 0) continue;
     const message =

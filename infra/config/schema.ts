@@ -78,6 +78,12 @@ const throttle = z.strictObject(
   { error: "Write a mapping with 'perSecond' and 'burst'." },
 );
 
+/** The range that WAF accepts; the evaluation window is five minutes. */
+const waf = z.strictObject(
+  { requestsPerFiveMinutes: wholeNumber(10, 2_000_000_000) },
+  { error: "Write a mapping with 'requestsPerFiveMinutes'." },
+);
+
 /** Every key of the stack's configuration with its default. `domains` is validated separately. */
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
@@ -102,6 +108,8 @@ export const settingsSchema = z.strictObject({
   alarmEmail: z.email({ error: "Write one e-mail address." }).optional(),
   banPolicy: banPolicy.default(DEFAULT_BAN_POLICY),
   throttle: throttle.default({ perSecond: 500, burst: 250 }),
+  waf: waf.optional(),
+  closePlatformHost: z.boolean({ error: "Write true or false." }).default(false),
   canary: z.boolean({ error: "Write true or false." }).default(false),
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
   protect: z.boolean({ error: "Write true or false." }).default(false),

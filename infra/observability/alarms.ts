@@ -59,6 +59,15 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
       statistic: "Average",
       threshold: 0.01,
     },
+    {
+      ...TWO_OF_THREE,
+      ...gatewayMetric(monitored, "4XXError"),
+      key: "4xx",
+      description:
+        "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
+      statistic: "Average",
+      threshold: 0.5,
+    },
     ...Object.entries(monitored.functions).flatMap(([role, name]) => functionAlarms(role, name)),
     ...Object.entries(monitored.tables).flatMap(([table, name]) => tableAlarms(table, name)),
     ...monitored.certificates.map(certificateAlarm),

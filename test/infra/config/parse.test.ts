@@ -34,6 +34,7 @@ describe("a valid configuration", () => {
             "maxRejections": 20,
           },
           "canary": false,
+          "closePlatformHost": false,
           "dns": "cloudflare",
           "hold": [],
           "logRetentionDays": 30,

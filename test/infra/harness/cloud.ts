@@ -164,7 +164,9 @@ const STATES: Readonly<
     rootResourceId: "root-id",
     executionArn: arn("execute-api", "api123"),
   }),
+  "aws:wafv2/webAcl:WebAcl": (name) => ({ arn: arn("wafv2", `regional/webacl/${name}/id`) }),
   "aws:apigateway/stage:Stage": (_name, { stageName }) => ({
+    arn: `arn:aws:apigateway:${REGION}::/restapis/api123/stages/${String(stageName)}`,
     invokeUrl: `https://api123.execute-api.${REGION}.amazonaws.com/${String(stageName)}`,
   }),
   "aws:acm/certificate:Certificate": (_name, { domainName }) => ({

@@ -1,0 +1,64 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { typeToken } from "../names.ts";
+
+/** Arguments of {@link WebAcl}. */
+export interface WebAclArgs {
+  /** The stage to protect. */
+  readonly stage: aws.apigateway.Stage;
+  /** The requests that an address may send within five minutes. */
+  readonly requestsPerFiveMinutes: number;
+}
+
+/**
+ * A WAF web ACL that blocks an address while it sends too many requests, before they count against the throttle that all
+ * callers share. An address of IPv6 counts by itself.
+ */
+export class WebAcl extends pulumi.ComponentResource {
+  readonly acl: aws.wafv2.WebAcl;
+
+  constructor(
+    name: string,
+    { stage, requestsPerFiveMinutes }: WebAclArgs,
+    options?: pulumi.ComponentResourceOptions,
+  ) {
+    super(typeToken("WebAcl"), name, {}, options);
+    const metric = (metricName: string) => ({
+      cloudwatchMetricsEnabled: true,
+      metricName,
+      sampledRequestsEnabled: false,
+    });
+    const rateLimit: aws.types.input.wafv2.WebAclRule = {
+      name: "rate-limit",
+      priority: 0,
+      action: { block: {} },
+      statement: {
+        rateBasedStatement: {
+          limit: requestsPerFiveMinutes,
+          aggregateKeyType: "IP",
+          evaluationWindowSec: FIVE_MINUTES_SECONDS,
+        },
+      },
+      visibilityConfig: metric(`${name}-rate-limit`),
+    };
+    this.acl = new aws.wafv2.WebAcl(
+      `${name}-acl`,
+      {
+        description: "Limits the requests of each address",
+        scope: "REGIONAL",
+        defaultAction: { allow: {} },
+        rules: [rateLimit],
+        visibilityConfig: metric(name),
+      },
+      { parent: this },
+    );
+    new aws.wafv2.WebAclAssociation(
+      `${name}-association`,
+      { resourceArn: stage.arn, webAclArn: this.acl.arn },
+      { parent: this },
+    );
+    this.registerOutputs({ arn: this.acl.arn });
+  }
+}
+
+const FIVE_MINUTES_SECONDS = 300;

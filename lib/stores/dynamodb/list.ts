@@ -1,6 +1,7 @@
 import type { OrderPage } from "../../orders/order-store.ts";
 import { idOfWire } from "../../orders/wire.ts";
 import { CALL_TIMEOUT_MS } from "./client.ts";
+import { nextTurn } from "./event-loop-turns.ts";
 import type { Item } from "./item.ts";
 import { limitConcurrency } from "./limit-concurrency.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
@@ -88,7 +89,11 @@ async function* readAscending<Row>(
       });
     };
   try {
-    yield* mergeAscending(Array.from({ length: buckets }, (_, bucket) => readBucket(bucket)));
+    const sources = Array.from({ length: buckets }, (_, bucket) => readBucket(bucket));
+    for await (const rows of mergeAscending(sources)) {
+      yield rows;
+      await nextTurn();
+    }
   } finally {
     aborter.abort();
   }

@@ -1,10 +1,12 @@
 import type { QueryCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { nextTurn } from "./event-loop-turns.ts";
 import type { Item } from "./item.ts";
 
 /**
- * Takes the items out of the response to a query or a scan before the AWS client deserialises it. The client's generic deserialiser
- * takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire. `keep` is called as
- * soon as the items are parsed, so that what it does not keep can be collected before the next response arrives.
+ * Takes the items out of the response to a query or a scan before the AWS client deserialises it. The client's generic
+ * deserialiser takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire. `keep`
+ * is called as soon as the items are parsed, so that what it does not keep can be collected before the next response
+ * arrives.
  */
 export function takeItems<Kept>(
   command: QueryCommand | ScanCommand,
@@ -20,6 +22,7 @@ export function takeItems<Kept>(
       if (response.statusCode !== 200) return result;
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
+      await nextTurn();
       const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as ItemsResponse;
       kept = keep(Items);
       response.body = Buffer.from(JSON.stringify(rest));

@@ -1,6 +1,6 @@
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { accessFields } from "../../lib/http/access-log.ts";
+import { accessFields, toLogLine } from "../../lib/http/access-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { OrderStore } from "../../lib/orders/order-store.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
@@ -43,7 +43,7 @@ export function createTelemetry({
   write: (line: string) => void;
   clock?: Clock;
 }): Telemetry {
-  const writeLine = (fields: object) => write(`${JSON.stringify(fields)}\n`);
+  const writeLine = (fields: object) => write(`${toLogLine(fields)}\n`);
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
   return {

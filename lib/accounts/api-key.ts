@@ -72,8 +72,9 @@ export function redactKeys(text: string): string {
   return text.replace(KEY_PATTERN, "$1…");
 }
 
-/** Also matches keys that are incomplete or mistyped. */
-const KEY_PATTERN = /(so_(?:test|live)_[a-z0-9-]+_)[0-9A-Za-z]+/g;
+/** Also matches keys that are incomplete, mistyped, or percent-encoded any number of times. */
+const KEY_PATTERN =
+  /(so(?:_|%(?:25)*5[Ff])(?:test|live)(?:_|%(?:25)*5[Ff])[a-z0-9-]+(?:_|%(?:25)*5[Ff]))[0-9A-Za-z]+/g;
 
 /** Random base62 text, uniformly distributed, from a CSPRNG. */
 export function randomBase62(length: number): string {

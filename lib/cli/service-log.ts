@@ -1,8 +1,9 @@
 import type { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
+import { redactKeys } from "../accounts/api-key.ts";
 import type { Clock } from "../clock.ts";
-import { type AccessFields, accessFields } from "../http/access-log.ts";
+import { type AccessFields, accessFields, toLogLine } from "../http/access-log.ts";
 import type { RequestEvent, RequestSource } from "../http/request-event.ts";
 import { formatLogEntry, isLogged, LOG_LEVELS, type LogLevel, type LogThreshold } from "./log-entry.ts";
 import type { Terminal } from "./terminal.ts";
@@ -44,7 +45,7 @@ export function createServiceLog(
     if (!isLogged(level, logLevel)) return;
     const { at, ...fields } = accessFields(event, new Date(clock()));
     const line = { at, level, ...fields, ...(logAddresses ? source : {}) };
-    log(isReadable ? readableLine(line, screen) : JSON.stringify(line));
+    log(isReadable ? readableLine(line, screen) : toLogLine(line));
   }
 
   return {
@@ -85,7 +86,7 @@ function readableLine(fields: AccessFields & RequestSource, stream: WriteStream)
     printable(path),
     `${durationMs} ms`,
     ...(accountId === undefined ? [] : [accountId]),
-    ...(address === undefined ? [] : [address]),
+    ...(address === undefined ? [] : [printable(address)]),
     ...(errorCode === undefined ? [] : [errorCode]),
     ...(bodyEnd === "complete" ? [] : [`body ${bodyEnd}`]),
     ...(error === undefined ? [] : [`(${printable(error)})`]),
@@ -97,5 +98,5 @@ function readableLine(fields: AccessFields & RequestSource, stream: WriteStream)
 
 /** What a caller sent must not control the terminal. */
 function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e\u00a0-\uffff]/g, "?");
+  return redactKeys(text).replace(/[^\x20-\x7e\u00a0-\uffff]|[\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 }

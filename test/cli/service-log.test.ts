@@ -56,6 +56,26 @@ test("a terminal gets a readable line, in which a path cannot control the termin
   expect(JSON.parse(withJson.lines[0] ?? "")).toMatchObject({ status: 200 });
 });
 
+test.each(["\u009b2J", "\u0085", "\u007f", "\u2028", "\u202e", "\u200b"])(
+  "neither a line of JSON nor a readable one contains the character %j of a path or an address",
+  (character) => {
+    for (const isTerminal of [false, true]) {
+      const { lines, onRequest } = createFixture("info", { isTerminal, logAddresses: true });
+      onRequest?.({ ...EVENT, path: `/${character}` }, { address: `192.0.2.1${character}` });
+      expect(lines[0]).toMatch(/^[\x20-\x7e]+$/);
+      if (!isTerminal) expect(JSON.parse(lines[0] ?? "").path).toBe(`/${character}`);
+    }
+  },
+);
+
+test("no line contains a key that a proxy put into the address", () => {
+  for (const isTerminal of [false, true]) {
+    const { lines, onRequest } = createFixture("info", { isTerminal, logAddresses: true });
+    onRequest?.(EVENT, { address: "so_test_demo_0123456789" });
+    expect(lines[0]).not.toContain("0123456789");
+  }
+});
+
 test.each([
   ["info", [200, 500], ["warn", "info"]],
   ["warn", [500], ["warn"]],

@@ -9,6 +9,8 @@ test.each([
   ["/v1/so_test_shop_0000000000", "/v1/so_test_shop_…"],
   ["/v1/so%5Flive%5Fshop%5F0000000000", "/v1/so_live_shop_…"],
   ["//a/../b", "//a/../b"],
+  ["/so%255Ftest%255Fdemo%255F0123", "/so%255Ftest%255Fdemo%255F…"],
+  ["/so%25255ftest_demo%25255f0123", "/so%25255ftest_demo%25255f…"],
 ])("the path of %s is reported as %s", async (target, path) => {
   const { events, send } = await createHandlerFixture();
   await send("GET", "/", {}, { target });

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/node-handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
+import { openSocket } from "../support/http/raw-connection.ts";
 
 let close = () => {};
 afterEach(() => close());
@@ -61,4 +62,23 @@ test("the address is the last entry of X-Forwarded-For behind a trusted proxy on
     expect(addresses).toEqual([address, "127.0.0.1"]);
     close();
   }
+});
+
+test.each([
+  ["whose body ends early", "Content-Length: 10\r\n\r\nabc"],
+  ["whose body is not valid", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"],
+])("a request %s has no effect in a plain node:http server", async (_what, rest) => {
+  const { url, key, store } = await mount();
+  const connection = openSocket(url);
+  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${rest}`);
+  connection.socket.end();
+  await connection.closed();
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});
+
+test("a request with a complete body is handled in a plain node:http server", async () => {
+  const { url, key } = await mount();
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/v1/store/orders/1`, { method: "DELETE", headers, body: "{}" });
+  expect(response.status).toBe(204);
 });

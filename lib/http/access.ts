@@ -1,9 +1,12 @@
-import type { AccountStore, AdmittedWork } from "../accounts/account-store.ts";
-import type { AdmissionPolicy, Caller } from "../accounts/admission.ts";
+import type { AdmittedWork } from "../accounts/account-store.ts";
+import { type AdmissionPolicy, type Caller, DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { parseKey } from "../accounts/api-key.ts";
+import { withRejectionCache } from "../accounts/rejection-cache.ts";
+import { validatePlans } from "../accounts/validate-plan.ts";
 import type { Clock, Instant } from "../clock.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
+import type { HandlerOptions } from "./handler-options.ts";
 import type { ErrorReply } from "./reply.ts";
 
 /** Whether a request may proceed, and the quota for the rate-limit headers of its response. */
@@ -32,13 +35,15 @@ const CHALLENGES = {
   invalid_api_key: { "www-authenticate": 'Bearer realm="store-orders", error="invalid_token"' },
 };
 
-/** Creates the access control over the accounts of a store. */
+/** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans are invalid. */
 export function createAccessControl(
-  accounts: AccountStore,
+  { store, banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true }: HandlerOptions,
   clock: Clock,
-  policy: AdmissionPolicy,
 ): AccessControl {
-  const { free } = policy.plans ?? {};
+  if (plans !== undefined) validatePlans(plans);
+  const policy: AdmissionPolicy = { ...banPolicy, ...(plans === undefined ? {} : { plans }) };
+  const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
+  const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
   function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Access {

@@ -1,0 +1,14 @@
+import { withDocsUrl } from "./deprecation.ts";
+import type { HandlerOptions } from "./handler-options.ts";
+import { withOrderedParameters } from "./operation-call.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
+import { validateOperations } from "./validate-operations.ts";
+
+/** The operations that a handler serves, from its options. Throws `InvalidInputError` if one is invalid. */
+export function servedOperations({
+  operations = OPERATIONS,
+  docsUrl,
+}: Pick<HandlerOptions, "operations" | "docsUrl">): readonly Operation[] {
+  validateOperations(operations);
+  return withDocsUrl<Operation>(operations, docsUrl).map(withOrderedParameters);
+}

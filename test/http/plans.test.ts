@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
+import { generateKey } from "../../lib/accounts/api-key.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -53,6 +54,14 @@ test("an account whose plan is not in the table is rejected with 401", async () 
   expect((await send(key)).status).toBe(200);
   await store.accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
   for (let request = 0; request < 6; request++) expect([401, 429]).toContain((await send(key)).status);
+});
+
+test("a valid key of a plan of the table stays valid during a flood of forged keys for its account", async () => {
+  const { accounts, issue, send } = await createService();
+  await accounts.create("partner", { plan: "partner", customLimits: { perMinute: 50, perDay: 50 } });
+  const key = await issue("partner");
+  for (let forged = 0; forged < 8; forged++) await send(generateKey("test", "partner"));
+  expect(await send(key)).toMatchObject({ status: 200 });
 });
 
 test("callers without a key have the limits of the plan free of the table", async () => {

@@ -78,6 +78,8 @@ const DATE_TIME =
 export function isDateTime(text: string): boolean {
   const [, year, month, day] = DATE_TIME.exec(text) ?? [];
   if (day === undefined) return false;
+  // Every month has these days.
+  if (Number(day) <= 28) return true;
   return Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
 }
 

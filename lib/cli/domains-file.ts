@@ -3,14 +3,25 @@ import { parse, YAMLParseError } from "yaml";
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
-import { InvalidInputError, invalidInput } from "../errors.ts";
+import { InvalidInputError, type Issue, invalidInput } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 
 /** Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. */
 export function readDomainsFile(path: string, plan: Plan): DomainMapping {
-  const parsed = parseDomainsFile(readContent(path), { plan });
-  if (!parsed.ok) throw new InvalidInputError(parsed.issues);
+  const content = readContent(path);
+  const parsed = parseDomainsFile(content, { plan });
+  if (!parsed.ok) throw new InvalidInputError(parsed.issues.map((issue) => locate(issue, path, content)));
   return parsed.domains;
+}
+
+/** Adds the file, and the value that is invalid. */
+function locate({ path, message }: Issue, file: string, content: unknown): Issue {
+  let value: unknown = content;
+  for (const name of path.match(/[^.[\]]+/g) ?? [])
+    value = (value as Record<string, unknown> | undefined)?.[name];
+  const isText = typeof value === "string" || typeof value === "number";
+  const found = isText && !message.includes(`'${value}'`) ? `'${value}': ` : "";
+  return { path: path === "" ? file : `${file}: ${path}`, message: found + message };
 }
 
 function readContent(path: string): unknown {

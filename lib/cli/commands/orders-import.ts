@@ -38,12 +38,16 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           size: source.size,
           initial: toCounts(last),
         });
+        const { json } = globalFlags(command);
         const reportStop = (hint: string) => {
           progress.stop();
+          const message = `The import stopped after line ${last.line}. ${hint}; orders that were imported are skipped.`;
           context.terminal.log(
-            `The import stopped after line ${last.line}. ${hint}; orders that were imported are skipped.`,
+            json ? JSON.stringify({ code: "stopped", line: last.line, message }) : message,
           );
         };
+        const formatReject = (line: number, message: string) =>
+          json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`;
         const steps = untilStopped(
           importOrders(splitLines(source.chunks), store.orders),
           context.waitForStop(),
@@ -58,7 +62,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
             }
             last = next.value;
             for (const { number, reason } of last.rejects) {
-              if (reason !== undefined) progress.log(`line ${number}: ${reason}`);
+              if (reason !== undefined) progress.log(formatReject(number, reason));
             }
             await rejects.write(last.rejects);
             await context.terminal.drainLog();

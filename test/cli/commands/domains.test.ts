@@ -105,7 +105,7 @@ test.each([
   expect(stderr).toContain(reason);
 });
 
-test("every problem of a domains file is reported at once, with its path", async () => {
+test("every problem of a domains file is reported at once, with its file, its path and the value", async () => {
   writeFileSync(
     join(cli.directory, "wrong.yaml"),
     "domains:\n  primary: https://a.com/x\n  redirects: [{ from: b.com, to: c.com, status: 302 }]\n  colour: red\n",
@@ -113,7 +113,7 @@ test("every problem of a domains file is reported at once, with its path", async
   const { status, stderr } = await cli.run(["domains", "records", "wrong.yaml", "--target", TARGET]);
   expect(status).toBe(2);
   expect(stderr).toMatch(
-    /The input has 3 errors:\n {2}domains\.primary: .*\n {2}domains\.redirects\[0\]\.status: .*\n {2}domains\.colour: /,
+    /The input has 3 errors:\n {2}wrong\.yaml: domains\.primary: 'https:\/\/a\.com\/x': .*\n {2}wrong\.yaml: domains\.redirects\[0\]\.status: '302': .*\n {2}wrong\.yaml: domains\.colour: /,
   );
   writeFileSync(join(cli.directory, "torn.yaml"), "domains: [");
   expect((await cli.run(["domains", "records", "torn.yaml", "--target", TARGET])).stderr).toContain(

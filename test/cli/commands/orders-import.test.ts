@@ -99,9 +99,12 @@ test("lines that are not UTF-8 or too long are rejected and written to --rejects
     ...newDatabase(),
   ];
   const { status, stdout, stderr } = await cli.run(args);
-  expect(stderr).toBe(
-    "line 1: The line is longer than 1048576 bytes.\nline 2: The line is not UTF-8.\nline 4: The line is longer than 1048576 bytes.\n",
-  );
+  const rejects = stderr.trimEnd().split("\n");
+  expect(rejects.map((line) => JSON.parse(line))).toEqual([
+    { code: "rejected", line: 1, message: "The line is longer than 1048576 bytes." },
+    { code: "rejected", line: 2, message: "The line is not UTF-8." },
+    { code: "rejected", line: 4, message: "The line is longer than 1048576 bytes." },
+  ]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '{"placed":1,"unchanged":0,"rejected":3}\n' });
   const kept = readFileSync(join(cli.directory, "odd.rejects"));
   expect(kept.equals(Buffer.concat([tooLong, newline, notUtf8, newline, tooLong, newline]))).toBe(true);
@@ -180,7 +183,7 @@ test("an interactive terminal shows a progress bar, and rejected lines above it"
 
   const withSize = await runInteractively(["orders", "import", writeInput("progress.ndjson", lines)]);
   expect(withSize).toMatchObject({ status: 1, result: '{"placed":2499,"unchanged":0,"rejected":1}\n' });
-  expect(withSize.screen).toMatch(/line 4: This is not valid JSON\./);
+  expect(withSize.screen).toContain(`"line":4,"message":"This is not valid JSON."`);
   expect(withSize.screen).toMatch(/█+ 100% \| 2499 placed, 0 unchanged, 1 rejected/);
   const streamed = await runInteractively(["orders", "import", "-"]);
   expect(streamed.screen).toContain("2499 placed, 0 unchanged, 1 rejected");

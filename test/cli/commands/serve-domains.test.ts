@@ -52,7 +52,7 @@ test("serve --domains routes by Host, and a change of the file takes effect at t
   expect(status).toBe(0);
   expect(stderr).toContain("served.yaml has changed and is now in effect.");
   expect(stderr).toContain(
-    "served.yaml has changed and is invalid; keeping the previous configuration: domains.primary:",
+    "served.yaml has changed and is invalid; keeping the previous configuration: served.yaml: domains.primary:",
   );
 });
 

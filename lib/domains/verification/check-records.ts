@@ -2,6 +2,7 @@ import { RECORD_TTL_SECONDS } from "../records.ts";
 import { findApexRecord } from "./apex-record.ts";
 import { checkTarget, explainMissingTarget } from "./check-target.ts";
 import { type CnameChain, followCnames } from "./cname-chain.ts";
+import { describeMissingRecord, describeWrongValue } from "./completed-names.ts";
 import { isProxyAddress } from "./proxy-ranges.ts";
 import {
   type CheckedHost,
@@ -63,9 +64,8 @@ export async function checkRecords(resolver: DnsResolver, checked: CheckedHost):
 }
 
 function explainWrongTarget(checked: CheckedHost, chain: CnameChain): Reason {
-  const { zone, label, target } = checked;
   const found = `CNAME ${chain.names.slice(1).join(" → ")}`;
-  const fix = `At the DNS provider of ${zone}, change the value of the CNAME record ${label} to ${target}.`;
+  const fix = describeWrongValue(checked, chain.names[1]);
   return createReason(checked, chain.end === "loop" ? "cname_loop" : "wrong_target", found, fix);
 }
 
@@ -74,7 +74,8 @@ async function explainMissing(
   checked: CheckedHost,
   found: string,
 ): Promise<readonly Reason[]> {
-  const missing = createReason(checked, "record_missing", found, describeRecordToAdd(checked));
+  const fix = await describeMissingRecord(resolver, checked);
+  const missing = createReason(checked, "record_missing", found, fix);
   const { outcome } = await resolver(checked.zone, "NS");
   return outcome === "nxdomain" ? [explainNotDelegated(checked), missing] : [missing];
 }

@@ -19,7 +19,7 @@ const contentOf = (file: string) => parse(readFileSync(file, "utf8"));
 const accepts = (file: string, content: unknown) => schemaOf(file).safeParse(content).success;
 
 describe("the JSON Schemas for editors", () => {
-  // After a change of the schemas: vitest run -u test/domains/editor-schemas.test.ts
+  // After a change of the schemas: vitest run --config test/vitest.config.ts test/documents/editor-schemas.test.ts -u
   test.each([
     ["lib/domains/domains.schema.json", domainsFileJsonSchema()],
     ["infra/config/stack.schema.json", stackFileJsonSchema()],

@@ -62,7 +62,7 @@ describe("verification of a subdomain", () => {
       {
         code: "wrong_target",
         found: `CNAME ${TARGET}.example.com`,
-        fix: CHANGE,
+        fix: `${CHANGE} End it with a dot: the provider has appended the zone.`,
       },
     ],
     [
@@ -197,4 +197,12 @@ describe("verification of a subdomain", () => {
     const { reasons } = await verify(HOST, `${HOST} NS ns1.example.com`);
     expect(reasons[0]?.fix).toContain(`At the DNS provider of ${HOST}, add an ALIAS or ANAME record`);
   });
+});
+
+test("the fix for a record whose name had the zone appended by the provider is to rename it", async () => {
+  const { dns, reasons } = await verify(HOST, `${HOST}.example.com CNAME ${TARGET}`);
+  expect(dns).toBe("missing");
+  expect(reasons[0]?.fix).toBe(
+    "At the DNS provider of example.com, rename the CNAME record orders.example.com.example.com to orders: the provider appends the zone to the name.",
+  );
 });

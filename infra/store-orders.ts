@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { BASE_PATH } from "../lib/http/operations.ts";
 import { AccessLog } from "./api/access-log.ts";
-import { Api } from "./api/api.ts";
+import { Api, BUFFERED_MS } from "./api/api.ts";
 import type { Settings } from "./config/settings.ts";
 import { CustomDomain } from "./domains/custom-domain.ts";
 import { type DomainOutput, domainOutput } from "./domains/domain-output.ts";
@@ -22,9 +22,6 @@ export interface StoreOrdersArgs {
   /** The bundle that contains both functions. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
 }
-
-/** API Gateway times out a buffered response after 29 seconds, so a longer function timeout has no use. */
-const MAX_BUFFERED_SECONDS = 29;
 
 /** The whole service. Its name is the prefix of all names in it, including those of the tables. */
 export class StoreOrders extends pulumi.ComponentResource {
@@ -93,7 +90,7 @@ export class StoreOrders extends pulumi.ComponentResource {
         environment: functionEnvironment({ ...settings, servers: this.#servers() }, this.#name),
         statements: tableStatements(PERMISSIONS[role], { orders: orders.arn, accounts: accounts.arn }),
         memoryMiB,
-        timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, MAX_BUFFERED_SECONDS),
+        timeoutSeconds: role === "list" ? timeoutSeconds : Math.min(timeoutSeconds, BUFFERED_MS / 1_000),
         ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
         logRetentionDays,
         canary: settings.canary,

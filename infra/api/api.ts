@@ -35,7 +35,7 @@ const REST_API = {
 } as const;
 
 /** The timeout of a buffered response, the maximum of API Gateway. */
-const BUFFERED_MS = 29_000;
+export const BUFFERED_MS = 29_000;
 
 /** The REST API (HTTP APIs cannot stream). It streams the list of orders and buffers every other response. */
 export class Api extends pulumi.ComponentResource {

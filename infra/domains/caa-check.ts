@@ -1,7 +1,7 @@
+import { escapeControls } from "../../lib/domains/escape-controls.ts";
 import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
 import { checkCaa } from "../../lib/domains/verification/check-caa.ts";
 import type { Reason } from "../../lib/domains/verification/reasons.ts";
-import { escapeControls } from "../../lib/domains/verification/report.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { isWithin, locateInZone } from "../../lib/domains/zone.ts";
 

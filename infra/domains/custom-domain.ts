@@ -40,7 +40,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   readonly domainName?: aws.apigateway.DomainName;
   /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
-  /** The state in the life cycle, why, and what to do next. */
+  /** The state in the lifecycle, why, and what to do next. */
   readonly status: pulumi.Output<HostStatus>;
   readonly state: pulumi.Output<DomainState>;
 

@@ -1,3 +1,4 @@
+import { escapeControls } from "../../lib/domains/escape-controls.ts";
 import {
   type AttentionReason,
   CERTIFICATE_TIMEOUT_MS,
@@ -5,13 +6,12 @@ import {
   VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
 import { PROPAGATION } from "../../lib/domains/verification/advice.ts";
-import { escapeControls } from "../../lib/domains/verification/report.ts";
 import type { Verification } from "../../lib/domains/verification/verify-host.ts";
 import { formatTime } from "../../lib/domains/watch/format.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import type { CertificateStatus } from "./certificates.ts";
 
-/** The state of a host in its life cycle, as the outputs of a stack report it. */
+/** The state of a host in its lifecycle, as the outputs of a stack report it. */
 export interface HostStatus {
   readonly state: DomainState;
   /** Present only in the state `needs_attention`. */

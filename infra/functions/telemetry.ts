@@ -1,8 +1,7 @@
-import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { accessFields, toLogLine } from "../../lib/http/access-log.ts";
+import type { HandlerOptions } from "../../lib/http/handler-options.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
-import type { OrderStore } from "../../lib/orders/order-store.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
 import { embeddedMetrics, type MetricValue } from "./metric.ts";
 
@@ -16,11 +15,7 @@ export interface Telemetry {
   instrument(store: ServiceStore): ServiceStore;
 }
 
-/** What a handler needs of a store. */
-interface ServiceStore {
-  readonly orders: OrderStore;
-  readonly accounts: AccountStore;
-}
+type ServiceStore = HandlerOptions["store"];
 
 /** The published version of a function. */
 export interface FunctionVersion {

@@ -5,7 +5,7 @@ import { DAY_MS, type Usage } from "../plans/windows.ts";
 
 /** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
-  /** The public name of the key, `<account>.<text>`. Not a secret. */
+  /** `<account>.<10 characters>`. Not a secret. */
   readonly id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;

@@ -18,8 +18,7 @@ import { validatePlan, validatePlans } from "./validate-plan.ts";
 /** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
   readonly ok: true;
-  /** The account's identifier. */
-  readonly account: string;
+  readonly accountId: string;
   readonly keyId: string;
   readonly key: string;
   /** Missing if the key does not expire. */
@@ -148,10 +147,10 @@ export const ACCOUNT_ID_RULE =
 
 function issued(account: AccountSettings, keyId: string, key: string): IssuedKey {
   const expiresAt = account.keys.find(({ id }) => id === keyId)?.expiresAt;
-  return { ok: true, account: account.id, keyId, key, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  return { ok: true, accountId: account.id, keyId, key, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** A key's identifier starts with that of its account: `<account>.<random>`. */
+/** The account in the identifier of a key, `<account>.<10 characters>`. */
 function accountOf(keyId: string): string {
   return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }

@@ -12,7 +12,7 @@ import {
 } from "../plans/windows.ts";
 import { networkOf } from "./network.ts";
 
-/** Limits callers without a valid key by their network, in this process alone. */
+/** Limits unauthenticated callers by their network, in this process. See lib/README.md#unauthenticated-callers. */
 export interface AnonymousCallers {
   /** Counts a request if it fits the limits. */
   count(address: string, at: Instant): { readonly admitted: boolean; readonly quota: Quota };

@@ -39,8 +39,8 @@ interface Report {
  * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
  * admitted from memory. Rejections served from memory are counted: the next store call reports them first, and one
  * that would reach the ban is passed on at once. Floods of invalid keys are limited too; see `withInvalidKeyCache`. An
- * unban or a better plan takes effect at once if it is applied
- * through this store, and within a second otherwise. See lib/README.md#admission.
+ * unban or a better plan takes effect at once if it is applied through this store, and within a second otherwise. See
+ * lib/README.md#admission.
  */
 export function withRejectionCache(store: AccountStore): AccountStore {
   const accounts = withInvalidKeyCache(store);

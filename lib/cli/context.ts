@@ -14,7 +14,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: EnvironmentVariables;
   readonly clock: Clock;
-  /** Resolves when the process receives a signal to stop, with what it was. */
+  /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
   /** Prints an error: with `--json` as one line of JSON. */
   reportError(report: ErrorReport): void;
@@ -68,7 +68,8 @@ export function reportAccountError(
   subject: string,
   failure: AccountFailure,
 ): ExitStatus {
-  const successor = "successorId" in failure ? ` Use its successor, ${failure.successorId}.` : "";
+  const successor =
+    failure.code === "key_already_rotated" ? ` Use its successor, ${failure.successorId}.` : "";
   reportError({ code: failure.code, message: `${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}` });
   return EXIT.failed;
 }

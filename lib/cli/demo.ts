@@ -10,7 +10,7 @@ import { requireEnvironment } from "./store-environment.ts";
 export const DEMO_ACCOUNT = "demo";
 
 /**
- * Fills an empty store with an account on the Free plan, a key, and orders in every state. Returns the key, or
+ * Fills an empty store with an account on the plan `free`, a key, and orders in every state. Returns the key, or
  * `undefined` if the store was not empty and nothing was changed.
  */
 export async function seedDemo(

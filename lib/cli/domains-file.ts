@@ -5,6 +5,7 @@ import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
 import { InvalidInputError, type Issue, invalidInput } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
+import { systemErrorCode } from "./system-error.ts";
 
 /** Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. */
 export function readDomainsFile(path: string, plan: Plan): DomainMapping {
@@ -29,7 +30,10 @@ function readContent(path: string): unknown {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw invalidInput(path, `The file cannot be read (${codeOf(error)}). Give the path of a domains file.`);
+    throw invalidInput(
+      path,
+      `The file cannot be read (${systemErrorCode(error)}). Give the path of a domains file.`,
+    );
   }
   try {
     // Warnings, such as one about an unknown tag, would be printed by Node.
@@ -51,7 +55,7 @@ function reasonOf(error: unknown): string {
  * Returns a function that returns the host table of a domains file as it is now: a change takes effect at the next
  * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in effect.
  */
-export function watchHosts(
+export function watchDomainsFile(
   path: string,
   plan: Plan,
   platformHosts: readonly string[],
@@ -81,10 +85,6 @@ function stampOf(path: string): string {
     const { mtimeMs, size, ino } = statSync(path);
     return `${mtimeMs} ${size} ${ino}`;
   } catch (error) {
-    return codeOf(error);
+    return systemErrorCode(error);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
 }

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { escapeControls } from "../domains/escape-controls.ts";
 import {
   errorMessage,
   explainIssues,
@@ -37,11 +38,6 @@ export function formatErrorReport({ code, message, issues }: ErrorReport, json: 
   if (issues === undefined || issues.length <= 1) return escapeControls(`error: ${message}`);
   const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
   return escapeControls(`error: The input has ${lines.length} errors:${lines.join("")}`);
-}
-
-/** An input that is quoted in a message can have control characters, which must not reach the terminal. */
-function escapeControls(text: string): string {
-  return text.replace(/[^\P{Cc}\n]/gu, "?");
 }
 
 /** Commander's message for a missing command is `(outputHelp)`. */

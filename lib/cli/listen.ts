@@ -1,4 +1,5 @@
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
+import { systemErrorCode } from "./system-error.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -21,9 +22,8 @@ export async function listenOn<S>(
   try {
     return await start();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "";
-    const reason = explain(code, flags);
-    throw new InvalidInputError([{ path: "", message: `${host}:${port} ${reason}` }]);
+    const reason = explain(systemErrorCode(error), flags);
+    throw invalidInput("", `${host}:${port} ${reason}`);
   }
 }
 

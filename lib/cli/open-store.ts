@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 import type { StoreChoice } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -62,7 +62,7 @@ export function requireDatabase(path: string): void {
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +
     "'accounts create', 'orders place', 'orders import' or 'serve'.";
-  throw new InvalidInputError([{ path: "--database", message }]);
+  throw invalidInput("--database", message);
 }
 
 /** True if the store could not make the database private. Windows has no file modes. */

@@ -40,7 +40,7 @@ export interface ProcessIo extends Streams {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: EnvironmentVariables;
-  /** Resolves when the process receives a signal to stop, with what it was. */
+  /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
 }
 

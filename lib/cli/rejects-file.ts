@@ -1,7 +1,8 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { InvalidInputError, invalidInput } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
 import type { RejectedLine } from "../orders/import.ts";
 import type { StoreChoice } from "./settings.ts";
+import { systemErrorCode } from "./system-error.ts";
 
 /** Where rejected lines are written. */
 export interface Rejects extends AsyncDisposable {
@@ -56,9 +57,8 @@ export async function openFile(file: string, flags: "r" | "w"): Promise<FileHand
   try {
     return await open(file, flags, PRIVATE_FILE_MODE);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
     const verb = flags === "r" ? "read" : "written";
-    throw new InvalidInputError([{ path: file, message: `The file cannot be ${verb} (${code}).` }]);
+    throw invalidInput(file, `The file cannot be ${verb} (${systemErrorCode(error)}).`);
   }
 }
 

@@ -31,7 +31,7 @@ export function addServeFlags(command: Command): Command {
     .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
     .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-    .option("--trust-proxy", "read client addresses from the last entry of X-Forwarded-For")
+    .option("--trust-proxy", "read caller addresses from the last entry of X-Forwarded-For")
     .option("--base-path <path>", "serve everything below this path, such as /shop", readBasePath)
     .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", readBaseUrl)
     .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)

@@ -19,12 +19,12 @@ export function addMetricsOption(command: Command): Command {
 
 type Observed = Pick<HandlerOptions, "store" | "onRequest">;
 
-/** What a handler needs to be measured, and the server that shows the measurements. */
+/** The store and the hook to measure a handler with, and the address of the metrics. */
 export interface ServeMetrics extends Observed, AsyncDisposable {
   readonly url?: string;
 }
 
-/** Starts the server of the metrics, if there is a flag for it. Without one, nothing is measured. */
+/** Starts the metrics server if `--metrics` is given. Otherwise nothing is measured. */
 export async function startMetrics(
   { metrics: address }: MetricsFlags,
   observed: Observed,

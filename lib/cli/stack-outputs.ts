@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
+import { systemErrorCode } from "./system-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` says what to pass. */
@@ -13,7 +14,7 @@ export async function readStackOutputs(
   try {
     return JSON.parse(content);
   } catch {
-    throw new InvalidInputError([{ path, message: `This is not JSON. ${hint}` }]);
+    throw invalidInput(path, `This is not JSON. ${hint}`);
   }
 }
 
@@ -21,7 +22,6 @@ async function readContent(path: string, hint: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
-    throw new InvalidInputError([{ path, message: `The file cannot be read (${code}). ${hint}` }]);
+    throw invalidInput(path, `The file cannot be read (${systemErrorCode(error)}). ${hint}`);
   }
 }

@@ -11,9 +11,9 @@ export interface SignalSource {
 const PARENT_CHECK_INTERVAL_MS = 250;
 
 /**
- * Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately; SIGHUP does not, since
- * a terminal that closes can send it twice. npm scripts run in a shell, which a signal ends without being forwarded to
- * this process. Under this package's npm scripts, a new parent process therefore counts as a signal, too.
+ * Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately; SIGHUP
+ * does not, since a terminal that closes can send it twice. npm scripts run in a shell, which a signal ends without
+ * being forwarded to this process. Under this package's npm scripts, a new parent process therefore counts as a signal.
  */
 export function waitForStopSignal(source: SignalSource): Promise<string> {
   return new Promise((resolve) => {

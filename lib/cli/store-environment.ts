@@ -1,6 +1,6 @@
 import { explainEnvironment } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
-import { InvalidInputError } from "../errors.ts";
+import { invalidInput } from "../errors.ts";
 import type { Store } from "../stores/store.ts";
 
 /** Throws if the keys of a store are for another environment. A store that has none recorded gets this one. */
@@ -11,5 +11,5 @@ export async function requireEnvironment(
   const recorded = await accounts.recordEnvironment(environment);
   if (recorded === environment) return;
   const message = `${explainEnvironment(recorded, environment)} Set STORE_ORDERS_ENVIRONMENT=${recorded}.`;
-  throw new InvalidInputError([{ path: "STORE_ORDERS_ENVIRONMENT", message }]);
+  throw invalidInput("STORE_ORDERS_ENVIRONMENT", message);
 }

@@ -10,6 +10,7 @@ import {
 } from "../domains/lifecycle.ts";
 import type { WatchState } from "../domains/watch/watch.ts";
 import { invalidInput } from "../errors.ts";
+import { systemErrorCode } from "./system-error.ts";
 
 const instant = z.int().nonnegative();
 
@@ -54,10 +55,10 @@ function readEntries(path: string): readonly Entry[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
+    if (systemErrorCode(error) === "ENOENT") return [];
     throw invalidInput(
       path,
-      `The state file cannot be read (${codeOf(error)}). Give another path with --state.`,
+      `The state file cannot be read (${systemErrorCode(error)}). Give another path with --state.`,
     );
   }
   const parsed = fileSchema.safeParse(parseJson(text));
@@ -85,11 +86,7 @@ function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
   } catch (error) {
     throw invalidInput(
       path,
-      `The state file cannot be written (${codeOf(error)}). Give another path with --state.`,
+      `The state file cannot be written (${systemErrorCode(error)}). Give another path with --state.`,
     );
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
 }

@@ -15,8 +15,11 @@ export interface RateLimitWindow {
   readonly resetsInMs: number;
 }
 
-/** The longest window is a day; the minute allows for clocks that differ slightly. */
-const MAX_WINDOW_MS = (24 * 60 + 1) * 60 * 1000;
+/** The length of the longest rate-limit window: a day. */
+export const LONGEST_WINDOW_MS = 24 * 60 * 60 * 1000;
+
+/** The minute allows for clocks that differ slightly. */
+const MAX_RESET_MS = LONGEST_WINDOW_MS + 60_000;
 
 /**
  * Parses `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are
@@ -39,7 +42,7 @@ function readWindow(headers: Headers, now: Instant): RateLimitWindow | undefined
   const resetSeconds = parseWholeNumber(headers.get("x-ratelimit-reset"));
   if (remainingRequests === undefined || resetSeconds === undefined) return undefined;
   const resetsInMs = resetSeconds * 1000 - now;
-  return resetsInMs > 0 && resetsInMs <= MAX_WINDOW_MS
+  return resetsInMs > 0 && resetsInMs <= MAX_RESET_MS
     ? { remainingRequests, resetSeconds, resetsInMs }
     : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Clock, Instant } from "../clock.ts";
-import type { RateLimitHeaders } from "./rate-limit-headers.ts";
+import { LONGEST_WINDOW_MS, type RateLimitHeaders } from "./rate-limit-headers.ts";
 import { abortable, type Sleep } from "./time-limit.ts";
 
 /** How long a request may wait in the queue. */
@@ -43,8 +43,8 @@ export interface RequestQueue {
 const MAX_IN_FLIGHT = 8;
 /** The current minute and day, and the next ones, since late responses report earlier windows. */
 const MAX_WINDOWS = 4;
-/** The length of the longest rate-limit window. No service needs a longer pause. */
-const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
+/** No service needs a longer pause. */
+const MAX_PAUSE_MS = LONGEST_WINDOW_MS;
 
 /**
  * Creates a queue. While the limits are unknown, one request is sent at a time, and its response reports them. After

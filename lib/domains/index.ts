@@ -1,6 +1,6 @@
 /**
  * The custom domains of a project: define or parse the mapping, list the records to publish, verify them against live
- * DNS, follow the life cycle of each host, and route requests by host.
+ * DNS, follow the lifecycle of each host, and route requests by host.
  *
  * ```ts
  * import { defineDomains, recordsOf } from "store-orders/domains";
@@ -29,6 +29,7 @@ export {
   type DomainEvent,
   type DomainState,
   type DomainTransition,
+  type DomainTransitionError,
   type DomainTransitionErrorCode,
   domainAt,
   type TrackedDomain,

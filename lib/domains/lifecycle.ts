@@ -1,8 +1,9 @@
 import type { Instant } from "../clock.ts";
+import type { Failure } from "../errors.ts";
 import { MINUTE_MS } from "../plans/windows.ts";
 
 /**
- * The life cycle of a custom domain: for every state, what each event does. `to` is the next state, `attention` why
+ * The lifecycle of a custom domain: for every state, what each event does. `to` is the next state, `attention` why
  * the domain then needs attention, `error` why the event is not allowed. See lib/README.md#domain-verification.
  */
 export const DOMAIN_LIFECYCLE = {
@@ -122,15 +123,15 @@ export interface TrackedDomain {
   readonly attention?: AttentionReason;
 }
 
-/** The result of an event: the domain afterwards, or why the event is not allowed in its state. */
-export type DomainTransition =
-  | { readonly ok: true; readonly domain: TrackedDomain }
-  | {
-      readonly ok: false;
-      readonly code: DomainTransitionErrorCode;
-      readonly state: DomainState;
-      readonly event: DomainEvent;
-    };
+/** The error of an event that the domain's state does not allow. */
+export interface DomainTransitionError extends Failure<DomainTransitionErrorCode> {
+  /** The state of the domain, which has not changed. */
+  readonly state: DomainState;
+  readonly event: DomainEvent;
+}
+
+/** The result of an event: the domain afterwards, or why nothing changed. */
+export type DomainTransition = { readonly ok: true; readonly domain: TrackedDomain } | DomainTransitionError;
 
 /** Every state, in lifecycle order. */
 export const DOMAIN_STATES = Object.keys(DOMAIN_LIFECYCLE) as readonly DomainState[];

@@ -15,7 +15,7 @@ export type ParsedDomains =
 /** What the validation needs to know about the project. */
 export interface DomainContext {
   /**
-   * The plan of the project: any custom host needs Pro or above.
+   * The plan of the project: any custom host needs `pro` or above.
    * @default "free"
    */
   readonly plan?: Plan;

@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
-import type { AccountStore } from "../accounts/account-store.ts";
+import type { HandlerOptions } from "../http/handler-options.ts";
 import type { RequestEvent } from "../http/request-event.ts";
-import type { OrderStore } from "../orders/order-store.ts";
 import { countRecords } from "../orders/wire.ts";
 
 /** Options of `createMetrics`. */
@@ -10,11 +9,7 @@ export interface MetricsOptions {
   readonly registry?: Registry;
 }
 
-/** What a handler needs of a store. */
-interface ServiceStore {
-  readonly orders: OrderStore;
-  readonly accounts: AccountStore;
-}
+type ServiceStore = HandlerOptions["store"];
 
 /** Counts requests, bans and listed orders. No label has more values than there are operations, statuses and plans. */
 export interface Metrics {

@@ -14,6 +14,7 @@ export type { HookErrorReporter } from "../hooks.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./fields.ts";
 export { isInt64, parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
+  acceptsEvent,
   explainTransitionError,
   LIFECYCLE,
   ORDER_STATUSES,

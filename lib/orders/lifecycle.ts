@@ -1,4 +1,5 @@
 import type { Instant } from "../clock.ts";
+import type { Failure } from "../errors.ts";
 import type { OrderRecord } from "./order.ts";
 
 /**
@@ -35,7 +36,7 @@ export type OrderStatus = keyof typeof LIFECYCLE;
 /** An event that can happen to an order. */
 export type OrderEvent = keyof (typeof LIFECYCLE)[OrderStatus];
 
-/** The error codes of an event. */
+/** The codes with which an event can fail. */
 export type TransitionErrorCode<E extends OrderEvent = OrderEvent> = Extract<
   { [S in OrderStatus]: (typeof LIFECYCLE)[S][E] }[OrderStatus],
   { readonly error: string }
@@ -48,9 +49,7 @@ export interface StoredOrder {
 }
 
 /** The error of an event that the order's status does not allow. */
-export interface TransitionError<E extends OrderEvent = OrderEvent> {
-  readonly ok: false;
-  readonly code: TransitionErrorCode<E>;
+export interface TransitionError<E extends OrderEvent = OrderEvent> extends Failure<TransitionErrorCode<E>> {
   /** The status of the order, which has not changed. */
   readonly status: OrderStatus;
   readonly event: E;
@@ -63,6 +62,12 @@ export type Transition<E extends OrderEvent = OrderEvent> =
 
 /** Every status, in lifecycle order. */
 export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
+
+/** True if an order with this status accepts the event. */
+export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
+  const { error }: Rule = LIFECYCLE[status][event];
+  return error === undefined;
+}
 
 /** Applies an event to an order at an instant. Pure: nothing is stored. */
 export function transition<E extends OrderEvent>(order: StoredOrder, event: E, at: Instant): Transition<E> {
@@ -85,6 +90,6 @@ function withField(record: OrderRecord, field: Rule["set"], at: Instant): OrderR
 
 /** Explains in one sentence why an event is not allowed. */
 export function explainTransitionError({ status, event }: TransitionError): string {
-  const allowed = ORDER_STATUSES.filter((candidate) => "to" in LIFECYCLE[candidate][event]);
+  const allowed = ORDER_STATUSES.filter((candidate) => acceptsEvent(candidate, event));
   return `The order is ${status}; only ${allowed.join(" or ")} orders accept '${event}'.`;
 }

@@ -1,6 +1,6 @@
 import { callHook, type HookErrorReporter } from "../hooks.ts";
 import {
-  LIFECYCLE,
+  acceptsEvent,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -25,7 +25,7 @@ export interface OrderTransition {
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 
-/** A hook, and who hears of its errors. */
+/** A hook, and what receives its errors. */
 export interface TransitionListener {
   readonly onTransition: TransitionHook;
   readonly onHookError: HookErrorReporter;
@@ -57,7 +57,7 @@ function announce({ onTransition, onHookError }: TransitionListener, transition:
 
 /** The only status in which an event is allowed. */
 function statusBefore(event: OrderEvent): OrderStatus {
-  const [status] = ORDER_STATUSES.filter((candidate) => "to" in LIFECYCLE[candidate][event]);
+  const [status] = ORDER_STATUSES.filter((candidate) => acceptsEvent(candidate, event));
   if (status === undefined) throw new Error(`No status allows '${event}'.`);
   return status;
 }

@@ -73,8 +73,8 @@ test("an unknown plan, or custom limits for a fixed plan, are rejected", async (
 
 test("a key is returned once, when it is issued, and only its hash is stored", async () => {
   const { accounts, store } = await open();
-  const { key, keyId, account, expiresAt } = issued(await accounts.issueKey("shop"));
-  expect([account, expiresAt]).toEqual(["shop", undefined]);
+  const { key, keyId, accountId, expiresAt } = issued(await accounts.issueKey("shop"));
+  expect([accountId, expiresAt]).toEqual(["shop", undefined]);
   const kept = JSON.stringify(await store.find("shop"));
   expect(kept).toContain(keyId);
   expect(kept).toContain(parseKey(key)?.hash);

@@ -181,7 +181,7 @@ test.each([
 });
 
 describe("recorded rejections", () => {
-  test("add to the count of the minute and start a ban beyond the limit", () => {
+  test("recorded rejections add to the count of the minute and start a ban beyond the limit", () => {
     const state = { ...unused, rejections: { windowStart: AT, count: 15 } };
     expect(decideRejections(state, 5, AT)).toEqual({ windowStart: AT, count: 20 });
     const bannedUntil = AT + 15 * MINUTE_MS;
@@ -189,7 +189,7 @@ describe("recorded rejections", () => {
     expect(decideRejections(state, 5, AT + MINUTE_MS)).toEqual({ windowStart: AT + MINUTE_MS, count: 5 });
   });
 
-  test("of unknown, inactive and banned keys are not counted", () => {
+  test("rejections of unknown, inactive and banned keys are not counted", () => {
     expect(decideRejections(undefined, 5, AT)).toBeUndefined();
     const revoked = { ...unused, key: { ...unused.key, revokedAt: AT } };
     expect(decideRejections(revoked, 5, AT)).toBeUndefined();

@@ -60,7 +60,7 @@ describe("a flood of forged keys", () => {
     expect(calls()).toBe(5);
   });
 
-  test("for an account that does not exist is limited in the same way", async () => {
+  test("a flood of keys for an account that does not exist is limited in the same way", async () => {
     const { flood, admit, calls } = await createFloodFixture();
     for (let key = 0; key < 4; key++) await admit(`forged ${key}`, AT, "nobody");
     const before = calls();

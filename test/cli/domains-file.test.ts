@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { watchHosts } from "../../lib/cli/domains-file.ts";
+import { watchDomainsFile } from "../../lib/cli/domains-file.ts";
 import { routeHost } from "../../lib/domains/routing.ts";
 
 let folder = "";
@@ -21,7 +21,7 @@ function replace(text: string): void {
 
 function watch() {
   const reports: string[] = [];
-  const hosts = watchHosts(file, "pro", ["127.0.0.1"], (line) => reports.push(line));
+  const hosts = watchDomainsFile(file, "pro", ["127.0.0.1"], (line) => reports.push(line));
   const serves = (host: string) => routeHost(hosts(), host, "/").action === "serve";
   return { reports, serves };
 }

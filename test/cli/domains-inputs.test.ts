@@ -56,7 +56,7 @@ describe("the outputs of a stack", () => {
     expect(others).toEqual([expect.stringContaining(expected)]);
   });
 
-  test("with invalid or repeated hosts are rejected, naming all of them", async () => {
+  test("stack outputs with invalid or repeated hosts are rejected, naming all of them", async () => {
     const output = { role: "primary", record: { name: "a" } };
     const content = { "a.example.com": output, "A.example.com.": output, "no host": output };
     expect(await issuesOf(() => read(content))).toEqual([
@@ -65,7 +65,7 @@ describe("the outputs of a stack", () => {
     ]);
   });
 
-  test("name the zone, or only the record's name in it", async () => {
+  test("stack outputs name the zone, or only the record's name in it", async () => {
     const zones = async (record: object) => (await read(host(record))).knownZones;
     expect(await zones({ zone: "a.example.com", name: "@" })).toEqual(["a.example.com"]);
     expect(await zones({ zone: "example.net", name: "a" })).toEqual([]);
@@ -94,12 +94,12 @@ describe("a domains file", () => {
     return issuesOf(() => readDomainsFile(file, "pro"));
   };
 
-  test("with several documents is rejected", async () => {
+  test("a domains file with several documents is rejected", async () => {
     const [issue] = await read("domains: {}\n---\ndomains: {}\n");
     expect(issue).toMatch(/The file is neither YAML nor JSON: it has several documents, separated by '---'/);
   });
 
-  test("with too many aliases is rejected with the reason", async () => {
+  test("a domains file with too many aliases is rejected with the reason", async () => {
     const levels = ["b", "c", "d", "e", "f"].map((name, index) => {
       const before = `*${"abcde"[index]}`;
       return `${name}: &${name} [${Array(9).fill(before).join(",")}]`;
@@ -108,7 +108,7 @@ describe("a domains file", () => {
     expect(issue).toMatch(/Excessive alias count/);
   });
 
-  test("with an unknown tag is rejected without a warning of the parser", async () => {
+  test("a domains file with an unknown tag is rejected without a warning of the parser", async () => {
     const warnings: unknown[] = [];
     const listen = (warning: unknown) => warnings.push(warning);
     process.on("warning", listen);

@@ -89,7 +89,7 @@ const EXPECTED: Record<DomainState, Record<DomainEvent, string>> = {
 
 const cells = DOMAIN_STATES.flatMap((state) => DOMAIN_EVENTS.map((event) => [state, event] as const));
 
-describe("the life cycle of a custom domain", () => {
+describe("the lifecycle of a custom domain", () => {
   test.each(cells)("in state %s, event %s has the result of the table", (state, event) => {
     const result = transitionDomain(domainIn(state), event, NOON + MINUTE);
     const outcome = result.ok ? result.domain.state : `error: ${result.code}`;

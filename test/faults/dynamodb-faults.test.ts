@@ -53,7 +53,7 @@ describe.concurrent("a fault of DynamoDB", () => {
     },
   );
 
-  test("after admission causes a 503 with the remaining quota of the account", async () => {
+  test("a fault after admission causes a 503 with the remaining quota of the account", async () => {
     await using service = await startProxiedService(emulator, 10);
     let remaining = PER_MINUTE;
     for (const fault of ["throttle", "garble", "garble"] as const) {
@@ -66,7 +66,7 @@ describe.concurrent("a fault of DynamoDB", () => {
     expect((await service.direct.orders.find(1n))?.status).toBe("pending");
   });
 
-  test("in hundreds of concurrent requests does not delay later requests", async () => {
+  test("a fault in hundreds of concurrent requests does not delay later requests", async () => {
     const width = 300;
     await using service = await startProxiedService(emulator, 10);
     service.proxy.chooseFault = () => "hang";

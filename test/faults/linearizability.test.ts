@@ -61,22 +61,25 @@ test("concurrent operations of several processes on SQLite are linearizable", as
 });
 
 describe("concurrent operations of several processes on DynamoDB are linearizable", () => {
-  test.for(["all-old", "as-is"] as const)("with the emulator '%s'", async (oldItems) => {
-    const emulator = await startEmulator(oldItems);
-    const client = clientFor(emulator.endpoint);
-    try {
-      await createDynamodbTables({ prefix: "shop", client });
-      const store = createDynamodbStore({ prefix: "shop", client });
-      const worker = ["dynamodb", emulator.endpoint, "shop"];
-      await expectLinearizable(`DynamoDB, ${oldItems}`, store, worker, {
-        histories: HISTORIES[oldItems],
-        losses: 0.1,
-      });
-    } finally {
-      client.destroy();
-      await emulator.stop();
-    }
-  });
+  test.for(["all-old", "as-is"] as const)(
+    "the history of operations on the emulator '%s' is linearizable",
+    async (oldItems) => {
+      const emulator = await startEmulator(oldItems);
+      const client = clientFor(emulator.endpoint);
+      try {
+        await createDynamodbTables({ prefix: "shop", client });
+        const store = createDynamodbStore({ prefix: "shop", client });
+        const worker = ["dynamodb", emulator.endpoint, "shop"];
+        await expectLinearizable(`DynamoDB, ${oldItems}`, store, worker, {
+          histories: HISTORIES[oldItems],
+          losses: 0.1,
+        });
+      } finally {
+        client.destroy();
+        await emulator.stop();
+      }
+    },
+  );
 });
 
 describe("the checker detects a broken store that", () => {

@@ -16,7 +16,7 @@ const statusOf = (service: ServedDatabase, id: number) =>
   service.inspect(async ({ orders }) => (await orders.find(BigInt(id)))?.status);
 
 describe.concurrent("a database that another process locks", () => {
-  test("for a moment delays only the requests that need the store", async () => {
+  test("a lock that lasts a moment delays only the requests that need the store", async () => {
     await using service = await serveDatabase(10);
     const lock = holdLock(service.path);
     const waiting = cancel(service, 1);
@@ -26,7 +26,7 @@ describe.concurrent("a database that another process locks", () => {
     expect(await usage(service)).toBe(1);
   });
 
-  test("for longer than the timeout causes a 503 that changes and counts nothing, and is served again afterwards", async () => {
+  test("a lock that lasts longer than the timeout causes a 503 that changes and counts nothing; afterwards the database is served again", async () => {
     await using service = await serveDatabase(10);
     const lock = holdLock(service.path);
     const expectTimeout = async (id: number) => {
@@ -103,7 +103,7 @@ describe.concurrent("a schema that a newer version changes while the database is
 });
 
 describe.concurrent("a database file that is served", () => {
-  test("and moved acknowledges no cancel that would be lost, and is served again when it is back", async () => {
+  test("a file that is moved acknowledges no cancel that would be lost, and is served again when it is back", async () => {
     await using service = await serveDatabase(10);
     expect((await cancel(service, 1)).status).toBe(204);
     renameSync(service.path, `${service.path}.away`);
@@ -115,7 +115,7 @@ describe.concurrent("a database file that is served", () => {
     expect(await statusOf(service, 3)).toBe("pending");
   });
 
-  test("and replaced is not mixed with the log of the old file, and is served once that log is deleted", async () => {
+  test("a file that is replaced is not mixed with the log of the old file, and is served once that log is deleted", async () => {
     await using service = await serveDatabase(10);
     copyFileSync(service.path, `${service.path}.backup`);
     expect((await cancel(service, 1)).status).toBe(204);
@@ -127,7 +127,7 @@ describe.concurrent("a database file that is served", () => {
     expect(await statusOf(service, 1)).toBe("cancelled");
   });
 
-  test("and replaced by an empty file or another program's database is neither served nor changed", async () => {
+  test("a file that is replaced by an empty file or another program's database is neither served nor changed", async () => {
     await using service = await serveDatabase(10);
     await using other = await serveDatabase(1);
     for (const suffix of ["", "-wal", "-shm"]) rmSync(service.path + suffix);

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await accounts.create("small", { plan: "enterprise", customLimits: { perMinute: 2, perDay: 2 } });
   [key = "", smallAccountKey = ""] = (
     await Promise.all(["acme", "small"].map((id) => accounts.issueKey(id)))
-  ).map((issued) => ("key" in issued ? issued.key : ""));
+  ).map((issued) => (issued.ok ? issued.key : ""));
   client.destroy();
 });
 afterAll(() => deployed.stop());

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  acceptsEvent,
   explainTransitionError,
   LIFECYCLE,
   ORDER_STATUSES,
@@ -40,6 +41,7 @@ test.each(every)("'$event' on a $status order follows the lifecycle table", ({ s
   const result = transition({ record, status }, event, AT);
   if (typeof outcome === "string") expect(result).toEqual({ ok: false, code: outcome, status, event });
   else expect(result).toEqual({ ok: true, order: outcome });
+  expect(acceptsEvent(status, event)).toBe(result.ok);
 });
 
 test("the table has exactly the documented statuses and events", () => {

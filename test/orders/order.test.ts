@@ -52,7 +52,7 @@ describe("the wire form", () => {
     fc.assert(fc.property(record, (order) => void expect(idOfWire(toWire(order))).toBe(order.id)));
   });
 
-  test("of several records can be counted without being parsed", () => {
+  test("the wire form of several records can be counted without being parsed", () => {
     fc.assert(
       fc.property(fc.array(record), (orders) => {
         expect(countRecords(orders.map(toWire).join(","))).toBe(orders.length);

@@ -38,7 +38,7 @@ async function bundle(code: string) {
 }
 
 describe("a bundle for browsers", () => {
-  test("with one rule from the barrel has at most 2 KB", async () => {
+  test("a bundle with one rule from the barrel has at most 2 KB", async () => {
     const code = 'import { transition } from "store-orders"; console.log(transition);';
     const { bytes, needsNode } = await bundle(code);
     expect(bytes).toBeLessThanOrEqual(2_000);
@@ -46,7 +46,7 @@ describe("a bundle for browsers", () => {
   });
 
   for (const entry of ["orders", "plans", "accounts", "http", "memory", "client"]) {
-    test(`with store-orders/${entry} contains no other package and no Node module`, async () => {
+    test(`a bundle with store-orders/${entry} contains no other package and no Node module`, async () => {
       const { inputs, needsNode } = await bundle(
         `import * as entry from "store-orders/${entry}"; console.log(entry);`,
       );

@@ -89,7 +89,7 @@ test("a service places and ships orders beside a deployed stack, which lists and
   await accounts.create("acme", { plan: "pro" });
   const issued = await accounts.issueKey("acme");
   client.destroy();
-  const headers = { authorization: `Bearer ${"key" in issued ? issued.key : ""}` };
+  const headers = { authorization: `Bearer ${issued.ok ? issued.key : ""}` };
   const call = async (method: string, path: string) => {
     const { status, body } = await deployed.fetch(method, `https://orders.example.com/v1${path}`, headers);
     return `${status} ${body}`.slice(0, 60);
@@ -129,7 +129,7 @@ test("a custom store passes every case of the exported contract", async () => {
   expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
 });
 
-test("a service verifies the domains of thousands of customers with its own queue and the life cycle", async () => {
+test("a service verifies the domains of thousands of customers with its own queue and the lifecycle", async () => {
   expect(await printed(await installExample("verify-customer-domains"))).toEqual([
     "at most 32 at the same time",
     "first check: 1800 certificate_pending, 50 needs_attention (certificate_forbidden), 150 pending_dns",

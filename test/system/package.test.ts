@@ -164,7 +164,7 @@ const orders = createOrders({ store: createMemoryStore().orders });
 export const result: AppliedEvent = await orders.cancel(7n);
 `;
 
-  test("compile for a strict consumer", async () => {
+  test("the types compile for a strict consumer", async () => {
     await writeFile(join(folder, "consumer.ts"), consumer);
     expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
   });
@@ -173,20 +173,23 @@ export const result: AppliedEvent = await orders.cancel(7n);
     ["nodenext", "nodenext"],
     ["node16", "node16"],
     ["esnext", "bundler"],
-  ])("compile under TypeScript 5.9 with module %s and moduleResolution %s", async (module, resolution) => {
-    const home = join(packed, "typescript-5.9");
-    if (!existsSync(home)) {
-      await mkdir(home);
-      await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
-      await writeFile(join(home, "consumer.ts"), consumer);
-      await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
-    }
-    const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
-    const modules = ["--module", module, "--moduleResolution", resolution];
-    const compiler = join(home, "node_modules/.bin/tsc");
-    const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);
-    expect(stdout).toBe("");
-  });
+  ])(
+    "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
+    async (module, resolution) => {
+      const home = join(packed, "typescript-5.9");
+      if (!existsSync(home)) {
+        await mkdir(home);
+        await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
+        await writeFile(join(home, "consumer.ts"), consumer);
+        await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
+      }
+      const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
+      const modules = ["--module", module, "--moduleResolution", resolution];
+      const compiler = join(home, "node_modules/.bin/tsc");
+      const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);
+      expect(stdout).toBe("");
+    },
+  );
 
   test("reject an identifier that is not a bigint", async () => {
     await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);

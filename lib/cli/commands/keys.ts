@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Account, AccountResult } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Instant } from "../../clock.ts";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import type { Store } from "../../stores/store.ts";
 import { readAccountId, readInstant, readKeyId, readOverlap } from "../arguments.ts";
 import { type CommandContext, reportAccountError, withStore } from "../context.ts";
@@ -18,8 +18,8 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
   const addCommand = (name: string) => group.command(name).addHelpText("after", HELP);
 
   async function printKey(issued: IssuedKey, command: Command): Promise<ExitStatus> {
-    const { account, keyId, key, expiresAt } = issued;
-    await printResult(context, command, { account, keyId, key, expires: toRfc3339(expiresAt) });
+    const { accountId, keyId, key, expiresAt } = issued;
+    await printResult(context, command, { account: accountId, keyId, key, expires: toRfc3339(expiresAt) });
     context.terminal.log("Store the key now: it cannot be shown again.");
     return EXIT.success;
   }
@@ -108,7 +108,7 @@ Examples:
 function requireFuture(expires: Instant, now: Instant): Instant {
   if (expires > now) return expires;
   const message = `'${toRfc3339(expires)}' is in the past. Give a time in the future.`;
-  throw new InvalidInputError([{ path: "--expires", message }]);
+  throw invalidInput("--expires", message);
 }
 
 /** Returns one account, or all. `undefined` if there is no account with this ID. */

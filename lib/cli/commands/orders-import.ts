@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import { type ImportStep, importOrders } from "../../orders/import.ts";
 import { splitLines } from "../../orders/lines.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
@@ -118,7 +118,7 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
   const stats = await handle.stat();
   if (stats.isDirectory()) {
     await handle.close();
-    throw new InvalidInputError([{ path: file, message: "This is a directory; name a file." }]);
+    throw invalidInput(file, "This is a directory; name a file.");
   }
   const stream = handle.createReadStream({ autoClose: false });
   return {

@@ -31,7 +31,7 @@ export function addListCommand(parent: Command, context: CommandContext): void {
   parent
     .command("list")
     .description("Lists orders with their status, ascending by ID.")
-    .addOption(new Option("--status <status>", "list only orders in this state").choices(ORDER_STATUSES))
+    .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
     .addOption(
       new Option("--limit <n>", `the number of orders, at most ${formatCount(MAX_LISTED_ORDERS)}`)
         .argParser(readLimit)

@@ -87,7 +87,7 @@ Each request is logged on standard error: readable on a terminal, otherwise as a
 /** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
 async function loadHosts(file: string | undefined, plan: Plan, host: string, log: ServiceLog) {
   if (file === undefined || file === "") return undefined;
-  const { watchHosts } = await import("../domains-file.ts");
+  const { watchDomainsFile } = await import("../domains-file.ts");
   const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
-  return watchHosts(file, plan, ownHosts, (line) => log.write("warn", line));
+  return watchDomainsFile(file, plan, ownHosts, (line) => log.write("warn", line));
 }

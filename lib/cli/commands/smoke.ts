@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { escapeControls } from "../../domains/verification/report.ts";
-import { InvalidInputError } from "../../errors.ts";
+import { escapeControls } from "../../domains/escape-controls.ts";
+import { invalidInput } from "../../errors.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import { readDuration, readInt64 } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
@@ -18,13 +18,13 @@ export function addSmokeCommand(parent: Command, context: CommandContext): void 
     .argument("<base-url>", `the base URL of the service, which ends with ${BASE_PATH}`)
     .option("--key <key>", "an API key of a test account (STORE_ORDERS_KEY)")
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
-    .option("--timeout <duration>", "the limit for each response", readDuration, DEFAULT_TIMEOUT_MS)
+    .option("--timeout <duration>", "the limit for each response (default: 30s)", readDuration)
     .addHelpText("after", HELP)
     .action(async (url: string, flags: SmokeFlags, command: Command) => {
       const target = {
         baseUrl: readBaseUrl(url),
         key: readKey(flags.key ?? context.env["STORE_ORDERS_KEY"]),
-        timeoutMs: flags.timeout,
+        timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
         ...(flags.order === undefined ? {} : { order: flags.order }),
       };
       const { runSmokeTest } = await import("../smoke/smoke-test.ts");
@@ -51,7 +51,7 @@ export function addSmokeCommand(parent: Command, context: CommandContext): void 
 interface SmokeFlags {
   readonly key?: string;
   readonly order?: bigint;
-  readonly timeout: number;
+  readonly timeout?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -61,14 +61,14 @@ function readBaseUrl(text: string): string {
   const path = url?.pathname.replace(/\/$/, "");
   if (url?.protocol.match(/^https?:$/) && path?.endsWith(BASE_PATH)) return `${url.origin}${path}`;
   const message = `Give the base URL of the service, such as https://orders.example.com${BASE_PATH}.`;
-  throw new InvalidInputError([{ path: "base-url", message }]);
+  throw invalidInput("base-url", message);
 }
 
 /** The error does not repeat the key, which is a secret. */
 function readKey(key: string | undefined): string {
   if (key !== undefined && /^[\x21-\x7e]+$/.test(key)) return key;
   const message = "Give an API key with --key or in STORE_ORDERS_KEY; 'keys issue' prints one.";
-  throw new InvalidInputError([{ path: "--key", message }]);
+  throw invalidInput("--key", message);
 }
 
 const HELP = `

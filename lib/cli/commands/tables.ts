@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import { readWholeNumber } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
 import { explainDynamodbError } from "../dynamodb-errors.ts";
@@ -15,7 +15,7 @@ export function addTableCommands(parent: Command, context: CommandContext): void
   const requirePrefix = (command: Command): string => {
     const choice = chooseStore(globalFlags(command), context.env);
     if (choice.kind === "dynamodb") return choice.prefix;
-    throw new InvalidInputError([{ path: "--dynamodb", message: "Set the prefix of the tables." }]);
+    throw invalidInput("--dynamodb", "Set the prefix of the tables.");
   };
 
   group

@@ -1,6 +1,6 @@
 import { CloudWatchClient, DescribeAlarmsCommand } from "@aws-sdk/client-cloudwatch";
 import { GetAliasCommand, LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 import type { AliasState, ReleasePlatform, Routing } from "./platform.ts";
 
 /** What Lambda returns of an alias. */
@@ -46,7 +46,7 @@ export function createAwsPlatform(): ReleasePlatform {
       const missing = alarms.filter((name) => !states.has(name));
       if (missing.length > 0) {
         const message = `The alarms ${missing.join(", ")} do not exist. Pass the outputs of the last update, and check AWS_REGION.`;
-        throw new InvalidInputError([{ path: "--stack", message }]);
+        throw invalidInput("--stack", message);
       }
       return alarms.filter((name) => states.get(name) === "ALARM");
     },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InvalidInputError } from "../../errors.ts";
+import { invalidInput } from "../../errors.ts";
 
 /** A function whose traffic is shifted to a version. */
 export interface ReleaseFunction {
@@ -35,5 +35,5 @@ export function parseReleaseTarget(outputs: unknown): ReleaseTarget | undefined 
   const parsed = releaseSchema.safeParse(release);
   if (parsed.success) return parsed.data;
   const message = `These outputs have no 'release' with functions and alarms. ${OUTPUTS_HINT}`;
-  throw new InvalidInputError([{ path: "--stack", message }]);
+  throw invalidInput("--stack", message);
 }

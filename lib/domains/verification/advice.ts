@@ -1,7 +1,7 @@
 import type {
   AttentionReason,
   DomainState,
-  DomainTransition,
+  DomainTransitionError,
   DomainTransitionErrorCode,
 } from "../lifecycle.ts";
 
@@ -13,7 +13,7 @@ export const REQUEST_CERTIFICATE =
   "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
 
 /**
- * Says what to do about a domain in its present state, one step per entry. Takes a domain of the life cycle, or the
+ * Says what to do about a domain in its present state, one step per entry. Takes a domain of the lifecycle, or the
  * result of a verification, whose state is `unknown` if a lookup failed.
  */
 export function adviceFor(domain: {
@@ -76,10 +76,6 @@ export const DOMAIN_TRANSITION_ERRORS = {
 } as const satisfies Record<DomainTransitionErrorCode, string>;
 
 /** Explains in one sentence why an event is not allowed. */
-export function explainDomainTransitionError({
-  state,
-  event,
-  code,
-}: Extract<DomainTransition, { ok: false }>): string {
+export function explainDomainTransitionError({ state, event, code }: DomainTransitionError): string {
   return `The domain is ${state} and does not accept '${event}': ${DOMAIN_TRANSITION_ERRORS[code]}.`;
 }

@@ -27,7 +27,7 @@ const reportSchema = z.strictObject({
   role: recordSchema.shape.role,
   state: z
     .enum(["verified", "pending_dns", "needs_attention", "unknown"])
-    .describe("A state of the life cycle, or unknown if a lookup failed, which changes no state."),
+    .describe("A state of the lifecycle, or unknown if a lookup failed, which changes no state."),
   attention: z
     .enum(["certificate_forbidden"])
     .exactOptional()

@@ -1,3 +1,4 @@
+import { escapeControls } from "../escape-controls.ts";
 import { PROPAGATION } from "./advice.ts";
 import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
 import type { HostReport } from "./verify-hosts.ts";
@@ -43,9 +44,4 @@ function formatReason({ code, found, expected, fix }: Reason): string {
     `    expected  ${expected}`,
     `    fix       ${fix}`,
   ].join("\n");
-}
-
-/** Anyone can put control characters into DNS records; they must not reach the reader's terminal. */
-export function escapeControls(text: string): string {
-  return text.replace(/[^\P{C}\n]/gu, "?");
 }

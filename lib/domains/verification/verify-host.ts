@@ -14,7 +14,7 @@ export type DnsState = "ok" | AspectState<"dns">;
 export type CertificateState = "allowed" | AspectState<"certificate">;
 
 /**
- * Both aspects as one state of the life cycle: `verified` if both are right, `pending_dns` while the records are wrong,
+ * Both aspects as one state of the lifecycle: `verified` if both are right, `pending_dns` while the records are wrong,
  * `needs_attention` if only the certificate is forbidden. `unknown` if a lookup failed, which changes no state.
  */
 export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
@@ -74,7 +74,7 @@ export async function verifyHost(
 }
 
 /**
- * The life cycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
+ * The lifecycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
  * not take a domain down.
  */
 export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certificate">): DomainEvent {

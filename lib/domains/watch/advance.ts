@@ -11,7 +11,7 @@ export interface DomainObservation {
 }
 
 /**
- * Advances a domain through its life cycle by what was observed, for a platform that requests the certificate as soon
+ * Advances a domain through its lifecycle by what was observed, for a platform that requests the certificate as soon
  * as a host is verified. Returns every status that the domain passes through, in order, the present one last; it is
  * the given one if nothing changed. Pure.
  */

@@ -1,7 +1,7 @@
 import type { Instant } from "../../clock.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
+import { escapeControls } from "../escape-controls.ts";
 import { CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../lifecycle.ts";
-import { escapeControls } from "../verification/report.ts";
 import type { HostScreen, Step } from "./screen.ts";
 
 /** Formats what there is to see as one screen, for an interactive terminal. */

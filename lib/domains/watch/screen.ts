@@ -7,7 +7,7 @@ import { withoutImplied } from "../verification/report.ts";
 import type { HostReport } from "../verification/verify-hosts.ts";
 import type { CertificateCheck } from "./certificate-check.ts";
 
-/** A step of the life cycle as the owner of a domain experiences it. */
+/** A step of the lifecycle as the owner of a domain experiences it. */
 export interface Step {
   readonly name: "record" | "verified" | "certificate" | "live";
   readonly status: "done" | "current" | "failed" | "next";

@@ -1,4 +1,4 @@
-import type { ApiKey, RejectionCount } from "../../accounts/account.ts";
+import { type ApiKey, MAX_ACTIVE_KEYS, type RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
 import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
@@ -7,14 +7,12 @@ import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.
 import type { Item } from "./item.ts";
 import { type KeyEntry, packKey, unpackKey } from "./packed-key.ts";
 
-/** An active key as the first item names it. */
+/** An active key as the first item has it. */
 export interface NamedKey extends KeyEntry {
+  /** The short hash of the key, its name in the item. */
   readonly name: string;
   readonly id: string;
 }
-
-/** The number of keys in the first item. No account has more active ones. */
-const MAX_KEYS = 20;
 
 /** The attributes for a plan. Absent limits are omitted. */
 export function planItem({ plan, customLimits }: PlanAssignment<string>): Item {
@@ -42,7 +40,7 @@ export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
     .filter(({ revokedAt }) => revokedAt === undefined)
     .toSorted((a, b) => (b.expiresAt ?? Infinity) - (a.expiresAt ?? Infinity));
   return byExpiry
-    .slice(0, MAX_KEYS)
+    .slice(0, MAX_ACTIVE_KEYS)
     .map(({ id, hash, expiresAt }) => ({ name: shortHash(hash), id, expiresAt }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

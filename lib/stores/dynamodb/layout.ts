@@ -12,16 +12,16 @@
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
  * - `keys`: by short hash, one number per active key; see `packKey`
  * - `ids`: the identifiers of the keys in the order of their short hashes, if they do not follow from the hashes
- * - `tokens`: the tokens of the last writes that counted a request; see `countToken`
+ * - `tokens`: the tokens of the last writes that counted a request; see `onceOnly`
  * - `revision`: the token of the last change by an operator
  * - `details`: the version of the second item that belongs to it
  *
- * The second one, `<id>/keys`, has all that people want to know about the keys, also the inactive ones. Only operators
- * read and write it. `versions` holds it by version: a change adds a version, then the first item names it. So a change
+ * The second one, `<id>/keys`, has the details of all keys, also of inactive ones. Only operators read and
+ * write it. `versions` holds it by version: a change adds a version, then the first item names it. So a change
  * takes effect with one write, and a version that was not named, because its process stopped, has no effect. The next
  * change removes it.
  *
- * Versions of this package before the second item stored `keys` with all their dates by hash, and `penalties`. See
+ * Earlier builds stored an account as one item, with all dates in `keys`, and the rejections in `penalties`. See
  * old-layout.ts.
  */
 

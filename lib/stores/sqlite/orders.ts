@@ -15,7 +15,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     "INSERT INTO orders (id, status, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
-  // An import runs this for every row. V8 allocates row objects in its old space, about 100 bytes each.
+  // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
   selectSame.setReturnArrays(true);
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");

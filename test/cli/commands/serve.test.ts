@@ -199,7 +199,7 @@ test.skipIf(skipsBecause("a signal to npm stops the server", noPosix))(
 test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
   for (const name of ["start", "cli"] as const) {
-    expect(scripts[name]).toMatch(/^node lib\/cli\/node-guard\.mjs && node lib\/cli\/bin\.ts/);
+    expect(scripts[name]).toMatch(/^node lib\/cli\/node-guard\.mjs && node (--\S+ )*lib\/cli\/bin\.ts/);
   }
   const fakeVersion =
     "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";

@@ -196,7 +196,7 @@ example.org CAA 0 issue "letsencrypt.org"
     }
   });
 
-  test("every host has its state in the terms of the life cycle, and the advice for it", async () => {
+  test("every host has its state in the terms of the lifecycle, and the advice for it", async () => {
     const reports = await reportOnHosts();
     expect(reports.map(({ host, state }) => [host, state])).toEqual([
       ["a.example.com", "verified"],

@@ -1,6 +1,6 @@
 /**
  * A service that verifies the domains of its customers: thousands of hosts, each in a zone of its own. It has its own
- * queue, its own records and its own certificate authority; the rules and the life cycle are those of store-orders.
+ * queue, its own records and its own certificate authority; the rules and the lifecycle are those of store-orders.
  */
 import {
   addDomain,

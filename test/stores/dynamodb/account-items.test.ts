@@ -58,8 +58,8 @@ async function issue(accountId = ACCOUNT, expiresAt?: number): Promise<IssuedKey
   return issued;
 }
 
-async function outcome({ account, key }: Pick<IssuedKey, "account" | "key">, at = now): Promise<string> {
-  const admission = await store.accounts.admit({ accountId: account, hash: hashKey(key) }, at);
+async function outcome({ accountId, key }: Pick<IssuedKey, "accountId" | "key">, at = now): Promise<string> {
+  const admission = await store.accounts.admit({ accountId, hash: hashKey(key) }, at);
   if (admission.ok) return `admitted ${admission.caller.keyId}`;
   return admission.code === "invalid_api_key" ? admission.reason : admission.code;
 }

@@ -159,6 +159,17 @@ test("an order that cannot be cancelled exits with 1", async () => {
   expect(failed[0]?.problems).toEqual(["The status is 409 (order_already_shipped), expected 204."]);
 });
 
+test("a service that repeats the key in its responses does not put it into the report", async () => {
+  await using service = await startService((_response, { headers }) => {
+    const code = headers.get("authorization");
+    const repeated = { location: `/${code}`, "cache-control": `${code}` };
+    return Response.json({ code }, { status: 404, headers: repeated });
+  });
+  const { status, report } = await smoke(service.baseUrl, service.key);
+  expect(status).toBe(1);
+  expect(JSON.stringify(report)).not.toContain(service.key.slice(-20));
+});
+
 test("a service that does not respond in time, or at all, exits with 3, without the key in the error", async () => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Handler, RequestContext } from "../http/handler-options.ts";
 import type { PlainResponse } from "../http/plain-response.ts";
 import { isImplemented } from "../http/router.ts";
-import { requestHead, toRequest } from "./request-head.ts";
+import { NodeRequestHead, toRequest } from "./request-head.ts";
 
 /** A response to send over `node:http`: `PlainResponse` with headers that can have several values. */
 export interface NodeResponse extends Omit<PlainResponse, "headers"> {
@@ -19,7 +19,7 @@ export async function callHandler(
   context: RequestContext,
 ): Promise<NodeResponse> {
   if (handler.respond !== undefined)
-    return handler.respond(req === undefined ? UNKNOWN : requestHead(req), context);
+    return handler.respond(req === undefined ? UNKNOWN : new NodeRequestHead(req), context);
   const isValid = context.malformed === undefined && req !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
   if (isValid && !isImplemented(req.method ?? ""))

@@ -2,16 +2,28 @@ import type { IncomingMessage } from "node:http";
 import type { RequestHead } from "../http/plain-response.ts";
 import { targetOfRequest } from "./validate-request.ts";
 
-/** The head of a request of `node:http`, without the cost of a `Request`. */
-export function requestHead(req: IncomingMessage): RequestHead {
-  const { method = "GET", rawHeaders } = req;
-  return {
-    method,
-    get url() {
-      return urlOf(req);
-    },
-    headers: { get: (name) => findHeader(rawHeaders, name.toLowerCase()) },
-  };
+/** The head of a request of `node:http`, without the cost of a `Request`: one object, which is its own `headers`. */
+export class NodeRequestHead implements RequestHead {
+  readonly #req: IncomingMessage;
+  readonly method: string;
+
+  constructor(req: IncomingMessage) {
+    this.#req = req;
+    this.method = req.method ?? "GET";
+  }
+
+  get url(): string {
+    return urlOf(this.#req);
+  }
+
+  get headers(): this {
+    return this;
+  }
+
+  /** The value of a header. */
+  get(name: string): string | null {
+    return findHeader(this.#req.rawHeaders, name.toLowerCase());
+  }
 }
 
 /** A request as `fetch` has it, without its body: no operation takes one. */

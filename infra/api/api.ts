@@ -27,7 +27,7 @@ export interface ApiArgs {
 /** The name of the only stage. */
 export const STAGE = "live";
 
-/** Regional, because edge-optimized endpoints close a stream that is idle for 30 seconds. The default policy accepts TLS 1.0. */
+/** Regional: edge-optimized endpoints close a stream that is idle for 30 seconds. The default policy accepts TLS 1.0. */
 const REST_API = {
   description: "A store's orders API",
   endpointConfiguration: { types: "REGIONAL" },

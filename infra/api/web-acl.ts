@@ -11,8 +11,8 @@ export interface WebAclArgs {
 }
 
 /**
- * A WAF web ACL that blocks an address while it sends too many requests, before they count against the throttle that all
- * callers share. An address of IPv6 counts by itself.
+ * A WAF web ACL that blocks an address while it sends too many requests, before they count against the throttle that
+ * all callers share. An address of IPv6 counts by itself.
  */
 export class WebAcl extends pulumi.ComponentResource {
   readonly acl: aws.wafv2.WebAcl;

@@ -15,7 +15,9 @@ export interface HostSettings {
 /** The common name of a certificate is limited to 64 characters (RFC 5280, appendix A.1). */
 const MAX_HOST_CHARS = 64;
 
-/** Validates `domains` and finds the keys that refer to other hosts, whether written in a stack file or in a program. */
+/**
+ * Validates `domains` and finds the keys that refer to other hosts, whether written in a stack file or in a program.
+ */
 export function parseHostSettings(raw: Readonly<Record<string, unknown>>): {
   readonly domains?: DomainMapping;
   readonly issues: readonly Issue[];

@@ -4,8 +4,8 @@ import { NAMESPACE } from "./parse.ts";
 import { SECRET_KEYS, settingsSchema } from "./schema.ts";
 
 /**
- * Returns the JSON Schema (2020-12) of a stack file, for editors. It knows every key of this namespace; other namespaces
- * are free.
+ * Returns the JSON Schema (2020-12) of a stack file, for editors. It knows every key of this namespace; other
+ * namespaces are free.
  */
 export function stackFileJsonSchema(): object {
   const settings = z.toJSONSchema(settingsSchema.extend({ domains: domainsSchema.optional() }), {

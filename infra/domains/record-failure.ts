@@ -5,7 +5,9 @@ export interface FailedRecord {
   readonly content: string;
 }
 
-/** Explains what to do if a record cannot be created. The usual reason is that it exists, but not in the stack's state. */
+/**
+ * Explains what to do if a record cannot be created. The usual reason is that it exists, but not in the stack's state.
+ */
 export function explainRecordFailure(record: FailedRecord, errors: readonly string[]): string {
   const { kind, name, content } = record;
   return [

@@ -8,9 +8,9 @@ export interface FunctionBundle {
 }
 
 /**
- * Parts of the SDK that the functions never use, almost half of it, and what replaces them. Lambda passes credentials in
- * the environment, so there are no profiles, no single sign-on and no other services. DynamoDB has no event streams. Its
- * endpoints are not discovered, unless a client asks for it.
+ * Parts of the SDK that the functions never use, almost half of it, and what replaces them. Lambda passes credentials
+ * in the environment, so there are no profiles, no single sign-on and no other services. DynamoDB has no event streams.
+ * Its endpoints are not discovered, unless a client asks for it.
  */
 const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
   [

@@ -13,8 +13,8 @@ export interface ReleasedFunction {
 
 /**
  * The alarms on the new version of each function. Unlike the others they react to a single error within a minute, and
- * notify nobody: `store-orders release` watches them for a few minutes, and a shift that is reverted needlessly only has
- * to be started again.
+ * notify nobody: `store-orders release` watches them for a few minutes, and a shift that is reverted needlessly only
+ * has to be started again.
  */
 export function planReleaseAlarms(
   functions: Readonly<Record<FunctionRole, ReleasedFunction>>,

@@ -6,8 +6,8 @@ import { type PolicyContext, violations } from "./policies.ts";
  * Checks every resource that the program registers from now on against the policies, in preview too. Inputs that are
  * not known yet are checked once they are, before the resource is registered.
  *
- * Under `pulumi.runtime.setMocks` nothing is checked unless the test uses `pulumi.runtime.runInPulumiStack`, because the
- * mocks create no stack.
+ * Under `pulumi.runtime.setMocks` nothing is checked unless the test uses `pulumi.runtime.runInPulumiStack`, because
+ * the mocks create no stack.
  */
 export function enforcePolicies({ protect }: PolicyContext): void {
   if (pulumi.runtime.getStackResource() === undefined) return;

@@ -55,8 +55,9 @@ export interface AccountStore {
   admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy, work?: AdmittedWork): Promise<Admission>;
 
   /**
-   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if there
-   * are too many. A failed call may have been counted. To repeat it, pass the same `token`, so that it counts once.
+   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
+   * there are too many. A failed call may have been counted. To repeat it, pass the same `token`, so that it counts
+   * once.
    */
   recordRejections(
     key: ParsedKey,

@@ -25,8 +25,8 @@ interface Entry {
 /**
  * Rejects invalid keys without a write: a store may pay for each of them with a write to the account, and anyone who
  * knows an account's identifier can forge any number of keys. After the first few, the account is read at most once a
- * second and decides about its invalid keys. A valid key is always passed on to the store. So a new key works at once if
- * it is issued through this store, and within a second otherwise. See lib/README.md#admission.
+ * second and decides about its invalid keys. A valid key is always passed on to the store. So a new key works at once
+ * if it is issued through this store, and within a second otherwise. See lib/README.md#admission.
  */
 export function withInvalidKeyCache(accounts: AccountStore): AccountStore {
   const entries = new Map<string, Entry>();

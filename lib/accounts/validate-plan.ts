@@ -8,8 +8,8 @@ import {
 } from "../plans/plan-limits.ts";
 
 /**
- * Checks a plan assignment against the plans, so that no account is ever without limits. Throws `InvalidInputError` with
- * every issue.
+ * Checks a plan assignment against the plans, so that no account is ever without limits. Throws `InvalidInputError`
+ * with every issue.
  */
 export function validatePlan<Name extends string>(
   { plan, customLimits }: PlanAssignment<Name>,

@@ -53,7 +53,8 @@ function reasonOf(error: unknown): string {
 
 /**
  * Returns a function that returns the host table of a domains file as it is now: a change takes effect at the next
- * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in effect.
+ * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in
+ * effect.
  */
 export function watchDomainsFile(
   path: string,

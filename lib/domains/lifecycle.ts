@@ -142,7 +142,9 @@ export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readon
 /** How long after verification a certificate may take before the domain needs attention. */
 export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 
-/** How long a certificate authority tries to validate a domain (ACM) before its certificate has to be requested again. */
+/**
+ * How long a certificate authority tries to validate a domain (ACM) before its certificate has to be requested again.
+ */
 export const VALIDATION_TIMEOUT_MS = 72 * 60 * MINUTE_MS;
 
 /** The status of a domain that has just been added. */

@@ -21,8 +21,8 @@ export interface Access {
 /** Authenticates and rate-limits requests before anything else is done. */
 export interface AccessControl {
   /**
-   * Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. The store can
-   * start `work` if it admits the request.
+   * Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. The store
+   * can start `work` if it admits the request.
    */
   check(authorization: string | null, address: string, work?: AdmittedWork): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */

@@ -10,8 +10,8 @@ const TTL_MS = 1_000;
 const TIMEOUT_MS = 1_000;
 
 /**
- * Creates the health checks, by path. `/healthz` is 200 while the process serves. `/readyz` is 200 if the store responds
- * within a second, otherwise 503. See lib/http/README.md#health-checks.
+ * Creates the health checks, by path. `/healthz` is 200 while the process serves. `/readyz` is 200 if the store
+ * responds within a second, otherwise 503. See lib/http/README.md#health-checks.
  */
 export function createHealthChecks(
   orders: Pick<OrderStore, "find">,

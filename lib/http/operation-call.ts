@@ -20,8 +20,8 @@ export type ParameterValues<Parameters> = {
 };
 
 /**
- * Reads the values of an operation's parameters, which are in the order of the path. `undefined` if one is not an int64:
- * it then names no resource.
+ * Reads the values of an operation's parameters, which are in the order of the path. `undefined` if one is not an
+ * int64: it then names no resource.
  */
 export function readParameters(
   parameters: Readonly<Record<string, OperationParameter>> = {},

@@ -3,7 +3,9 @@ import { InvalidInputError } from "../errors.ts";
 
 /** Limits on what one client can occupy. Times are in milliseconds. */
 export interface ConnectionLimits {
-  /** Time to receive the head of a request; for the first one, counted from the start of the connection. @default 10_000 */
+  /**
+   * Time to receive the head of a request; for the first one, counted from the start of the connection. @default 10_000
+   */
   readonly headersTimeoutMs: number;
   /** Time to receive a whole request. @default 30_000 */
   readonly requestTimeoutMs: number;

@@ -25,7 +25,8 @@ export interface NodeHandlerOptions {
  * ```
  *
  * The connection limits, the protection from pipelining and the graceful shutdown are your server's: `startNodeServer`
- * has its own. A body that no middleware has read is read to its end first, so that an incomplete request has no effect.
+ * has its own. A body that no middleware has read is read to its end first, so that an incomplete request has no
+ * effect.
  */
 export function toNodeHandler(
   handler: Handler,

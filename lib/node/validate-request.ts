@@ -44,7 +44,9 @@ function isUrlHost(host = "localhost"): boolean {
 /** A name or an address, with an optional port. */
 const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
-/** True for a path, for a URL whose host equals the Host field, and for the asterisk of OPTIONS; none has a fragment. */
+/**
+ * True for a path, for a URL whose host equals the Host field, and for the asterisk of OPTIONS; none has a fragment.
+ */
 function isTarget(url: string, method: string | undefined, host: string | undefined): boolean {
   if (url.includes("#")) return false;
   if (url.startsWith("/")) return true;

@@ -52,7 +52,10 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
   "favicon-32x32.png": "image/png",
 };
 
-/** Creates the page. It leads browsers from `/` to it, and serves `/docs` and the files below it, each from memory once it has been requested. */
+/**
+ * Creates the page. It leads browsers from `/` to it, and serves `/docs` and the files below it, each from memory once
+ * it has been requested.
+ */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
 }: DocsPageOptions = {}): DocumentSource {

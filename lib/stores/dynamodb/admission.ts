@@ -24,8 +24,8 @@ const MAX_ROUNDS = 8;
 
 /**
  * Admits by one conditional write. Whether the write succeeds or not, DynamoDB returns the item as the condition found
- * it, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected, a
- * second write records it, conditional on what was read. If another process was faster, the decision is made again.
+ * it, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected,
+ * a second write records it, conditional on what was read. If another process was faster, the decision is made again.
  * See lib/README.md#admission.
  */
 export function createAdmission(table: Table): Pick<AccountStore, "admit" | "recordRejections"> {

@@ -2,8 +2,8 @@
 export const nextTurn: () => Promise<void> = createTurns();
 
 /**
- * Returns a function whose promise resolves in a later turn of the event loop, for one caller in each turn. Work that is
- * divided into such turns delays other requests of the process by one part at most, however much there is of it.
+ * Returns a function whose promise resolves in a later turn of the event loop, for one caller in each turn. Work that
+ * is divided into such turns delays other requests of the process by one part at most, however much there is of it.
  */
 export function createTurns(): () => Promise<void> {
   const waiting: (() => void)[] = [];

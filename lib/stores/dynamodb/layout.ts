@@ -1,12 +1,13 @@
 /**
- * Names, keys and attributes of the DynamoDB tables. Plain data without a dependency, so that the infrastructure creates
- * exactly the tables that the store reads.
+ * Names, keys and attributes of the DynamoDB tables. Plain data without a dependency, so that the infrastructure
+ * creates exactly the tables that the store reads.
  *
- * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key), `status`,
- * `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for that event).
+ * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
+ * `status`, `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for
+ * that event).
  *
- * `PREFIX-accounts` has two items per account. The first one alone decides about requests, and is smaller than 1 KB, the
- * unit in which writes are billed:
+ * `PREFIX-accounts` has two items per account. The first one alone decides about requests, and is smaller than 1 KB,
+ * the unit in which writes are billed:
  *
  * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows

@@ -1,7 +1,7 @@
 /**
- * The layout of earlier builds, with one item for each account: `keys` by hash with all their dates, and `penalties` (the
- * rejections) by hash. Such an account works as it is, and the next change by an operator converts it. Until then a
- * request costs two writes: the first one assumes the present layout and fails.
+ * The layout of earlier builds, with one item for each account: `keys` by hash with all their dates, and `penalties`
+ * (the rejections) by hash. Such an account works as it is, and the next change by an operator converts it. Until then
+ * a request costs two writes: the first one assumes the present layout and fails.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ApiKey, RejectionCount } from "../../accounts/account.ts";

@@ -19,8 +19,8 @@ export interface DynamodbTablesOptions {
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
 /**
- * Creates both tables, for emulators and for trying things out. Existing tables are not changed. `buckets` is the number
- * of buckets of orders. It cannot change later, because it determines where each order is stored.
+ * Creates both tables, for emulators and for trying things out. Existing tables are not changed. `buckets` is the
+ * number of buckets of orders. It cannot change later, because it determines where each order is stored.
  */
 export async function createDynamodbTables({
   prefix,

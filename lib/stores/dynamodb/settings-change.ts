@@ -23,8 +23,8 @@ interface Part {
 }
 
 /**
- * Replaces the settings in the first item, conditional on those that were read. Counters and rejections of the keys that
- * stay are unchanged.
+ * Replaces the settings in the first item, conditional on those that were read. Counters and rejections of the keys
+ * that stay are unchanged.
  */
 export function changeSettings(seen: Item, { settings, version, revision }: NewSettings): Change {
   const parts: Part[] = [setAttributes({ ...planItem(settings), revision: { S: revision } })];

@@ -88,8 +88,8 @@ const CLOCK_TICK_MS = 20;
  * The folders and when they were last changed. `undefined` if that is so recent that a further change could go
  * unnoticed, and on systems that update the times of folders late.
  *
- * A look at the log would cost more: Linux gives a file whose times were read a new time at the next write, and then has
- * to flush its metadata too. That makes a durable write a third slower.
+ * A look at the log would cost more: Linux gives a file whose times were read a new time at the next write, and then
+ * has to flush its metadata too. That makes a durable write a third slower.
  */
 function settledStateOf(folders: readonly string[]): string | undefined {
   if (process.platform !== "linux") return undefined;

@@ -68,7 +68,12 @@ export function loadFigures(
   return [
     figure("requests per second", "/s", "more", "rate"),
     figure("processor time per request", "µs", "less", "processor"),
-    figure(`99th percentile at ${connections} connections`, "ms", "less", "p99"),
+    figure(
+      connections === 1 ? "99th percentile, one at a time" : `99th percentile at ${connections} connections`,
+      "ms",
+      "less",
+      "p99",
+    ),
     figure("peak memory", "MiB", "less", "peak"),
   ];
 }

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { Command, CommanderError, Help, type Option } from "commander";
 import { systemClock } from "../clock.ts";
+import { escapeControls } from "../domains/escape-controls.ts";
 import { addAccountCommands } from "./commands/accounts.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
 import { addDomainCommands } from "./commands/domains.ts";
@@ -84,7 +85,8 @@ function createProgram({ print, log }: Terminal, json: boolean): Command {
     .configureOutput({
       writeOut: (text) => void print(text),
       writeErr: (text) => {
-        if (!json) log(text.replace(/\n$/, ""));
+        // The text can repeat an argument.
+        if (!json) log(escapeControls(text.replace(/\n$/, "")));
       },
     })
     .showHelpAfterError("(add --help for usage)")

@@ -147,3 +147,12 @@ test("an invalid port is reported before a database is created", async () => {
   await cli.run(["serve", "--port", "x", "--database", "never.db"]);
   expect(existsSync(join(cli.directory, "never.db"))).toBe(false);
 });
+
+test.each(["nope\u001b[2J", "--nope\u001b[2J", "\u009b31m"])(
+  "a usage error does not repeat the control characters of the argument %j",
+  async (argument) => {
+    const { status, stderr } = await cli.run(["accounts", argument]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^[\x20-\x7e\n]+$/);
+  },
+);

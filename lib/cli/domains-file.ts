@@ -15,14 +15,14 @@ export function readDomainsFile(path: string, plan: Plan): DomainMapping {
   return parsed.domains;
 }
 
-/** Adds the file, and the value that is invalid. */
+/** Adds the file and the invalid value to the place. The message is the same as in TypeScript and in a stack file. */
 function locate({ path, message }: Issue, file: string, content: unknown): Issue {
   let value: unknown = content;
   for (const name of path.match(/[^.[\]]+/g) ?? [])
     value = (value as Record<string, unknown> | undefined)?.[name];
   const isText = typeof value === "string" || typeof value === "number";
-  const found = isText && !message.includes(`'${value}'`) ? `'${value}': ` : "";
-  return { path: path === "" ? file : `${file}: ${path}`, message: found + message };
+  const found = isText && !message.includes(`'${value}'`) ? [`'${value}'`] : [];
+  return { path: [file, ...(path === "" ? [] : [path]), ...found].join(": "), message };
 }
 
 function readContent(path: string): unknown {

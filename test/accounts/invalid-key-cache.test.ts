@@ -68,7 +68,7 @@ describe("a flood of forged keys", () => {
     expect(calls()).toBe(before);
   });
 
-  test("never affects a valid key of the account", async () => {
+  test("a flood of forged keys never affects a valid key of the account", async () => {
     const { flood, admit, calls, accounts } = await createFloodFixture();
     expect(await admit(FIRST.hash, AT)).toBe("valid");
     await flood(AT + 5_000);
@@ -78,7 +78,7 @@ describe("a flood of forged keys", () => {
     expect((await accounts.find("acme"))?.usage.minute.count).toBe(2);
   });
 
-  test("is not served from memory while the account cannot be read", async () => {
+  test("a flood of forged keys is not served from memory while the account cannot be read", async () => {
     const { admit, setDown } = await createFloodFixture();
     setDown(true);
     await expect(admit("forged", AT + 1_000)).rejects.toThrow(StoreUnavailableError);
@@ -88,14 +88,14 @@ describe("a flood of forged keys", () => {
 });
 
 describe("during a flood of forged keys, a new key", () => {
-  test("works at once when it is issued through the same store", async () => {
+  test("during a flood of forged keys, a new key works at once when it is issued through the same store", async () => {
     const { cached, admit, issue } = await createFloodFixture();
     expect(await admit(NEW.hash, AT)).toBe("unknown_key");
     await issue(cached);
     expect(await admit(NEW.hash, AT)).toBe("valid");
   });
 
-  test("works within a second when another process issues it", async () => {
+  test("during a flood of forged keys, a new key works within a second when another process issues it", async () => {
     const { accounts, admit, issue } = await createFloodFixture();
     await issue(accounts);
     expect(await admit(NEW.hash, AT + 999)).toBe("unknown_key");

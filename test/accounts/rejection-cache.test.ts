@@ -53,7 +53,7 @@ async function createCacheFixture() {
 const outcomeOf = (admission: Admission) => (admission.ok ? "admitted" : admission.code);
 
 describe("a rejected key", () => {
-  test("is rejected from memory for a second, and then by the store again", async () => {
+  test("a rejected key is rejected from memory for a second, and then by the store again", async () => {
     const { admit, calls } = await createCacheFixture();
     expect([await admit(AT), await admit(AT + 1)]).toEqual(["admitted", "rate_limit_exceeded"]);
     for (let after = 2; after < 12; after++) expect(await admit(AT + after)).toBe("rate_limit_exceeded");
@@ -71,7 +71,7 @@ describe("a rejected key", () => {
     expect(calls()).toBe(before + 1);
   });
 
-  test("is admitted exactly up to its limit when many requests arrive in the next window", async () => {
+  test("a rejected key is admitted exactly up to its limit when many requests arrive in the next window", async () => {
     const { accounts, admit, setPlan } = await createCacheFixture();
     for (let request = 0; request < 5; request++) await admit(AT + request);
     await setPlan(accounts, { plan: "enterprise", customLimits: { perMinute: 10, perDay: 100 } });
@@ -79,14 +79,14 @@ describe("a rejected key", () => {
     expect(results.filter((result) => result === "admitted")).toHaveLength(10);
   });
 
-  test("gets the remaining wait when the rejection is served from memory", async () => {
+  test("a rejected key gets the remaining wait when the rejection is served from memory", async () => {
     const { cached } = await createCacheFixture();
     await cached.admit(presented, AT);
     await cached.admit(presented, AT + 59_000);
     expect(await cached.admit(presented, AT + 59_001)).toMatchObject({ retryAfterSeconds: 1 });
   });
 
-  test("has the rejections from memory counted with the next store call", async () => {
+  test("a rejected key has the rejections from memory counted with the next store call", async () => {
     const { admit, rejections } = await createCacheFixture();
     for (let request = 0; request < 7; request++) await admit(AT + request);
     expect(await rejections()).toBe(1);
@@ -94,7 +94,7 @@ describe("a rejected key", () => {
     expect(await rejections()).toBe(7);
   });
 
-  test("is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
+  test("a rejected key is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
     const { admit, calls, cached, rejections } = await createCacheFixture();
     const results: string[] = [];
     for (let request = 0; request < 21; request++) results.push(await admit(AT + request));
@@ -108,7 +108,7 @@ describe("a rejected key", () => {
     expect(calls()).toBe(4);
   });
 
-  test("is banned by the 21st rejection when the responses of the store arrive out of order", async () => {
+  test("a rejected key is banned by the 21st rejection when the responses of the store arrive out of order", async () => {
     const { accounts } = await createCacheFixture();
     const pending: (() => void)[] = [];
     let isHeld = true;
@@ -133,7 +133,7 @@ describe("a rejected key", () => {
     expect(await reordered.admit(presented, AT + 1)).toMatchObject({ code: "api_key_banned" });
   });
 
-  test("has a failed report repeated with the same token, because the store may have counted it", async () => {
+  test("a rejected key has a failed report repeated with the same token, because the store may have counted it", async () => {
     const { accounts, rejections } = await createCacheFixture();
     const reports: unknown[] = [];
     let fails = true;
@@ -156,7 +156,7 @@ describe("a rejected key", () => {
     expect(await rejections()).toBe(7);
   });
 
-  test("starts a new count in the next minute", async () => {
+  test("a rejected key starts a new count in the next minute", async () => {
     const { admit } = await createCacheFixture();
     for (let request = 0; request < 15; request++) await admit(AT + MINUTE_MS - 20 + request);
     expect(await admit(AT + MINUTE_MS)).toBe("admitted");
@@ -165,7 +165,7 @@ describe("a rejected key", () => {
     }
   });
 
-  test("keeps its unreported rejections while the store is unavailable", async () => {
+  test("a rejected key keeps its unreported rejections while the store is unavailable", async () => {
     const { admit, setDown, rejections } = await createCacheFixture();
     for (let request = 0; request < 7; request++) await admit(AT + request);
     setDown(true);
@@ -177,7 +177,7 @@ describe("a rejected key", () => {
 });
 
 describe("an unban, a better plan and a reset of the counters", () => {
-  test("take effect at once when they are applied through the same store", async () => {
+  test("an unban, a better plan and a reset of the counters take effect at once when they are applied through the same store", async () => {
     const { admit, cached, setPlan } = await createCacheFixture();
     for (let request = 0; request < 25; request++) await admit(AT + request);
     await cached.unban("acme", KEY.id);
@@ -188,7 +188,7 @@ describe("an unban, a better plan and a reset of the counters", () => {
     expect(await admit(AT + 33)).toBe("admitted");
   });
 
-  test("take effect within a second when another process applies them", async () => {
+  test("an unban, a better plan and a reset of the counters take effect within a second when another process applies them", async () => {
     const { accounts, admit, setPlan } = await createCacheFixture();
     for (let request = 0; request < 25; request++) await admit(AT + request);
     await accounts.unban("acme", KEY.id);

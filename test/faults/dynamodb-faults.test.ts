@@ -132,7 +132,7 @@ describe.concurrent("a list", () => {
   const ORDERS = 2_500;
   const ALL = Array.from({ length: ORDERS }, (_, id) => id);
 
-  test("is complete if DynamoDB returns short and empty pages", async () => {
+  test("a list is complete if DynamoDB returns short and empty pages", async () => {
     await using service = await startProxiedService(emulator, 300);
     service.proxy.chooseFault = ({ operation }) => (/Query|Scan/.test(operation) ? "shorten" : "pass");
     const { status, text } = await service.send("GET", LIST);

@@ -35,7 +35,7 @@ describe("the command line and the server", () => {
   const neverIssued = unknownKey();
   addSecret(neverIssued);
 
-  test("show a key only once, when it is issued", async () => {
+  test("the command line and the server show a key only once, when it is issued", async () => {
     await run(["accounts", "create", "shop", "--plan", "free"]);
     await run(["orders", "place", "--id", "1"]);
     const first = await issueKey("keys", "issue", "--account", "shop");
@@ -85,7 +85,7 @@ describe("the command line and the server", () => {
     record("the server's log", stderr);
   });
 
-  test("never repeat a key that is passed as another argument", async () => {
+  test("the command line and the server never repeat a key that is passed as another argument", async () => {
     const result = await Promise.all(
       [
         [neverIssued],

@@ -67,7 +67,7 @@ describe.concurrent("a full disk", () => {
 });
 
 describe.concurrent("a file that is damaged while it is served", () => {
-  test("never results in a list that looks complete, and is served again when it is repaired", async () => {
+  test("a file that is damaged while it is served never results in a list that looks complete, and is served again when it is repaired", async () => {
     // Larger than the cache of a connection, so that the damage is read.
     const orders = 60_000;
     await using service = await serveDatabase(orders);

@@ -74,7 +74,7 @@ describe("the event of a request", () => {
     expect(JSON.stringify(events)).not.toContain(key);
   });
 
-  test("is emitted once per request, and an observer that throws does not affect the response", async () => {
+  test("the event of a request is emitted once per request, and an observer that throws does not affect the response", async () => {
     const { send } = await createHandlerFixture({
       onRequest: () => {
         throw new Error("observer");
@@ -83,7 +83,7 @@ describe("the event of a request", () => {
     expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   });
 
-  test("has the same request identifier as the response", async () => {
+  test("the event of a request has the same request identifier as the response", async () => {
     const { events, send } = await createHandlerFixture();
     const { headers } = await send("GET", "/v1/store/orders");
     expect(events[0]?.requestId).toBe(headers.get("x-request-id"));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
 
 describe("listOrders", () => {
-  test("returns every order, whatever its status, ascending, with exactly the fields that it has", async () => {
+  test("listOrders returns every order, whatever its status, ascending, with exactly the fields that it has", async () => {
     const { send } = await createHandlerFixture();
     const { status, text, headers } = await send("GET", "/v1/store/orders");
     expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);

@@ -90,7 +90,7 @@ test("the required version of the Pulumi CLI includes the installed one", () => 
 });
 
 describe("every resource", () => {
-  test("has a component of this project as parent, and its name begins with that of its parent", async () => {
+  test("every resource has a component of this project as parent, and its name begins with that of its parent", async () => {
     for await (const [, { registrations }] of await outcomes()) {
       const byUrn = new Map(registrations.map((each) => [each.urn, each]));
       for (const { name, parent, custom } of registrations) {
@@ -102,7 +102,7 @@ describe("every resource", () => {
     }
   });
 
-  test("has inputs that match the provider's types and documented values", async () => {
+  test("every resource has inputs that match the provider's types and documented values", async () => {
     const registrations: Registration[] = [];
     for (const stack of ["staging", "production"])
       registrations.push(...(await outcome(`${stack} update`)).registrations);
@@ -120,7 +120,7 @@ describe("every resource", () => {
 });
 
 describe("the tables", () => {
-  test("have point-in-time recovery in both stacks and deletion protection in production only", async () => {
+  test("the tables have point-in-time recovery in both stacks and deletion protection in production only", async () => {
     for (const [stack, isProtected] of [
       ["staging", false],
       ["production", true],
@@ -164,7 +164,7 @@ describe("the functions", () => {
     }
   });
 
-  test("are created after their policies", async () => {
+  test("the functions are created after their policies", async () => {
     const stack = await outcome("production update");
     for (const { name, dependencies } of ofType(stack, "aws:lambda/function:Function")) {
       expect(dependencies).toContain(find(stack, name.replace("-function", "-policy")).urn);
@@ -193,7 +193,7 @@ describe("the API", () => {
     }
   });
 
-  test("is deployed after its integrations and gateway responses, and only its stage may invoke the functions", async () => {
+  test("the API is deployed after its integrations and gateway responses, and only its stage may invoke the functions", async () => {
     const stack = await outcome("production update");
     const [deployment] = ofType(stack, "aws:apigateway/deployment:Deployment");
     for (const type of ["integration:Integration", "response:Response"]) {
@@ -210,7 +210,7 @@ describe("the API", () => {
     }
   });
 
-  test("requires TLS 1.2, and leaves account-wide settings unchanged by default", async () => {
+  test("the API requires TLS 1.2, and leaves account-wide settings unchanged by default", async () => {
     const stack = await outcome("production update");
     for (const type of ["restApi:RestApi", "domainName:DomainName"]) {
       for (const { inputs } of ofType(stack, `aws:apigateway/${type}`))

@@ -30,11 +30,11 @@ const stored: fc.Arbitrary<StoredOrder> = fc.record({
 });
 
 describe("the wire form", () => {
-  test("keeps every field of a record, over the whole int64 range", () => {
+  test("the wire form keeps every field of a record, over the whole int64 range", () => {
     fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toEqual(order)));
   });
 
-  test("has the five fields in a fixed order, with all digits and without the status", () => {
+  test("the wire form has the five fields in a fixed order, with all digits and without the status", () => {
     const order = {
       id: 9223372036854775807n,
       petId: -1n,
@@ -133,7 +133,7 @@ test("every issue of a line is reported, not just the first", () => {
 });
 
 describe("orderSchema", () => {
-  test("accepts exactly the records that parseOrder accepts", () => {
+  test("orderSchema accepts exactly the records that parseOrder accepts", () => {
     const anything = fc.oneof(
       record,
       fc.record({ id: fc.anything(), quantity: fc.anything() }),
@@ -149,7 +149,7 @@ describe("orderSchema", () => {
     );
   });
 
-  test("reports the same fix at the same field", () => {
+  test("orderSchema reports the same fix at the same field", () => {
     const { error } = orderSchema.safeParse({ id: 1, quantity: 3_000_000_000 });
     expect(error?.issues).toMatchObject([
       { path: ["quantity"], message: `The number is too large. ${quantityFix}` },

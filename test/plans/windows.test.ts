@@ -116,13 +116,13 @@ test("resetCounts keeps the windows open", () => {
 describe("checkQuota", () => {
   const at = Date.UTC(2026, 10, 20, 12);
 
-  test("counts an admitted request and returns the quota that is left", () => {
+  test("checkQuota counts an admitted request and returns the quota that is left", () => {
     const check = checkQuota({ plan: "free" }, NO_USAGE, at);
     expect(check).toMatchObject({ ok: true, limit: 60, remaining: 59, resetsAt: at + MINUTE_MS });
     expect(check.ok && check.usage.minute).toEqual({ start: at, count: 1 });
   });
 
-  test("rejects the request after the last one with the time to wait", () => {
+  test("checkQuota rejects the request after the last one with the time to wait", () => {
     const usage = { minute: { start: at, count: 60 }, day: { start: at - (at % DAY_MS), count: 60 } };
     expect(checkQuota({ plan: "free" }, usage, at + 1)).toEqual({
       ok: false,

@@ -91,7 +91,7 @@ describe("the installed package", () => {
 });
 
 describe("the entries", () => {
-  test("are the expected ones", async () => {
+  test("the entries are the expected ones", async () => {
     const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
     const names = Object.keys(exports).map((path) => path.replace(".", "store-orders"));
     expect(names).toEqual([...Object.keys(ENTRIES), "store-orders/package.json"]);
@@ -116,7 +116,7 @@ describe("the entries", () => {
 });
 
 describe("the command", () => {
-  test("prints its usage", async () => {
+  test("the command prints its usage", async () => {
     const output = await runSuccessfully(folder, "npx", ["--no-install", "store-orders", "--help"]);
     expect(output).toMatch(/^Usage: store-orders /);
   });
@@ -130,7 +130,9 @@ describe("the command", () => {
     expect(notices).toContain("Apache License");
   });
 
-  test("prints the required version on an older Node in one line, and exits with 1", async ({ skip }) => {
+  test("the command prints the required version on an older Node in one line, and exits with 1", async ({
+    skip,
+  }) => {
     const older = olderNode();
     if (older === undefined) {
       process.stderr.write("Skipped: no Node older than 24 is on the PATH.\n");

@@ -14,7 +14,7 @@ const deploy = new URL("../../lib/node/deploy/", import.meta.url).pathname;
 const run = promisify(execFile);
 
 describe.skipIf(promtool === undefined)("promtool", () => {
-  test("accepts the configuration and the rules", async () => {
+  test("promtool accepts the configuration and the rules", async () => {
     const { stdout } = await run(promtool ?? "", ["check", "config", join(deploy, "prometheus.yml")]);
     expect(stdout).toContain("SUCCESS: 6 rules found");
   });
@@ -78,7 +78,7 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
     expect((await query("store_orders_bans_total")).map(({ value }) => value[1])).toEqual(["1"]);
   });
 
-  test("finds data for every query of the dashboard", async () => {
+  test("a Prometheus server finds data for every query of the dashboard", async () => {
     const dashboard = JSON.parse(readFileSync(join(deploy, "grafana-dashboard.json"), "utf8"));
     const queries = dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
       targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m")),

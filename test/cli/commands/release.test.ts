@@ -128,7 +128,7 @@ test("a stack without a canary has nothing to shift, and needs no access to AWS"
 });
 
 describe("an error", () => {
-  test("exits with 3 if AWS cannot be reached", async () => {
+  test("an error exits with 3 if AWS cannot be reached", async () => {
     const { status, stderr } = await run({ endpoint: "http://127.0.0.1:9" }, outputs("2"));
     expect(status).toBe(3);
     expect(stderr).toMatch(/^error: AWS cannot be reached: /);
@@ -158,7 +158,7 @@ describe("an error", () => {
     ],
     ["too many minutes", outputs("2"), ["--minutes", "61"], /from 0 to 60/],
     ["all traffic for a part", outputs("2"), ["--percent", "100"], /from 1 to 99/],
-  ])("exits with 2 for %s, and changes nothing", async (_case, input, args, message) => {
+  ])("an error exits with 2 for %s, and changes nothing", async (_case, input, args, message) => {
     await using api = await startReleaseApi();
     const { status, stderr } = await run(api, input, ...args);
     expect(status).toBe(2);

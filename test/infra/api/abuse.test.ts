@@ -36,13 +36,13 @@ describe("a web ACL", () => {
     });
   });
 
-  test("has inputs that match the provider's types and documented values", async () => {
+  test("a web ACL has inputs that match the provider's types and documented values", async () => {
     const registrations = ofType(await limited, "aws:wafv2/webAcl:WebAcl");
     expect(typeErrors(registrations)).toBe("");
     expect(unknownValues(registrations)).toEqual([]);
   });
 
-  test("is off by default, and a request that another ACL blocks gets a 403", async () => {
+  test("a web ACL is off by default, and a request that another ACL blocks gets a 403", async () => {
     const outcome = await plain;
     expect(ofType(outcome, "aws:wafv2/webAcl:WebAcl")).toEqual([]);
     const { inputs } = find(outcome, "store-orders-production-gateway-response-waf-filtered");
@@ -54,11 +54,11 @@ describe("the API Gateway hostname", () => {
   const isClosed = async (run: typeof plain) =>
     find(await run, "store-orders-production-gateway-rest").inputs["disableExecuteApiEndpoint"];
 
-  test("is closed on request, and open by default", async () => {
+  test("the API Gateway hostname is closed on request, and open by default", async () => {
     expect([await isClosed(limited), await isClosed(plain)]).toEqual([true, false]);
   });
 
-  test("is not closed without custom hosts, or while the primary host is not served", async () => {
+  test("the API Gateway hostname is not closed without custom hosts, or while the primary host is not served", async () => {
     const close = { ...production, "store-orders:closePlatformHost": true };
     const { "store-orders:domains": _none, ...withoutDomains } = close as Record<string, unknown>;
     const none = await update(withoutDomains);

@@ -24,7 +24,7 @@ function functionFor(method: string, path: string): string | undefined {
 }
 
 describe("the route tree", () => {
-  test("has a wildcard below every literal segment", () => {
+  test("the route tree has a wildcard below every literal segment", () => {
     const lines = tree.map(
       ({ path, methods }) =>
         `${path}: ${methods.map(({ method, target }) => `${method} ${target}`).join(", ")}`,

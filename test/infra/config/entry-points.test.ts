@@ -83,7 +83,7 @@ describe("the server and the stack", () => {
   const [plan = "free", domains] = INVALID["all of these"] ?? [];
   const issues = issuesOf(() => defineDomains(domains as object, { plan }));
 
-  test("report every problem of a mapping before the server creates anything", async () => {
+  test("the server and the stack report every problem of a mapping before the server creates anything", async () => {
     writeFileSync(join(cli.directory, "domains.yaml"), JSON.stringify({ domains }));
     const { status, stdout, stderr } = await cli.run([
       ...["--json", "serve", "--port", "0", "--domains", "domains.yaml", "--plan", plan],
@@ -93,7 +93,7 @@ describe("the server and the stack", () => {
     expect(existsSync(join(cli.directory, ".data"))).toBe(false);
   });
 
-  test("report every problem of a mapping before the stack registers anything", async () => {
+  test("the server and the stack report every problem of a mapping before the stack registers anything", async () => {
     const config = { "store-orders:plan": plan, "store-orders:domains": domains };
     const outcome = await run({ stack: "staging", preview: true, cloud: cloud(), config });
     expect(outcome.code).not.toBe(0);

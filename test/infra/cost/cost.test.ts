@@ -21,12 +21,12 @@ describe("the section Cost", () => {
     ["the cost of a million requests", () => millionRows(measured)],
     ["the cost of a month", () => monthRows(measured)],
     ["the prices", priceRows],
-  ])("has %s", (_title, expected) => {
+  ])("the section Cost has %s", (_title, expected) => {
     const [header = [], ...rows] = expected();
     expect(table(PATH, ...header).rows).toEqual(rows);
   });
 
-  test("has the date of the prices, the number of metrics and the cost of a long list", () => {
+  test("the section Cost has the date of the prices, the number of metrics and the cost of a long list", () => {
     const text = prose(document(PATH)).replace(/\s+/g, " ");
     expect(text).toContain(`in ${PRICES_DATE}`);
     expect(text).toContain(`These operations write ${measured.metrics} custom metrics`);

@@ -12,7 +12,7 @@ const problem = {
 } as const;
 
 describe("an awaited certificate", () => {
-  test("needs attention if ACM rejected the request", () => {
+  test("an awaited certificate needs attention if ACM rejected the request", () => {
     const awaited = { host, reverify: 2, status: "FAILED", validated: true } as const;
     expect(describeAwaitedCertificate(awaited)).toMatchInlineSnapshot(`
       {
@@ -27,7 +27,7 @@ describe("an awaited certificate", () => {
     `);
   });
 
-  test("has no deadline if the time of the request is not known", () => {
+  test("an awaited certificate has no deadline if the time of the request is not known", () => {
     for (const requestedAt of [undefined, "yesterday"]) {
       const status = describeAwaitedCertificate({ host, reverify: 0, validated: false, requestedAt });
       expect(status).toMatchObject({ state: "pending_dns" });
@@ -41,7 +41,7 @@ describe("an awaited certificate", () => {
 
 describe("a host with a domain name", () => {
   test.each(["EXPIRED", "REVOKED", "INACTIVE"] as const)(
-    "needs attention if its certificate is %s",
+    "a host with a domain name needs attention if its certificate is %s",
     (status) => {
       const described = describeRecord(host, status, { dns: "ok", reasons: [] }, 0);
       expect(described).toMatchObject({ state: "needs_attention", attention: "certificate_failed" });
@@ -49,12 +49,12 @@ describe("a host with a domain name", () => {
     },
   );
 
-  test("is live only if its record was observed", () => {
+  test("a host with a domain name is live only if its record was observed", () => {
     expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [] }, 0).state).toBe("live");
     expect(describeRecord(host, "ISSUED", undefined, 0).state).toBe("pending_dns");
   });
 
-  test("is described by what was found instead, without control characters", () => {
+  test("a host with a domain name is described by what was found instead, without control characters", () => {
     expect(
       describeRecord(host, "ISSUED", { dns: "wrong_target", reasons: [problem] }, 0),
     ).toMatchInlineSnapshot(`

@@ -27,7 +27,7 @@ const preview = (config: Readonly<Record<string, unknown>>, world: World) =>
 const resources = ({ registrations }: Recording) => registrations.filter(({ custom }) => custom);
 
 describe("the preflight", () => {
-  test("reports a conflicting record, a missing zone and CAA records together, before any resource is registered", async () => {
+  test("the preflight reports a conflicting record, a missing zone and CAA records together, before any resource is registered", async () => {
     const config = withDomains({
       primary: "orders.example.com",
       redirects: [redirectFrom("shop.example.net")],

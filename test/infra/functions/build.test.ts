@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 describe("the function bundle", () => {
-  test(`is at most ${MAX_KIB} KiB`, () => {
+  test(`the function bundle is at most ${MAX_KIB} KiB`, () => {
     expect(Buffer.byteLength(bundle["entry.mjs"]) / 1024).toBeLessThanOrEqual(MAX_KIB);
   });
 

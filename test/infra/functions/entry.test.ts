@@ -60,7 +60,7 @@ describe("the buffered function", () => {
     expect([status, `${body}`, headers.get("content-type")]).toEqual([200, "", "application/json"]);
   });
 
-  test("does not compress, because a buffered response is text", async () => {
+  test("the buffered function does not compress, because a buffered response is text", async () => {
     const options = { headers: { "Accept-Encoding": ["gzip"] } };
     expect(JSON.parse(`${(await send("GET", "/openapi.json", options)).body}`).openapi).toMatch(/^3\.1/);
     const { body, headers } = await send("GET", "/v1/store/orders", options);
@@ -68,7 +68,7 @@ describe("the buffered function", () => {
     expect(`${body}`).toMatch(/^\[.*\]$/);
   });
 
-  test("rejects requests over the limit, and bans a key that continues", async () => {
+  test("the buffered function rejects requests over the limit, and bans a key that continues", async () => {
     const codes: string[] = [];
     for (let call = 0; call < 10 && codes.at(-1) !== "api_key_banned"; call++) {
       const { status, body, headers } = await send("GET", "/v1/pets/1", { key: keys.small });
@@ -96,18 +96,18 @@ describe("the streaming function", () => {
     expect(`${gunzipSync(body)}`).toContain(records.join(","));
   });
 
-  test("sends an error with a body", async () => {
+  test("the streaming function sends an error with a body", async () => {
     const response = await stream({ key: "" });
     expect(response.status).toBe(401);
     expectError(response, "missing_api_key");
   });
 
-  test("sends one byte instead of an empty body, because an empty stream hangs", async () => {
+  test("the streaming function sends one byte instead of an empty body, because an empty stream hangs", async () => {
     const { status, body } = readStreamed(await list.invoke(eventOf("HEAD", "/v1/store/orders")));
     expect([status, `${body}`]).toEqual([200, "\n"]);
   });
 
-  test("ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
+  test("the streaming function ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
     faults.queriesLeft = BUCKETS * 2;
     const { status, body, streamError } = await stream();
     faults.queriesLeft = Number.POSITIVE_INFINITY;
@@ -160,7 +160,7 @@ describe("the log", () => {
       .filter((line) => line.includes('"_aws"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  test("contains metrics in the embedded metric format, and never a key", async () => {
+  test("the log contains metrics in the embedded metric format, and never a key", async () => {
     const metrics = new Set<string>();
     for (const line of [...lines(list), ...lines(api)]) {
       const { Timestamp, CloudWatchMetrics } = line["_aws"] as {
@@ -184,11 +184,12 @@ describe("the log", () => {
       "ListRows by ",
       "Rejected by Plan",
       "Requests by Operation and Status",
+      "ServerErrors by Function and Version",
     ]);
     for (const key of Object.values(keys)) expect(list.log() + api.log()).not.toContain(key);
   });
 
-  test("contains each request and the number of records of each list", () => {
+  test("the log contains each request and the number of records of each list", () => {
     expect(lines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
     expect(lines(api)).toContainEqual(
       expect.objectContaining({

@@ -57,7 +57,7 @@ describe("a file that costs too much without compression", () => {
   };
 
   test.each([{}, { "accept-encoding": "gzip" }, { "accept-encoding": "br, *;q=0.1" }])(
-    "is sent compressed to a client that does not exclude it: %j",
+    "a file that costs too much without compression is sent compressed to a client that does not exclude it: %j",
     async (headers: Record<string, string>) => {
       const response = await get(headers);
       expect([response.status, response.headers.get("content-encoding")]).toEqual([200, "gzip"]);
@@ -182,7 +182,7 @@ describe("the root", () => {
     expect((await shop.send("GET", "/shop/", BROWSER)).headers.get("location")).toBe("docs");
   });
 
-  test("is no route for a program", async () => {
+  test("the root is no route for a program", async () => {
     const { send } = await createHandlerFixture({ documents: docsPage() });
     expect(codeOf(await send("GET", "/", { accept: "*/*" }))).toBe("route_not_found");
   });

@@ -65,7 +65,7 @@ async function outcome({ accountId, key }: Pick<IssuedKey, "accountId" | "key">,
 }
 
 describe("the item that admission writes", () => {
-  test("stays below 1 KB with 20 keys that expire, rejections and bans of all keys, and the tokens of writes", async () => {
+  test("the item that admission writes stays below 1 KB with 20 keys that expire, rejections and bans of all keys, and the tokens of writes", async () => {
     await accounts.create(ACCOUNT, LARGEST);
     const keys: IssuedKey[] = [];
     for (let key = 0; key < 20; key++) keys.push(await issue(ACCOUNT, AT + 400 * DAY_MS + key));
@@ -87,7 +87,7 @@ describe("the item that admission writes", () => {
     expect(Math.max(issued, rejected, itemSize(item))).toBeLessThan(1_024);
   });
 
-  test("does not grow with the number of keys that an account has had", async () => {
+  test("the item that admission writes does not grow with the number of keys that an account has had", async () => {
     await accounts.create("acme", { plan: "free" });
     const sizes: number[] = [];
     for (let key = 0; key < 30; key++) {
@@ -134,7 +134,7 @@ describe("a change that is interrupted between its two writes", () => {
   });
 
   test.each([0, 1])(
-    "does not issue a key, if it ends after %i writes, and the next change succeeds",
+    "a change that is interrupted between its two writes does not issue a key, if it ends after %i writes, and the next change succeeds",
     async (writes) => {
       const before = await store.accounts.find("acme");
       const item = await read("acme");
@@ -151,7 +151,7 @@ describe("a change that is interrupted between its two writes", () => {
   );
 
   test.each([0, 1])(
-    "does not revoke a key, if it ends after %i writes, and can be repeated",
+    "a change that is interrupted between its two writes does not revoke a key, if it ends after %i writes, and can be repeated",
     async (writes) => {
       await interruptAfter(writes, () => accounts.revokeKey(first.keyId));
       expect((await store.accounts.find("acme"))?.keys[0]).not.toHaveProperty("revokedAt");
@@ -163,7 +163,7 @@ describe("a change that is interrupted between its two writes", () => {
   );
 
   test.each([0, 1])(
-    "does not rotate a key, if it ends after %i writes, and can be repeated",
+    "a change that is interrupted between its two writes does not rotate a key, if it ends after %i writes, and can be repeated",
     async (writes) => {
       await interruptAfter(writes, () => accounts.rotateKey(first.keyId, { overlapMs: 1_000 }));
       expect((await store.accounts.find("acme"))?.keys).toMatchObject([{ id: first.keyId }]);
@@ -183,7 +183,7 @@ describe("a change that is interrupted between its two writes", () => {
     expect(await versions()).toHaveLength(2);
   });
 
-  test("does not create an account, and creating it again succeeds", async () => {
+  test("a change that is interrupted between its two writes does not create an account, and creating it again succeeds", async () => {
     await interruptAfter(1, () => accounts.create("other", { plan: "free" }));
     expect(await store.accounts.find("other")).toBeUndefined();
     expect((await accounts.create("other", { plan: "pro" })).ok).toBe(true);

@@ -33,7 +33,7 @@ const anyEntry: fc.Arbitrary<KeyEntry> = fc
   });
 
 describe("a packed key", () => {
-  test("is read as it was written, in plain digits and in scientific notation", () => {
+  test("a packed key is read as it was written, in plain digits and in scientific notation", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const number = packKey(entry);
@@ -44,7 +44,7 @@ describe("a packed key", () => {
     );
   });
 
-  test("has at most 38 significant digits, the limit of a DynamoDB number", () => {
+  test("a packed key has at most 38 significant digits, the limit of a DynamoDB number", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         expect(packKey(entry).replace("-", "").length).toBeLessThanOrEqual(38);
@@ -52,7 +52,7 @@ describe("a packed key", () => {
     );
   });
 
-  test("is at least the least usable number if and only if it has neither expired nor a ban", () => {
+  test("a packed key is at least the least usable number if and only if it has neither expired nor a ban", () => {
     fc.assert(
       fc.property(anyEntry, anyInstant, (entry, at) => {
         const isUsable = (entry.expiresAt ?? Infinity) > at && entry.rejections?.bannedUntil === undefined;
@@ -61,7 +61,7 @@ describe("a packed key", () => {
     );
   });
 
-  test("counts up within the numbers of its minute, and a number beyond the maximum becomes the maximum", () => {
+  test("a packed key counts up within the numbers of its minute, and a number beyond the maximum becomes the maximum", () => {
     const counted = (count: number) => packKey({ expiresAt: AT, rejections: { windowStart: AT, count } });
     expect(BigInt(counted(7)) + 3n).toBe(BigInt(counted(10)));
     const { from, to } = rejectedIn({ expiresAt: AT }, AT, 20);

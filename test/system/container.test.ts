@@ -70,7 +70,11 @@ test("each RUN instruction succeeds with the files that the ignore file leaves",
 
 test("as a user without rights, the command serves the page and passes the health check, and writes to /data only", async () => {
   const port = await freePort();
-  const variables = [...(instruction("ENV")[0] ?? "").matchAll(/(\w+)=(\S+)/g)];
+  const variables = [
+    ...instruction("ENV")
+      .join(" ")
+      .matchAll(/(\w+)=(\S+)/g),
+  ];
   const environment = Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, here(value)]));
   const options = {
     cwd: here(instruction("WORKDIR").at(-1) ?? ""),

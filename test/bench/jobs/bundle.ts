@@ -20,7 +20,10 @@ export const bundle: Job = {
   id: "bundle",
   async run({ folder, quick, log }) {
     const files = { ours: join(folder, "ours.mjs"), client: join(folder, "client.mjs") };
-    const [ours, client] = [await buildBundle(OUR_ENTRY), await buildBundle(CLIENT_ENTRY)];
+    const [ours, client] = [
+      await buildBundle(OUR_ENTRY, BUNDLE_OPTIONS),
+      await buildBundle(CLIENT_ENTRY, { ...BUNDLE_OPTIONS, plugins: [] }),
+    ];
     await Promise.all([writeFile(files.ours, ours), writeFile(files.client, client)]);
     const samples = await runInTurns(["ours", "client"] as const, quick ? 5 : 15, async (name, round) => {
       log(`bundle: import ${round + 1}, ${name}`);
@@ -80,9 +83,9 @@ const CLIENT_ENTRY = `
   export const client = new DynamoDBClient({});
   export const calls = [BatchGetItemCommand, GetItemCommand, PutItemCommand, QueryCommand, ScanCommand, UpdateItemCommand];`;
 
-async function buildBundle(contents: string): Promise<Uint8Array> {
+async function buildBundle(contents: string, options: typeof BUNDLE_OPTIONS): Promise<Uint8Array> {
   const { outputFiles } = await build({
-    ...BUNDLE_OPTIONS,
+    ...options,
     absWorkingDir: ROOT,
     stdin: { contents, resolveDir: ROOT, loader: "ts" },
   });

@@ -4,6 +4,10 @@ import { defineConfig } from "vitest/config";
 /** Files that take long although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
   "test/client/long-list.test.ts",
+  "test/infra/api/abuse.test.ts",
+  "test/infra/canary.test.ts",
+  "test/infra/deployer/policy-documents.test.ts",
+  "test/infra/domains/custom-domain.test.ts",
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
   "test/stores/dynamodb/model.test.ts",

@@ -12,6 +12,17 @@ const DEFAULT_FOLDER = "node_modules/.cache/store-orders";
  */
 export async function functionCode(folder: string = DEFAULT_FOLDER): Promise<pulumi.asset.Archive> {
   const bundle = await buildFunctions();
+  const files = Object.entries(await writeBundle({ ...bundle }, folder));
+  return new pulumi.asset.AssetArchive(
+    Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
+  );
+}
+
+/** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */
+export async function writeBundle(
+  bundle: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
   // One folder for each content, so that concurrent deployments of different versions do not overwrite each other.
   const hash = createHash("sha256").update(JSON.stringify(bundle)).digest("hex").slice(0, 16);
   const target = join(folder, hash);
@@ -21,7 +32,7 @@ export async function functionCode(folder: string = DEFAULT_FOLDER): Promise<pul
     // Renamed when complete, so that a concurrent deployment never reads a partial file.
     await writeFile(`${path}.${process.pid}`, text);
     await rename(`${path}.${process.pid}`, path);
-    return [name, new pulumi.asset.FileAsset(path)] as const;
+    return [name, path] as const;
   });
-  return new pulumi.asset.AssetArchive(Object.fromEntries(await Promise.all(files)));
+  return Object.fromEntries(await Promise.all(files));
 }

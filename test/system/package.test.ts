@@ -63,7 +63,11 @@ describe("the installed package", () => {
     expect(files.filter((file) => /\.test\.|\.map$|\.tgz$/.test(file))).toEqual([]);
     const built = files.filter((file) => file.startsWith("dist/"));
     expect(built.filter((file) => /\.ts$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
-    const others = files.filter((file) => !/^(dist|test\/examples|lib\/node\/deploy)\//.test(file)).sort();
+    const others = files
+      .filter(
+        (file) => !/^(dist|test\/examples|lib\/node\/deploy|\.github\/(workflows|actions))\//.test(file),
+      )
+      .sort();
     const documents = DOCUMENTS.map(({ path }) => path);
     const schemas = ["lib/domains/domains.schema.json", "infra/config/stack.schema.json"];
     expect(others).toEqual(

@@ -119,11 +119,13 @@ function withoutIgnoredChanges(registration: Registration, old: StateEntry | und
   return { ...registration, inputs };
 }
 
-/** Tags with the old value of one. */
+/** Tags with the old value of one, in the same order, because inputs are compared as text. */
 function withOld(key: string, now: Value | undefined, before: Value | undefined): Value {
-  const { [key]: _now, ...rest } = (now ?? {}) as Readonly<Record<string, Value>>;
+  const tags = { ...((now ?? {}) as Readonly<Record<string, Value>>) };
   const old = ((before ?? {}) as Readonly<Record<string, Value>>)[key];
-  return old === undefined ? rest : { ...rest, [key]: old };
+  if (old === undefined) delete tags[key];
+  else tags[key] = old;
+  return tags;
 }
 
 function operationFor(registration: Registration, old: StateEntry | undefined): Operation {

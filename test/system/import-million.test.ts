@@ -103,8 +103,9 @@ describe.skipIf(skipsBecause("a million orders", reason))(
         counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
       });
       const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
-      const reason = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
-      expect(stderr).toBe(numbers.map((number) => `line ${number}: ${reason}\n`).join(""));
+      const message = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
+      const reports = numbers.map((line) => `${JSON.stringify({ code: "rejected", line, message })}\n`);
+      expect(stderr).toBe(reports.join(""));
       const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");
       expect(rejects).toBe(numbers.map((_, index) => invalidLine(index * 1_000)).join(""));
       expect(peak).toBeLessThanOrEqual(MAX_MIB);

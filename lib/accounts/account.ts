@@ -56,7 +56,7 @@ export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
 /** True until the key is revoked or expires. */
 export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Instant): boolean {
-  return (key.revokedAt ?? Infinity) > at && (key.expiresAt ?? Infinity) > at;
+  return key.revokedAt === undefined && (key.expiresAt ?? Infinity) > at;
 }
 
 /** Adds a key. Fails with `too_many_keys` if the account has 20 active keys. */

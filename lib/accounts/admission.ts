@@ -89,7 +89,7 @@ export function decideAdmission(
 ): Decision {
   if (state === undefined) return invalidKey("unknown_key");
   const { key, usage, accountId, plan } = state;
-  if (!isActive(key, at)) return invalidKey((key.revokedAt ?? Infinity) <= at ? "unknown_key" : "expired");
+  if (!isActive(key, at)) return invalidKey(key.revokedAt === undefined ? "expired" : "unknown_key");
   const limits = limitsOf(state, policy.plans);
   if (limits === undefined) return invalidKey("plan_without_limits");
 

@@ -172,6 +172,11 @@ const { customLimits: _none, ...withoutLimits } = unused;
 test.each([
   ["an unknown key", undefined, "unknown_key"],
   ["a revoked key", { ...unused, key: { ...unused.key, revokedAt: AT } }, "unknown_key"],
+  [
+    "a key that a clock ahead has revoked",
+    { ...unused, key: { ...unused.key, revokedAt: AT + 1 } },
+    "unknown_key",
+  ],
   ["an expired key", { ...unused, key: { ...unused.key, expiresAt: AT } }, "expired"],
   ["a key on an unknown plan", { ...unused, plan: "gold" as never }, "plan_without_limits"],
   ["an enterprise key without limits", withoutLimits, "plan_without_limits"],

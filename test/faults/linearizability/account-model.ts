@@ -50,7 +50,7 @@ export async function callAccount(store: AccountStore, call: AccountCall): Promi
   const { account: accountId } = call;
   switch (call.kind) {
     case "find":
-      return store.find(accountId);
+      return guaranteedAccount(await store.find(accountId));
     case "admit":
       return guaranteed(await store.admit({ accountId, hash: call.hash }, call.at, POLICY));
     case "recordRejections":
@@ -73,12 +73,16 @@ export const accountModel: Model<Account, AccountCall, AccountCallResult> = {
   step(account, call) {
     switch (call.kind) {
       case "find":
-        return { state: account, result: account };
+        return { state: account, result: guaranteedAccount(account) };
       case "admit": {
         const state = keyStateOf(account, call.hash);
         const { admission, write } = decideAdmission(state, call.at, POLICY);
         const counted = { ...account, usage: write.usage ?? account.usage };
-        return { state: withRejections(counted, state, write.rejections), result: guaranteed(admission) };
+        const next = withRejections(counted, state, write.rejections);
+        const result = guaranteed(admission);
+        return admission.ok
+          ? { state: next, other: withoutEnded(next, state), result }
+          : { state: next, result };
       }
       case "recordRejections": {
         const state = keyStateOf(account, call.hash);
@@ -134,4 +138,25 @@ function settingsIn(result: AccountResult): AccountCallResult {
 function guaranteed(admission: Admission): Admission {
   if (admission.ok || admission.code === "invalid_api_key") return admission;
   return { ...admission, rejections: { windowStart: 0, count: 0 } };
+}
+
+/** A store need not keep the rejections of a revoked key. */
+function guaranteedAccount<A extends Account | undefined>(account: A): A {
+  if (account === undefined) return account;
+  const revoked = new Set(account.keys.filter((key) => key.revokedAt !== undefined).map(({ id }) => id));
+  const rejections = Object.entries(account.rejections).filter(([id]) => !revoked.has(id));
+  return { ...account, rejections: Object.fromEntries(rejections) };
+}
+
+/**
+ * The account after an admitted request, if the store also removes what has ended by then: the ban of the key, and its
+ * rejections of another minute.
+ */
+function withoutEnded(account: Account, state: KeyState | undefined): Account | undefined {
+  const rejections = state?.rejections;
+  if (state === undefined || rejections === undefined) return undefined;
+  const { [state.key.id]: _ended, ...others } = account.rejections;
+  if (rejections.windowStart !== account.usage.minute.start) return { ...account, rejections: others };
+  const { windowStart, count } = rejections;
+  return { ...account, rejections: { ...others, [state.key.id]: { windowStart, count } } };
 }

@@ -137,6 +137,18 @@ function hasOrder(remaining: Operations, state: number): boolean {
   });
 }
 
+test("a history is linearizable if a result follows from the other state that the model allows", () => {
+  const model = { ...register, step: (state: number) => ({ state, other: state + 1, result: state }) };
+  const reads = [
+    completedCall(1, 2, "read", 0),
+    completedCall(3, 4, "read", 1),
+    completedCall(5, 6, "read", 1),
+  ];
+  expect(checkLinearizable(model, 0, reads).linearizable).toBe(true);
+  expect(checkLinearizable(model, 0, reads.toReversed()).linearizable).toBe(true);
+  expect(checkLinearizable(model, 1, reads).linearizable).toBe(false);
+});
+
 test("the checker reports the operations that cannot come next, with the results that the model expects", () => {
   const write = completedCall(1, 2, { write: 5 }, 5);
   const read = completedCall(3, 4, "read", 0);

@@ -44,15 +44,17 @@ export function checkLinearizable<State, Call, Result>(
     if ((done & completed) === completed) return true;
     if (path.length > furthest.path.length) furthest = { path: [...path], done, state };
     for (const { operation, mask } of candidates(done)) {
-      const { state: after, result } = step(state, operation.call);
+      const { state: usual, other, result } = step(state, operation.call);
       if (operation.completed !== undefined && !isDeepStrictEqual(result, operation.completed.result))
         continue;
-      const visitedKey = `${done | mask} ${keyOf(after)}`;
-      if (visited.has(visitedKey)) continue;
-      visited.add(visitedKey);
-      path.push(operation);
-      if (search(done | mask, after)) return true;
-      path.pop();
+      for (const after of other === undefined ? [usual] : [usual, other]) {
+        const visitedKey = `${done | mask} ${keyOf(after)}`;
+        if (visited.has(visitedKey)) continue;
+        visited.add(visitedKey);
+        path.push(operation);
+        if (search(done | mask, after)) return true;
+        path.pop();
+      }
     }
     return false;
   }

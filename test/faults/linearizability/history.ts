@@ -11,7 +11,11 @@ export interface Operation<Call, Result> {
 
 /** The sequential specification of an object. Pure. */
 export interface Model<State, Call, Result> {
-  step(state: State, call: Call): { readonly state: State; readonly result: Result };
+  /** The state after the call, and its result. `other` is another state that is allowed after it. */
+  step(
+    state: State,
+    call: Call,
+  ): { readonly state: State; readonly other?: State | undefined; readonly result: Result };
   /** Equal for equal states. */
   keyOf(state: State): string;
 }

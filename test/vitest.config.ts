@@ -6,10 +6,13 @@ export const LONG_TESTS = [
   "test/client/long-list.test.ts",
   "test/infra/api/abuse.test.ts",
   "test/infra/canary.test.ts",
+  "test/infra/cost/cost.test.ts",
   "test/infra/deployer/policy-documents.test.ts",
   "test/infra/domains/custom-domain.test.ts",
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
+  "test/infra/domains/preflight.test.ts",
+  "test/infra/policy/policies.test.ts",
   "test/stores/dynamodb/model.test.ts",
   "test/stores/dynamodb/processes.test.ts",
 ];

@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 
 /** Files that take long although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
+  "test/cli/commands/release.test.ts",
+  "test/cli/commands/tables.test.ts",
   "test/client/long-list.test.ts",
   "test/infra/api/abuse.test.ts",
   "test/infra/canary.test.ts",

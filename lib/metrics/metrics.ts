@@ -27,7 +27,7 @@ export function createMetrics({ registry = processRegistry() }: MetricsOptions =
   const registers = [registry];
   const requests = new Counter({
     name: "store_orders_requests_total",
-    help: "Finished requests. The operation is none for a path without one.",
+    help: "Finished requests. The operation is 'none' for a path without one.",
     labelNames: ["operation", "status"],
     registers,
   });
@@ -40,7 +40,7 @@ export function createMetrics({ registry = processRegistry() }: MetricsOptions =
   });
   const admissions = new Counter({
     name: "store_orders_admissions_total",
-    help: "Requests by plan, as admitted, rejected or banned. The plan is none without a valid key.",
+    help: "Requests by plan, as admitted, rejected or banned. The plan is 'none' without a valid key.",
     labelNames: ["plan", "outcome"],
     registers,
   });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
@@ -28,6 +29,11 @@ const withoutUnusedParts: Plugin = {
   name: "without-unused-parts",
   setup({ onLoad }) {
     for (const [filter, contents] of UNUSED_PARTS) onLoad({ filter }, () => ({ contents }));
+    // The client names its version in the user agent, and bundles its whole manifest for it.
+    onLoad({ filter: /@aws-sdk\/client-dynamodb\/package\.json$/ }, async ({ path }) => {
+      const { version } = JSON.parse(await readFile(path, "utf8"));
+      return { contents: JSON.stringify({ version }), loader: "json" };
+    });
   },
 };
 

@@ -1,18 +1,23 @@
 import type { Instant } from "../clock.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
-import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
+import type { Admission, AdmissionPolicy, BanPolicy, Caller } from "./admission.ts";
 import type { Environment, ParsedKey } from "./api-key.ts";
 
-/** What a request does once it is admitted. In the transaction that admits it, it costs one commit instead of two. */
+/**
+ * What a request does once it is admitted. A store with transactions can start it in the one that admits the request,
+ * which then costs one commit instead of two.
+ */
 export interface AdmittedWork {
   /** True if it changes something that must be durable when the call resolves. */
   readonly durable: boolean;
   /**
-   * Starts calls of the order store of the same database, which join the transaction. Called by `admit` for an admitted
-   * request only, before it resolves, and again if the transaction is repeated. Must not throw. The result of the calls
-   * counts only if `admit` resolves.
+   * Calls the order store of the same database. Called by `admit` for an admitted request only, before it resolves, and
+   * again if the transaction is repeated. Must not throw. The result of the calls counts only if `admit` resolves.
+   *
+   * Only a call that is made before `start` returns can join the transaction, so nothing between them may wait: neither
+   * the implementation of `start`, nor what wraps the order store. A later call has a transaction of its own.
    */
-  start(): void;
+  start(caller: Caller): void;
 }
 
 /**

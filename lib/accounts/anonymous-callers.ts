@@ -14,8 +14,8 @@ import { networkOf } from "./network.ts";
 
 /** Limits unauthenticated callers by their network, in this process. See lib/README.md#unauthenticated-callers. */
 export interface AnonymousCallers {
-  /** Counts a request if it fits the limits. */
-  count(address: string, at: Instant): { readonly admitted: boolean; readonly quota: Quota };
+  /** Counts a request if it is within the limits. */
+  count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
 }
@@ -72,11 +72,11 @@ export function createAnonymousCallers({
       const subnet = site === overflow ? undefined : network.subnet;
       if (subnet !== undefined) claimSubnet(site, subnet, at);
       const usage = usageAt(readUsage(site, subnet), at);
-      if (!hasCapacity(usage, limits)) return { admitted: false, quota: tightestQuota(usage, limits) };
+      if (!hasCapacity(usage, limits)) return { withinLimit: false, quota: tightestQuota(usage, limits) };
       const counted = increment(usage);
       if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, counted);
       else site.shared = counted;
-      return { admitted: true, quota: tightestQuota(counted, limits) };
+      return { withinLimit: true, quota: tightestQuota(counted, limits) };
     },
 
     peek(address, at) {

@@ -9,24 +9,32 @@ import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import type { ErrorReply } from "./reply.ts";
 
-/** Whether a request may proceed, and the quota for the rate-limit headers of its response. */
-export interface Access {
+/** Whether a request may proceed. `quota` is that of the rate-limit headers of its response. */
+export type Access = Admitted | Denied;
+
+interface Admitted {
+  readonly ok: true;
+  readonly quota: Quota;
+  readonly caller: Caller;
+}
+
+interface Denied {
+  readonly ok: false;
   readonly quota: Quota;
   /** Missing if the request has no valid key. */
   readonly caller?: Caller;
-  /** Present if the request may not proceed. */
-  readonly denied?: ErrorReply;
+  readonly reply: ErrorReply;
 }
 
 /** Authenticates and rate-limits requests before anything else is done. */
 export interface AccessControl {
   /**
-   * Rejects with `StoreUnavailableError` if the store cannot be reached: no request is admitted unchecked. The store
-   * can start `work` if it admits the request.
+   * Authenticates a request and counts it. Rejects with `StoreUnavailableError` if the store cannot be reached: no
+   * request is admitted unchecked. The store can start `work` if it admits the request.
    */
-  check(authorization: string | null, address: string, work?: AdmittedWork): Promise<Access>;
+  admit(authorization: string | null, address: string, work?: AdmittedWork): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */
-  peek(address: string): Access;
+  peek(address: string): Quota;
 }
 
 /** RFC 6750, section 3. */
@@ -46,15 +54,15 @@ export function createAccessControl(
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
-  function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Access {
-    const { admitted, quota } = anonymous.count(address, at);
-    if (admitted) return { quota, denied: { error, headers: CHALLENGES[error] } };
+  function deny(error: "missing_api_key" | "invalid_api_key", address: string, at: Instant): Denied {
+    const { withinLimit, quota } = anonymous.count(address, at);
+    if (withinLimit) return { ok: false, quota, reply: { error, headers: CHALLENGES[error] } };
     const headers = retryAfter(secondsUntil(quota.resetsAt, at));
-    return { quota, denied: { error: "rate_limit_exceeded", headers } };
+    return { ok: false, quota, reply: { error: "rate_limit_exceeded", headers } };
   }
 
   return {
-    async check(authorization, address, work) {
+    async admit(authorization, address, work) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
       if (presented === undefined) return deny("missing_api_key", address, at);
@@ -62,13 +70,13 @@ export function createAccessControl(
       if (key === undefined) return deny("invalid_api_key", address, at);
 
       const admission = await accounts.admit(key, at, policy, work);
-      if (admission.ok) return { quota: admission.quota, caller: admission.caller };
+      if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;
-      return { quota, caller, denied: { error: code, headers: retryAfter(retryAfterSeconds) } };
+      return { ok: false, quota, caller, reply: { error: code, headers: retryAfter(retryAfterSeconds) } };
     },
 
-    peek: (address) => ({ quota: anonymous.peek(address, clock()) }),
+    peek: (address) => anonymous.peek(address, clock()),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Caller } from "../accounts/admission.ts";
 import type { Clock } from "../clock.ts";
 import { logHookError } from "../hooks.ts";
 import { announceEvent } from "../orders/transition-hook.ts";
@@ -9,7 +10,7 @@ import { createPerformer } from "./perform-operation.ts";
 import type { RequestHead } from "./plain-response.ts";
 import { failureReply, type Outcome } from "./response.ts";
 import { createRouter } from "./router.ts";
-import { storeWork } from "./store-work.ts";
+import { workForStore } from "./work-for-store.ts";
 
 /** A request to the API. */
 export interface ApiRequest {
@@ -21,10 +22,14 @@ export interface ApiRequest {
   readonly requestId: string;
 }
 
-/** Creates the API: a function that admits a request, and then performs its operation. Never rejects. */
-export function createApi(
+/** Creates the API: a function that admits a request, and then performs its operation. */
+export function createApiReplies(
   { store, pets = async () => undefined, onTransition, onHookError = logHookError }: HandlerOptions,
-  { operations, access, clock }: { operations: readonly Operation[]; access: AccessControl; clock: Clock },
+  {
+    operations,
+    accessControl,
+    clock,
+  }: { operations: readonly Operation[]; accessControl: AccessControl; clock: Clock },
 ): (apiRequest: ApiRequest) => Promise<Outcome> {
   const listener = onTransition && { onTransition, onHookError };
   const handlers = createOperationHandlers(store.orders, clock, pets);
@@ -32,20 +37,26 @@ export function createApi(
   const findRoute = createRouter(operations);
 
   return async ({ request, path, address, requestId }) => {
+    // The route is found first, because the store may start its operation while it admits the request. If there is
+    // none, only an admitted caller learns that: any other one gets the reply of the access control.
     const route = findRoute(request.method, path);
     const matched = route.error === undefined ? { operation: route.operation } : {};
-    let granted: Access | undefined;
+    const perform = (caller: Caller) => performOperation(route, { request, requestId, caller });
+    const work = workForStore(route, perform);
+    let access: Access | undefined;
     try {
-      const perform = () => performOperation(route, { request, requestId, caller: granted?.caller });
-      const work = storeWork(route, perform);
-      granted = await access.check(request.headers.get("authorization"), address, work);
-      const reply = granted.denied ?? (await (work?.reply() ?? perform()));
+      access = await accessControl.admit(request.headers.get("authorization"), address, work);
+      if (!access.ok) return { ...matched, ...access };
+      const { quota, caller } = access;
+      // Either the store has started the operation, or it is performed now.
+      const reply = await (work?.started ?? perform(caller));
       // The change is durable by now, and so is the count of the request.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);
-      return { ...matched, access: granted, reply };
+      return { ...matched, quota, caller, reply };
     } catch (thrown) {
-      return { ...matched, access: granted ?? access.peek(address), reply: failureReply(thrown), thrown };
+      const { quota, caller } = access ?? { quota: accessControl.peek(address) };
+      return { ...matched, quota, ...(caller && { caller }), reply: failureReply(thrown), thrown };
     }
   };
 }

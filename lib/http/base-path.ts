@@ -4,7 +4,7 @@ import { InvalidInputError } from "../errors.ts";
  * Creates a function that returns a path without the base path, or an empty one, which is no route, for a path that is
  * not below it. Throws `InvalidInputError` if the base path is invalid.
  */
-export function createBasePath(basePath: string): (path: string) => string {
+export function createBasePathRemover(basePath: string): (path: string) => string {
   const message = findBasePathProblem(basePath);
   if (message !== undefined) throw new InvalidInputError([{ path: "basePath", message }]);
   if (basePath === "") return (path) => path;

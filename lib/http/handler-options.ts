@@ -91,10 +91,10 @@ export interface RequestContext {
   /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
   readonly requestId?: string;
   /** The error to respond with, if the server received an invalid request. */
-  readonly malformed?: ErrorCode;
+  readonly requestError?: ErrorCode;
 }
 
-/** Handles a request. Never rejects. */
+/** Handles a request. Never rejects: an error that is thrown on the way becomes a 500 or a 503. */
 export interface Handler {
   (request: Request, context?: RequestContext): Promise<Response>;
   /**

@@ -1,60 +1,61 @@
-/**
- * The HTTP service as one function from `Request` to `Response`, for any Web-standard runtime.
- *
- * ```ts
- * const handler = createHandler({ store: createMemoryStore() });
- * const response = await handler(new Request("http://localhost/v1/store/orders"));
- * ```
- */
 import { systemClock } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { logHookError, startHook } from "../hooks.ts";
 import { createAccessControl } from "./access.ts";
-import { createApi } from "./api-replies.ts";
-import { createBasePath } from "./base-path.ts";
+import { createApiReplies } from "./api-replies.ts";
+import { createBasePathRemover } from "./base-path.ts";
 import { createCors } from "./cors.ts";
 import type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import { type PlainResponse, type RequestHead, toResponse } from "./plain-response.ts";
 import { createPublicReplies } from "./public-replies.ts";
 import { toEvent } from "./request-event.ts";
-import { type Outcome, toPlainResponse } from "./response.ts";
-import { isImplemented } from "./router.ts";
+import { failureReply, type Outcome, toPlainResponse } from "./response.ts";
+import { isImplementedMethod } from "./router.ts";
 import { servedOperations } from "./served-operations.ts";
 import { parsePath, targetOf } from "./target.ts";
 
-/** Creates the service over a store. */
+/**
+ * Creates the service over a store, as one function from `Request` to `Response`. Throws `InvalidInputError` if an
+ * option is invalid.
+ */
 export function createHandler(options: HandlerOptions): Handler {
   const { clock = systemClock, basePath = "", onRequest, onHookError = logHookError } = options;
   const operations = servedOperations(options);
-  const access = createAccessControl(options, clock);
+  const accessControl = createAccessControl(options, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
-  const toInnerPath = createBasePath(basePath);
+  const removeBasePath = createBasePathRemover(basePath);
   const publicReply = createPublicReplies(options, { operations, cors, clock });
-  const api = createApi(options, { operations, access, clock });
+  const apiReply = createApiReplies(options, { operations, accessControl, clock });
 
   /** Finds the reply: a rejection of the request itself, a public reply, or the API's. */
   async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
-    const { address = "unknown", malformed } = context;
-    const reject = (error: ErrorCode): Outcome => ({ access: access.peek(address), reply: { error } });
-    if (malformed !== undefined) return reject(malformed);
-    if (!isImplemented(request.method)) return reject("not_implemented");
+    const { address = "unknown", requestError } = context;
+    const reject = (error: ErrorCode): Outcome => ({
+      quota: accessControl.peek(address),
+      reply: { error },
+    });
+    if (requestError !== undefined) return reject(requestError);
+    if (!isImplementedMethod(request.method)) return reject("not_implemented");
     const { target = targetOf(request.url) } = context;
     const fullPath = parsePath(target);
     if (fullPath === undefined) return reject("bad_request");
-    const path = toInnerPath(fullPath);
+    const path = removeBasePath(fullPath);
     const outcome = publicReply({ request, context, target, path });
-    // Most requests are for the API: only a document has to be waited for.
+    // Documents and health checks have to be waited for. Most requests are for the API and do not.
     const found = outcome instanceof Promise ? await outcome : outcome;
-    return found ?? api({ request, path, address, requestId });
+    return found ?? apiReply({ request, path, address, requestId });
   }
 
   /** Responds to a request, and reports it once its body has ended. */
   async function respond(request: RequestHead, context: RequestContext = {}): Promise<PlainResponse> {
     const requestId = isRequestId(context.requestId) ? context.requestId : crypto.randomUUID();
     const startedAt = onRequest && performance.now();
-    const outcome = await decide(request, context, requestId);
-    const response = toPlainResponse(outcome, requestId, request.method === "HEAD");
+    const isHead = request.method === "HEAD";
+    const outcome = await decide(request, context, requestId).catch(
+      (thrown): Outcome => ({ reply: failureReply(thrown), thrown }),
+    );
+    const response = toPlainResponse(outcome, requestId, isHead);
     cors?.addHeaders(response.headers, request);
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
@@ -62,7 +63,7 @@ export function createHandler(options: HandlerOptions): Handler {
       const event = toEvent(outcome, end, { request, context, requestId, startedAt });
       startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
-    const ended = outcome.reply.error === undefined ? outcome.reply.ended : undefined;
+    const ended = outcome.reply.error === undefined && !isHead ? outcome.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });
     else void ended.then(emit);
     return response;

@@ -1,5 +1,10 @@
 /**
- * The HTTP service: one function from `Request` to `Response` over a store.
+ * The HTTP service: one function from `Request` to `Response` over a store, for any Web-standard runtime.
+ *
+ * ```ts
+ * const handler = createHandler({ store: createMemoryStore() });
+ * const response = await handler(new Request("http://localhost/v1/store/orders"));
+ * ```
  *
  * @module store-orders/http
  */

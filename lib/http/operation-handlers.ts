@@ -13,10 +13,7 @@ export type PetSource = (petId: bigint) => Promise<object | undefined>;
 /** The implementation of every operation of the service. */
 export type OperationHandlers = {
   readonly [O in (typeof OPERATIONS)[number] as O["id"]]: (
-    call: Omit<
-      OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>,
-      "caller"
-    >,
+    call: OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>,
   ) => Promise<Reply>;
 };
 

@@ -1,4 +1,3 @@
-import type { Caller } from "../accounts/admission.ts";
 import type { Clock } from "../clock.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { isSunset } from "./deprecation.ts";
@@ -8,11 +7,6 @@ import type { Operation } from "./operations.ts";
 import type { Reply } from "./reply.ts";
 import type { Route } from "./router.ts";
 
-/** An admitted request. */
-interface AdmittedRequest extends Omit<OperationCall, "parameters" | "caller"> {
-  readonly caller: Caller | undefined;
-}
-
 type Handle = (call: OperationCall) => Promise<Reply>;
 
 /** Creates a function that performs the operation of a route for an admitted request. */
@@ -20,8 +14,8 @@ export function createPerformer(
   operations: readonly (Operation & { readonly handle?: Handle })[],
   handlers: OperationHandlers,
   clock: Clock,
-): (route: Route, admitted: AdmittedRequest) => Promise<Reply> {
-  // Each handler gets the parameters of its own operation, and none of the service reads the caller.
+): (route: Route, admitted: Omit<OperationCall, "parameters">) => Promise<Reply> {
+  // Each handler gets the parameters of its own operation.
   const handles = handlers as unknown as Readonly<Record<string, Handle>>;
   const performers = new Map(
     operations.map((operation) => {
@@ -30,7 +24,7 @@ export function createPerformer(
     }),
   );
 
-  return async (route, { caller, ...admitted }) => {
+  return async (route, admitted) => {
     if (route.error !== undefined) return route;
     const { operation, values } = route;
     const { deprecation, id } = operation;
@@ -39,7 +33,7 @@ export function createPerformer(
     const read = readParameters(parameters, values);
     if (read === undefined) return { error: notFound };
     if (handle === undefined) throw new Error(`The operation ${id} has no implementation.`);
-    return handle({ ...admitted, caller: caller as Caller, parameters: read });
+    return handle({ ...admitted, parameters: read });
   };
 }
 

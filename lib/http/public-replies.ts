@@ -6,8 +6,7 @@ import { createHostRouter, hostOf } from "./host-router.ts";
 import { createServedDocument } from "./openapi/served-document.ts";
 import type { Operation } from "./operations.ts";
 import type { RequestHead } from "./plain-response.ts";
-import type { DocumentSource } from "./reply.ts";
-import { failureReply, type Outcome } from "./response.ts";
+import type { Outcome } from "./response.ts";
 
 /** A request whose target has been parsed. */
 export interface ParsedRequest {
@@ -45,19 +44,6 @@ export function createPublicReplies(
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
     if (path === "/openapi.json") return openApi(request, publicUrl(context)).then((reply) => ({ reply }));
-    return documents && documentAt(documents, path, request);
+    return documents?.(path, request).then((reply) => reply && { reply });
   };
-}
-
-async function documentAt(
-  documents: DocumentSource,
-  path: string,
-  request: RequestHead,
-): Promise<Outcome | undefined> {
-  try {
-    const reply = await documents(path, request);
-    return reply && { reply };
-  } catch (thrown) {
-    return { reply: failureReply(thrown), thrown };
-  }
 }

@@ -22,7 +22,7 @@ export interface RequestEvent {
   readonly keyId?: string;
   readonly plan?: string;
   readonly errorCode?: ErrorCode;
-  /** How the response body ended. */
+  /** How the response body ended. That of a `HEAD` request is complete: there is none. */
   readonly bodyEnd: StreamEnd["status"];
   /** The error behind a 5xx or an incomplete body. Do not show it to clients. */
   readonly error?: unknown;
@@ -51,13 +51,12 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Creates the event of a request. */
 export function toEvent(
-  { reply, operation, access, thrown }: Outcome,
+  { reply, operation, caller, thrown }: Outcome,
   end: StreamEnd,
   { request, context, requestId, startedAt }: Received,
 ): RequestEvent {
   const path = loggedPath(request, context);
   const traceparent = request.headers.get("traceparent") ?? "";
-  const caller = access?.caller;
   const error = end.status === "failed" ? end.error : thrown;
   return {
     requestId,
@@ -75,8 +74,8 @@ export function toEvent(
 }
 
 /** A request that the server could not parse has no target. */
-function loggedPath(request: RequestHead, { target, malformed }: RequestContext): string | undefined {
-  if (target === undefined && malformed !== undefined) return undefined;
+function loggedPath(request: RequestHead, { target, requestError }: RequestContext): string | undefined {
+  if (target === undefined && requestError !== undefined) return undefined;
   const [path = ""] = (target ?? targetOf(request.url)).split(/[?#]/, 1);
   // Decoded first, so that an encoded underscore does not hide a key.
   const safe = redactKeys(path.includes("%") ? decodeUnreserved(path) : path);

@@ -1,5 +1,6 @@
+import type { Caller } from "../accounts/admission.ts";
 import { ERRORS, isStoreUnavailable } from "../errors.ts";
-import type { Access } from "./access.ts";
+import type { Quota } from "../plans/windows.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { BASE_PATH, type Operation } from "./operations.ts";
 import type { PlainResponse } from "./plain-response.ts";
@@ -8,8 +9,10 @@ import { type ErrorReply, errorJson, type Reply, rateLimitHeaders } from "./repl
 /** Everything known about a request once its reply is decided. */
 export interface Outcome {
   readonly reply: Reply;
-  /** Missing for responses without rate-limit headers: redirects, 421 and documents. */
-  readonly access?: Access;
+  /** For the rate-limit headers. Missing for responses without them: redirects, 421, documents and health checks. */
+  readonly quota?: Quota;
+  /** Missing if the request has no valid key. */
+  readonly caller?: Caller;
   /** The operation at the requested path, if any. */
   readonly operation?: Operation;
   readonly thrown?: unknown;
@@ -31,7 +34,7 @@ export function statusOf(reply: Reply): number {
 
 /** Creates a response. Every response is created here, so that none lacks a header. */
 export function toPlainResponse(
-  { reply, access, operation }: Outcome,
+  { reply, quota, operation }: Outcome,
   requestId: string,
   isHead: boolean,
 ): PlainResponse {
@@ -41,7 +44,7 @@ export function toPlainResponse(
     body === null
       ? { "cache-control": "no-store", "x-request-id": requestId }
       : { "content-type": "application/json", "cache-control": "no-store", "x-request-id": requestId };
-  if (access !== undefined) Object.assign(headers, rateLimitHeaders(access.quota));
+  if (quota !== undefined) Object.assign(headers, rateLimitHeaders(quota));
   if (operation?.deprecation !== undefined)
     Object.assign(headers, deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`));
   if (reply.headers !== undefined) Object.assign(headers, reply.headers);

@@ -15,9 +15,10 @@ export type Route =
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
- * True for a method that can be allowed or not allowed at a path. Methods are case-sensitive (RFC 9110, section 9.1).
+ * True for a method that can be allowed or not allowed at a path; any other gets 501. Methods are case-sensitive (RFC
+ * 9110, section 9.1).
  */
-export function isImplemented(method: string): boolean {
+export function isImplementedMethod(method: string): boolean {
   return METHODS.has(method);
 }
 

@@ -1,5 +1,5 @@
 import type { RequestContext } from "../http/handler-options.ts";
-import { isImplemented } from "../http/router.ts";
+import { isImplementedMethod } from "../http/router.ts";
 import { MAX_URL_CHARS } from "../http/target.ts";
 import { describeEvent, isProxyEvent } from "./validate-event.ts";
 
@@ -33,7 +33,7 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
 /**
- * Converts an event to a request. Never throws: for an invalid request, `context.malformed` is set. If the event itself
+ * Converts an event to a request. Never throws: for an invalid request, `context.requestError` is set. If the event itself
  * is invalid, `problem` describes it, without its values.
  */
 export function fromEvent(event: ProxyEvent): {
@@ -42,7 +42,11 @@ export function fromEvent(event: ProxyEvent): {
   readonly problem?: string;
 } {
   if (!isProxyEvent(event)) {
-    return { request: EMPTY_REQUEST, context: { malformed: "bad_request" }, problem: describeEvent(event) };
+    return {
+      request: EMPTY_REQUEST,
+      context: { requestError: "bad_request" },
+      problem: describeEvent(event),
+    };
   }
   const { apiId, domainName, requestId, identity } = event.requestContext;
   const address = identity?.sourceIp ?? undefined;
@@ -55,12 +59,12 @@ export function fromEvent(event: ProxyEvent): {
     ...(requestId === undefined ? {} : { requestId }),
   };
   // A Request would change the case of a method, or reject it.
-  if (!isImplemented(event.httpMethod))
-    return { request: EMPTY_REQUEST, context: { ...context, malformed: "not_implemented" } };
+  if (!isImplementedMethod(event.httpMethod))
+    return { request: EMPTY_REQUEST, context: { ...context, requestError: "not_implemented" } };
   try {
     const target = `${event.path}${toQuery(event)}`;
     if (target.length > MAX_URL_CHARS)
-      return { request: EMPTY_REQUEST, context: { ...context, malformed: "uri_too_long" } };
+      return { request: EMPTY_REQUEST, context: { ...context, requestError: "uri_too_long" } };
     // The gateway has removed the query from the path.
     if (!/^\/[^?]*$/.test(event.path)) throw new TypeError("This is not a path.");
     return {
@@ -68,7 +72,7 @@ export function fromEvent(event: ProxyEvent): {
       context: { ...context, target },
     };
   } catch {
-    return { request: EMPTY_REQUEST, context: { ...context, malformed: "bad_request" } };
+    return { request: EMPTY_REQUEST, context: { ...context, requestError: "bad_request" } };
   }
 }
 

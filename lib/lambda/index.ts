@@ -81,9 +81,9 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
  */
 function canonicalUrl(
   event: ProxyEvent,
-  { target = "", malformed, origin }: RequestContext,
+  { target = "", requestError, origin }: RequestContext,
 ): string | undefined {
-  if (origin === undefined || malformed !== undefined || event.httpMethod !== "GET") return undefined;
+  if (origin === undefined || requestError !== undefined || event.httpMethod !== "GET") return undefined;
   const path = parsePath(target);
   if (path === undefined || path === event.path) return undefined;
   // A header cannot contain any other character, and no route does.

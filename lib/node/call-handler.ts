@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Handler, RequestContext } from "../http/handler-options.ts";
 import type { PlainResponse } from "../http/plain-response.ts";
-import { isImplemented } from "../http/router.ts";
+import { isImplementedMethod } from "../http/router.ts";
 import { NodeRequestHead, toRequest } from "./request-head.ts";
 
 /** A response to send over `node:http`: `PlainResponse` with headers that can have several values. */
@@ -11,7 +11,7 @@ export interface NodeResponse extends Omit<PlainResponse, "headers"> {
 
 /**
  * Calls a handler. One that `createHandler` returned gets the head of the request as it is and responds with plain
- * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.malformed` is the error
+ * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.requestError` is the error
  * then.
  */
 export async function callHandler(
@@ -21,10 +21,10 @@ export async function callHandler(
 ): Promise<NodeResponse> {
   if (handler.respond !== undefined)
     return handler.respond(req === undefined ? UNKNOWN : new NodeRequestHead(req), context);
-  const isValid = context.malformed === undefined && req !== undefined;
+  const isValid = context.requestError === undefined && req !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
-  if (isValid && !isImplemented(req.method ?? ""))
-    return fromResponse(await handler(UNKNOWN, { ...context, malformed: "not_implemented" }));
+  if (isValid && !isImplementedMethod(req.method ?? ""))
+    return fromResponse(await handler(UNKNOWN, { ...context, requestError: "not_implemented" }));
   return fromResponse(await handler(isValid ? toRequest(req) : UNKNOWN, context));
 }
 

@@ -33,12 +33,12 @@ export function toNodeHandler(
   { trustProxy = false }: NodeHandlerOptions = {},
 ): (req: IncomingMessage, res: ServerResponse) => void {
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const malformed = validateRequest(req) ?? (await receiveRest(req));
-    if (malformed === "aborted") return;
+    const requestError = validateRequest(req) ?? (await receiveRest(req));
+    if (requestError === "aborted") return;
     const response = await callHandler(handler, req, {
       target: targetOfRequest(req),
       ...callerAddress(req, trustProxy),
-      ...(malformed === undefined ? {} : { malformed }),
+      ...(requestError === undefined ? {} : { requestError }),
     });
     await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }

@@ -93,9 +93,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     if (connection === undefined) return;
     connection.begin(req, res);
     const context = { ...callerAddress(req, trustProxy), target: targetOfRequest(req) };
-    const reject = async (malformed: ErrorCode) => {
+    const reject = async (requestError: ErrorCode) => {
       connection.stop();
-      const response = await callHandler(handler, req, { ...context, malformed });
+      const response = await callHandler(handler, req, { ...context, requestError });
       await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
     };
 
@@ -114,10 +114,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   }
 
   /** Closes a connection after a parser error, with the same body and headers as any other error. */
-  async function rejectConnection(socket: Duplex, malformed: ErrorCode): Promise<void> {
+  async function rejectConnection(socket: Duplex, requestError: ErrorCode): Promise<void> {
     const connection = connections.get(socket as Socket);
-    if (connection === undefined || !(await connection.onParserError(malformed))) return;
-    const context = { ...addressOf((socket as Socket).remoteAddress), malformed };
+    if (connection === undefined || !(await connection.onParserError(requestError))) return;
+    const context = { ...addressOf((socket as Socket).remoteAddress), requestError };
     await sendAndClose(await callHandler(handler, undefined, context), socket, limits.lingerTimeoutMs);
   }
 

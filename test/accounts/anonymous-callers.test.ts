@@ -8,13 +8,13 @@ test("an address gets the Free plan's limits, and another has its own", () => {
   const callers = createAnonymousCallers();
   for (let call = 1; call <= 60; call++) {
     expect(callers.count("192.0.2.1", AT)).toEqual({
-      admitted: true,
+      withinLimit: true,
       quota: { limit: 60, remaining: 60 - call, resetsAt: AT + MINUTE_MS },
     });
   }
-  expect(callers.count("192.0.2.1", AT)).toMatchObject({ admitted: false, quota: { remaining: 0 } });
-  expect(callers.count("192.0.2.2", AT)).toMatchObject({ admitted: true });
-  expect(callers.count("192.0.2.1", AT + MINUTE_MS)).toMatchObject({ admitted: true });
+  expect(callers.count("192.0.2.1", AT)).toMatchObject({ withinLimit: false, quota: { remaining: 0 } });
+  expect(callers.count("192.0.2.2", AT)).toMatchObject({ withinLimit: true });
+  expect(callers.count("192.0.2.1", AT + MINUTE_MS)).toMatchObject({ withinLimit: true });
 });
 
 test("peek() returns the quota without counting a request", () => {
@@ -75,14 +75,14 @@ test("beyond four /64 networks, a /48 has one limit for all others", () => {
   const address = (subnet: number) => `2001:db8:1:${subnet.toString(16)}::1`;
   let admitted = 0;
   for (let subnet = 0; subnet < 1_000; subnet++) {
-    for (let call = 0; call < 3; call++) if (callers.count(address(subnet), AT).admitted) admitted++;
+    for (let call = 0; call < 3; call++) if (callers.count(address(subnet), AT).withinLimit) admitted++;
   }
   expect(admitted).toBe(4 * 3 + 60);
   expect(callers.peek(address(0), AT).remaining).toBe(57);
   expect(callers.peek(address(5_000), AT).remaining).toBe(0);
   expect(callers.peek("2001:db8:2::1", AT).remaining).toBe(60);
   expect(callers.count(address(5_000), AT + MINUTE_MS)).toMatchObject({
-    admitted: true,
+    withinLimit: true,
     quota: { remaining: 59 },
   });
 });
@@ -92,11 +92,11 @@ test("IPv6 callers above the capacity share the limit of that counter", () => {
   callers.count("192.0.2.1", AT);
   let admitted = 0;
   for (let site = 0; site < 200; site++) {
-    if (callers.count(`2001:db8:${site.toString(16)}::1`, AT).admitted) admitted++;
+    if (callers.count(`2001:db8:${site.toString(16)}::1`, AT).withinLimit) admitted++;
   }
   expect(admitted).toBe(60);
   expect(callers.peek("2001:db8:ffff::1", AT).remaining).toBe(0);
-  expect(callers.count("192.0.2.2", AT)).toMatchObject({ admitted: false });
+  expect(callers.count("192.0.2.2", AT)).toMatchObject({ withinLimit: false });
 });
 
 test("new callers share one counter while the memory is full of callers of this minute", () => {

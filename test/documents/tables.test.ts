@@ -103,7 +103,7 @@ describe("settings", () => {
     expect(membersOf("HandlerOptions")).toContain("store");
     expect(listed("option").toSorted()).toEqual(membersOf("HandlerOptions").toSorted());
     // Only servers set this one.
-    const context = membersOf("RequestContext").filter((name) => name !== "malformed");
+    const context = membersOf("RequestContext").filter((name) => name !== "requestError");
     expect(listed("field").toSorted()).toEqual(context.toSorted());
   });
 

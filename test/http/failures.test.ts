@@ -52,6 +52,19 @@ describe("a failing store", () => {
   });
 });
 
+test("a function of the embedder that throws causes a 500, and the handler does not reject", async () => {
+  const fail = () => {
+    throw new Error("no hosts at /secret/path");
+  };
+  for (const options of [{ hosts: fail }, { documents: fail }]) {
+    const { send, events } = await createHandlerFixture(options);
+    const answer = await send("GET", "/v1/store/orders", { authorization: "" });
+    expect([answer.status, codeOf(answer)]).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toContain("secret");
+    expect(events).toMatchObject([{ errorCode: "internal_error", error: expect.any(Error) }]);
+  }
+});
+
 describe("the event of a request", () => {
   test("describes the outcome and never contains the key", async () => {
     const { events, key, keyId, send } = await createHandlerFixture();

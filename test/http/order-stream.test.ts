@@ -128,6 +128,17 @@ test("the event of a streamed list is emitted when the list has ended, and repor
   expect(events[1]).toMatchObject({ status: 200, bodyEnd: "cancelled" });
 });
 
+test("the event of a HEAD request for a long list is complete", async () => {
+  const store = createMemoryStore();
+  const { events, send } = await createHandlerFixture({ store });
+  await store.orders.place(
+    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
+  );
+  expect(await send("HEAD", "/v1/store/orders")).toMatchObject({ status: 200, text: "" });
+  await new Promise(setImmediate);
+  expect(events).toMatchObject([{ method: "HEAD", status: 200, bodyEnd: "complete" }]);
+});
+
 test.each([
   [null, false],
   ["", false],

@@ -23,7 +23,7 @@ const step = fc.record({
   ),
   key: fc.constantFrom("good", "good", "good", "none", "wrong"),
   fault: fc.constantFrom("none", "none", "none", "none", ...FAULTS),
-  malformed: fc.constantFrom(
+  requestError: fc.constantFrom(
     undefined,
     undefined,
     undefined,
@@ -45,7 +45,7 @@ test("every response of the API, failures included, has all three headers, and t
         store,
         pets: async (id) => (id === 1n ? { id } : undefined),
       });
-      for (const { method, path, key: presented, fault, malformed, wait, times } of steps) {
+      for (const { method, path, key: presented, fault, requestError, wait, times } of steps) {
         time.now += wait;
         const broken = async () => {
           throw fault === "bug" ? new TypeError("bug") : new StoreUnavailableError("down");
@@ -58,7 +58,7 @@ test("every response of the API, failures included, has all three headers, and t
         Object.assign(store.orders, orders, fault === "work" || fault === "bug" ? worksNot : {});
         const authorization = { good: `Bearer ${key}`, none: "", wrong: "Bearer so_test_shop_x" }[presented];
         for (let call = 0; call < times; call++) {
-          const context = malformed === undefined ? {} : { malformed };
+          const context = requestError === undefined ? {} : { requestError };
           const { status, headers, text } = await send(method, path, { authorization }, context);
           seen.add(status);
 
@@ -84,7 +84,7 @@ test("every response of the API, failures included, has all three headers, and t
           if (
             path.startsWith("/v1/pets/") &&
             (method === "GET" || method === "HEAD") &&
-            malformed === undefined
+            requestError === undefined
           ) {
             expect(headers.get("deprecation")).toMatch(/^@\d+$/);
           }

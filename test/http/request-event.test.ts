@@ -25,7 +25,7 @@ test("a long path is cut, so that callers cannot fill the log", async () => {
 
 test("a request that could not be parsed has no path", async () => {
   const { events, send } = await createHandlerFixture();
-  await send("GET", "/", {}, { malformed: "bad_request" });
+  await send("GET", "/", {}, { requestError: "bad_request" });
   expect(events[0]).not.toHaveProperty("path");
 });
 

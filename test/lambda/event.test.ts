@@ -90,8 +90,8 @@ test.each([
   ["a path with a query", { path: "/v1/store/orders?x" }, "bad_request"],
   ["a path without a slash", { path: "v1/store/orders" }, "bad_request"],
   ["a target above 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],
-] as const)("%s is marked as malformed, and the caller's address is kept", (_what, changes, malformed) => {
-  expect(fromEvent({ ...event, ...changes }).context).toMatchObject({ malformed, address: "192.0.2.1" });
+] as const)("%s is marked as invalid, and the caller's address is kept", (_what, changes, requestError) => {
+  expect(fromEvent({ ...event, ...changes }).context).toMatchObject({ requestError, address: "192.0.2.1" });
 });
 
 test("an event with only the required fields is a request", () => {
@@ -102,7 +102,7 @@ test("an event with only the required fields is a request", () => {
 
 test("a lone surrogate in the query is marked as malformed", () => {
   const { context } = fromEvent({ ...event, multiValueQueryStringParameters: { a: ["\ud800"] } });
-  expect(context).toMatchObject({ malformed: "bad_request", address: "192.0.2.1" });
+  expect(context).toMatchObject({ requestError: "bad_request", address: "192.0.2.1" });
 });
 
 test.each([
@@ -124,9 +124,9 @@ test.each([
   [{ httpMethod: "GET", path: "/", requestContext: {}, isBase64Encoded: "no" }, "isBase64Encoded: string"],
   [{ httpMethod: "GET", path: "/", requestContext: { path: 5 } }, "requestContext: object"],
   [{ "a\nb\u2028\u001b[2J": 1 }, "a?b???2J: number"],
-])("the event %j is marked as malformed and described without its values", (invalid, description) => {
+])("the event %j is marked as invalid and described without its values", (invalid, description) => {
   const { context, problem } = fromEvent(invalid as unknown as ProxyEvent);
-  expect(context).toEqual({ malformed: "bad_request" });
+  expect(context).toEqual({ requestError: "bad_request" });
   expect(problem).toContain(description);
   expect(problem).not.toContain("so_test_secret");
   expect(problem).toMatch(/^[\x20-\x7e]+$/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
+import { type Caller, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { AppliedEvent } from "../../orders/order-store.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, collect } from "./contract-case.ts";
@@ -12,13 +12,16 @@ const KEY = { accountId: "acme", hash: FIRST.hash };
 async function admitAndCancel({ accounts, orders }: Store, at = AT, key = KEY) {
   let starts = 0;
   let applied: Promise<AppliedEvent<"cancel">> | undefined;
-  const start = () => {
+  let startedFor: Caller | undefined;
+  const start = (caller: Caller) => {
     starts++;
+    startedFor = caller;
     applied = orders.apply(ORDER.record.id, "cancel", at);
   };
   const admission = await accounts.admit(key, at, DEFAULT_BAN_POLICY, { durable: true, start });
   const startsInAdmission = starts;
-  if (admission.ok && applied === undefined) start();
+  if (admission.ok && applied === undefined) start(admission.caller);
+  if (admission.ok) assert.deepEqual(startedFor, admission.caller);
   return { admission, startsInAdmission, result: await applied };
 }
 

@@ -121,7 +121,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         }
         if (state !== undefined && changes.rejections !== undefined)
           saveRejections(state, changes.rejections);
-        if (admission.ok) work?.start();
+        if (admission.ok) work?.start(admission.caller);
         return admission;
       }),
 

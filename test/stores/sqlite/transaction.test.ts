@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { AdmittedWork } from "../../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { openConnection } from "../../../lib/stores/sqlite/connection.ts";
 import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
@@ -51,10 +52,10 @@ test("the service reads a short list and cancels in the transaction that admits 
     },
   });
   const trace =
-    ({ durable, start }: { durable: boolean; start(): void }) =>
-    () => {
+    ({ durable, start }: AdmittedWork): AdmittedWork["start"] =>
+    (caller) => {
       started.push(durable ? "durable work" : "work");
-      start();
+      start(caller);
     };
   expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);

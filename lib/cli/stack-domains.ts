@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { normalizeName, parseHostname } from "../domains/hostname.ts";
+import { stackStatusSchema } from "../domains/verification/stack-status.ts";
 import type { HostToVerify } from "../domains/verification/verify-hosts.ts";
 import { isWithin } from "../domains/zone.ts";
 import { InvalidInputError, type Issue } from "../errors.ts";
@@ -24,8 +25,14 @@ const platformHost = z.string({ error: "This is not a platform host." }).transfo
   return z.NEVER;
 });
 
+const INVALID_STATUS = "This is not the status of a host.";
+
+/** Every part is optional: the components of a program of your own may output less. */
+const status = z.object(stackStatusSchema.shape, { error: INVALID_STATUS }).partial();
+
 const hostOutput = z.object(
   {
+    ...status.shape,
     role: z.enum(["primary", "alias", "redirect"], { error: INVALID_OUTPUT }),
     record: z.object(
       {
@@ -67,13 +74,20 @@ export async function readStackDomains(
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return {
-    hosts: byHost.map(({ host, role, record: { value } }) => ({
+    hosts: byHost.map(({ host, role, record: { value }, ...output }) => ({
       host,
       role,
       ...(value === undefined ? {} : { target: value }),
+      ...statusOf(output),
     })),
     knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
   };
+}
+
+/** The status of a host, if the outputs say why it is in its state. */
+function statusOf(output: object): Pick<HostToVerify, "stack"> {
+  const { success, data } = stackStatusSchema.strip().safeParse(output);
+  return success ? { stack: data } : {};
 }
 
 const HINT = "Pass what 'pulumi stack output domains --json' prints.";

@@ -68,6 +68,7 @@ export {
   type RecordData,
   type RecordType,
 } from "./verification/resolver.ts";
+export type { StackStatus } from "./verification/stack-status.ts";
 export {
   type CertificateState,
   type DnsState,

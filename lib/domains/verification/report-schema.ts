@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import { REASONS, type ReasonCode } from "./reasons.ts";
+import { stackStatusSchema } from "./stack-status.ts";
 
 const recordSchema = z.strictObject({
   host: z.string(),
@@ -38,6 +39,9 @@ const reportSchema = z.strictObject({
   reasons: z.array(reasonSchema),
   record: recordSchema.exactOptional().describe("The record to set. Missing if the host has no target yet."),
   advice: z.array(z.string()).describe("What to do in this state, one step per entry."),
+  stack: stackStatusSchema
+    .exactOptional()
+    .describe("What the stack said about the host in its last update, if its outputs were given."),
 });
 
 /** The schema of what `verifyHosts` returns and `domains check --json` prints (zod). */

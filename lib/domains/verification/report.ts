@@ -1,6 +1,7 @@
 import { escapeControls } from "../escape-controls.ts";
 import { PROPAGATION } from "./advice.ts";
 import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
+import type { StackStatus } from "./stack-status.ts";
 import type { HostReport } from "./verify-hosts.ts";
 
 /** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
@@ -14,7 +15,7 @@ export function formatReport(reports: readonly HostReport[]): string {
 
 const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unknown: "?" } as const;
 
-function formatHost({ host, role, state, found, reasons, advice }: HostReport): string {
+function formatHost({ host, role, state, found, reasons, advice, stack }: HostReport): string {
   const head = `${MARKS[state]} ${host}  ${state}  (${role})`;
   const ok =
     found === undefined || reasons.length > 0 ? [] : [`    ${found}; the certificate authority may issue`];
@@ -25,7 +26,19 @@ function formatHost({ host, role, state, found, reasons, advice }: HostReport): 
     ...ok,
     ...withoutImplied(reasons).map(formatReason),
     ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
+    ...(stack === undefined ? [] : formatStack(stack)),
   ].join("\n");
+}
+
+/** What the stack said, unless it has nothing to say: its last update may have been before the record was set. */
+function formatStack({ state, attention, reason, next }: StackStatus): readonly string[] {
+  if (state === "live") return [];
+  const cause = attention === undefined ? "" : ` (${attention})`;
+  return [
+    `  The stack, in its last update: ${state}${cause}`,
+    `    reason    ${reason}`,
+    ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
+  ];
 }
 
 /** Reasons that imply a failed lookup of the host's CAA records, too. */

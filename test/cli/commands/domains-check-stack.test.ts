@@ -67,9 +67,39 @@ describe("domains check --stack", () => {
     expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
   });
 
+  test("what the stack said about a host that was not live is repeated, in the text and as JSON", async () => {
+    const status = {
+      state: "needs_attention",
+      attention: "validation_timed_out",
+      reason: "ACM gave up\u001b[2J, because it did not find the validation record.",
+      next: ["Request a new certificate.", "DNS changes may take up to 48 hours to propagate."],
+      since: "2026-11-20T12:00:00Z",
+      until: "2026-11-23T12:00:00Z",
+    };
+    const input = JSON.stringify({
+      ...outputs,
+      "www.example.com": { ...outputs["www.example.com"], ...status },
+    });
+    await using server = await startDnsServer(`${zone}\nwww.example.com CNAME b.platform.example`);
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    const { stdout } = await cli.run(check, { input });
+    expect(stdout).toContain(`  The stack, in its last update: needs_attention (validation_timed_out)
+    reason    ACM gave up?[2J, because it did not find the validation record.
+    next      Request a new certificate.
+`);
+    expect(stdout.match(/The stack/g)).toHaveLength(1);
+    const reports = JSON.parse((await cli.run([...check, "--json"], { input })).stdout);
+    expect(reports.map((report: { stack?: object }) => report.stack)).toEqual([undefined, status]);
+  });
+
   test.each([
     ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
     ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
+    [
+      "a status that is none",
+      '{"a.example.com":{"role":"alias","record":{"name":"a"},"state":"lively"}}',
+      "a.example.com.state: ",
+    ],
     ["outputs without hosts", '{"a.example.com":{"state":"live"}}', "a.example.com.role: "],
     [
       "an invalid host",

@@ -3,7 +3,15 @@ import { document, prose, table } from "../../documents/markdown.ts";
 import { type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type Measured, measure } from "./measure.ts";
 import { PRICES_DATE } from "./prices.ts";
-import { consumptionRows, longListCost, millionRows, monthRows, priceRows, type Rows } from "./tables.ts";
+import {
+  consumptionRows,
+  longListCost,
+  millionRows,
+  monthRows,
+  optionCosts,
+  priceRows,
+  type Rows,
+} from "./tables.ts";
 
 const PATH = "infra/README.md";
 
@@ -35,5 +43,19 @@ describe("the section Cost", () => {
     expect(text).toContain(
       `A list of 100 MB costs $${total.toFixed(3)}: about ${thousands},000 read units, ${requests} requests of the gateway, $${streamed.toFixed(5)} for streamed bytes`,
     );
+  });
+
+  test("the section Cost, and those about WAF and the canary, have what each option adds to a month", () => {
+    const text = prose(document(PATH)).replace(/\s+/g, " ");
+    const { wafMonth, wafMillion, canaryMonth, hostMonth, versionMonth } = optionCosts();
+    const perMillion = `$${wafMillion.toFixed(2)} for a million requests`;
+    expect(text).toContain(`- \`waf\` adds $${wafMonth} a month and ${perMillion}.`);
+    expect(text).toContain(
+      `It costs $${wafMonth} a month ($5 for the ACL, $1 for the rule) and ${perMillion}.`,
+    );
+    expect(text).toContain(`- \`canary\` adds $${canaryMonth.toFixed(2)} a month for four alarms.`);
+    expect(text).toContain(`It costs $${canaryMonth.toFixed(2)} a month for four alarms.`);
+    expect(text).toContain(`at $${versionMonth.toFixed(2)} for a whole month`);
+    expect(text).toContain(`- Each host adds $${hostMonth.toFixed(2)} a month`);
   });
 });

@@ -36,6 +36,9 @@ export const PRICES = {
   metric: flat("CloudWatch, custom metrics", "metric and month", 0.3),
   alarm: flat("CloudWatch, alarms", "alarm and month", 0.1),
   dashboard: flat("CloudWatch, dashboard", "month", 3),
+  webAcl: flat("WAF, web ACL", "month", 5),
+  webAclRule: flat("WAF, rule", "rule and month", 1),
+  webAclRequest: flat("WAF, requests", "million", 0.6 / MILLION),
   transfer: flat("Data transfer to the internet", "GB", 0.09 / 1e9),
 } as const satisfies Record<string, Price>;
 

@@ -1,4 +1,5 @@
 import { planAlarms } from "../../../infra/observability/alarms.ts";
+import { planReleaseAlarms } from "../../../infra/observability/release-alarms.ts";
 import type { Consumption, Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
 
@@ -14,12 +15,17 @@ const PLATFORM_LOG_BYTES = 500;
 const FREE_STREAM_BYTES = 6e6;
 
 const MONTHLY_REQUESTS = [1e3, 1e6, 1e9];
-/** Of a stack without hosts. */
-const ALARMS = planAlarms({
+/** Without hosts. */
+const MONITORED = {
   ...{ apiName: "", stageName: "", namespace: "", certificates: [] },
   functions: { list: "", api: "" },
   tables: { orders: "", accounts: "" },
-}).length;
+};
+const ALARMS = planAlarms(MONITORED).length;
+const RELEASED = { name: "", version: "", resource: "" };
+const RELEASE_ALARMS = planReleaseAlarms({ list: RELEASED, api: RELEASED }, MONITORED).length;
+/** A rate limit is one rule. */
+const WEB_ACL_RULES = 1;
 
 /** The prices. */
 export function priceRows(): Rows {
@@ -80,6 +86,17 @@ export function longListCost(measured: Measured, bytes: number) {
     transfer: priceOf("transfer", bytes),
   };
   return { units, requests, ...parts, total: Object.values(parts).reduce((all, part) => all + part, 0) };
+}
+
+/** What the options of a stack add, in dollars: a month, and by request. */
+export function optionCosts() {
+  return {
+    wafMonth: priceOf("webAcl", 1) + priceOf("webAclRule", WEB_ACL_RULES),
+    wafMillion: priceOf("webAclRequest", 1e6),
+    canaryMonth: priceOf("alarm", RELEASE_ALARMS),
+    hostMonth: priceOf("alarm", 1),
+    versionMonth: priceOf("metric", 1),
+  };
 }
 
 const PARTS = ["gateway", "Lambda", "DynamoDB", "logs", "transfer"] as const;

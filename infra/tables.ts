@@ -1,6 +1,7 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb/layout.ts";
+import { explainExisting } from "./existing-resource.ts";
 import { typeToken } from "./names.ts";
 
 /** Arguments of {@link Tables}. */
@@ -23,14 +24,20 @@ export class Tables extends pulumi.ComponentResource {
   ) {
     super(typeToken("Tables"), name, {}, options);
     const shapes = tableShapes(prefix);
-    const table = (suffix: string, shape: TableShape) =>
-      new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(shape, protect), { parent: this, protect });
+    const table = (suffix: string, shape: TableShape) => {
+      const what = `The table ${shape.name}`;
+      const onError = explainExisting(`${name}-${suffix}`, { what, advice: IMPORT_TABLES }, this);
+      const options = { parent: this, protect, hooks: { onError } };
+      return new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(shape, protect), options);
+    };
 
     this.orders = table("orders", shapes.orders);
     this.accounts = table("accounts", shapes.accounts);
     this.registerOutputs({ orders: this.orders.name, accounts: this.accounts.name });
   }
 }
+
+const IMPORT_TABLES = "Import both tables; deleting them would delete their data.";
 
 /** Converts the library's description of a table into the provider's arguments. */
 export function tableArgs(shape: TableShape, protect: boolean): aws.dynamodb.TableArgs {

@@ -14,6 +14,7 @@ export const LONG_TESTS = [
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
   "test/infra/domains/preflight.test.ts",
+  "test/infra/existing-resource.test.ts",
   "test/infra/policy/policies.test.ts",
   "test/stores/dynamodb/model.test.ts",
   "test/stores/dynamodb/processes.test.ts",

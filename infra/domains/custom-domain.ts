@@ -4,10 +4,11 @@ import * as pulumi from "@pulumi/pulumi";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import { formatTime } from "../../lib/domains/watch/format.ts";
+import { explainOnError } from "../error-hook.ts";
+import { explainExisting } from "../existing-resource.ts";
 import { REQUESTED_TAG, renamedFrom, typeToken } from "../names.ts";
 import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
 import { wasIssued } from "./certificates.ts";
-import { explainOnError } from "./error-hook.ts";
 import type { CloudflareDns, HostDns, ManualDns } from "./host-dns.ts";
 import { describeHeldHost, type HostStatus, SERVED } from "./host-status.ts";
 import { type ManualHost, statusBeforeDomain, statusWithDomain } from "./manual-status.ts";
@@ -116,15 +117,18 @@ export class CustomDomain extends pulumi.ComponentResource {
     { certificateArn }: aws.acm.CertificateValidation,
     previous: aws.apigateway.DomainName | undefined,
   ) {
+    const { host } = this.#args;
+    const what = `The domain name ${host} of API Gateway`;
+    const onError = explainExisting(`${this.#name}-domain`, { what, advice: IMPORT_DOMAIN }, this);
     return new aws.apigateway.DomainName(
       `${this.#name}-domain`,
       {
-        domainName: this.#args.host,
+        domainName: host,
         regionalCertificateArn: certificateArn,
         endpointConfiguration: { types: "REGIONAL" },
         securityPolicy: "TLS_1_2",
       },
-      { parent: this, dependsOn: previous === undefined ? [] : [previous] },
+      { parent: this, hooks: { onError }, dependsOn: previous === undefined ? [] : [previous] },
     );
   }
 
@@ -173,3 +177,6 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 }
+
+const IMPORT_DOMAIN =
+  "If it belongs to this stack, import it. If another stack or AWS account serves the host, remove it there first.";

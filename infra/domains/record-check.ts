@@ -89,6 +89,8 @@ function describeConflict(record: ZoneRecord, ownComment: string): string {
     return `${describe(record)} delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.`;
   }
   const own =
-    record.type === "CNAME" ? `If this stack created it, set its comment back to '${ownComment}'. ` : "";
+    record.type === "CNAME"
+      ? `If this stack created it, set its comment back to '${ownComment}', or, if the stack has lost its state, set store-orders:adopt to { ${record.name}: ${record.id} }. `
+      : "";
   return `${describe(record)} conflicts with the CNAME of this stack. ${own}If it serves traffic, follow infra/README.md#move-a-live-host. Otherwise delete it.`;
 }

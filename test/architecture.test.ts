@@ -182,6 +182,7 @@ describe("conventions", () => {
       "lib/client/client.ts",
       "lib/orders/orders.ts",
       "lib/stores/dynamodb/client.ts",
+      "lib/stores/dynamodb/retry-strategy.ts",
       "lib/stores/sqlite/errors.ts",
     ]);
   });

@@ -20,8 +20,11 @@ const MAX_READS = 4;
 
 type Updater = (account: AccountSettings) => AccountResult;
 
-/** The account store over its table. See layout.ts for the two items of an account. */
-export function createAccountStore(table: Table): AccountStore {
+/**
+ * The account store over its table. See layout.ts for the two items of an account. Requests are admitted through
+ * `admissionTable`, which does not repeat a throttled request; operators wait for theirs.
+ */
+export function createAccountStore(table: Table, admissionTable: Table): AccountStore {
   const keyOf = (id: string): Item => ({ id: { S: id } });
   const changeInTurn = inTurn();
 
@@ -132,6 +135,6 @@ export function createAccountStore(table: Table): AccountStore {
     },
 
     unban: createUnban(table),
-    ...createAdmission(table),
+    ...createAdmission(admissionTable),
   };
 }

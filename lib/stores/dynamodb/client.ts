@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
+import { createRetryStrategy, MAX_ATTEMPTS } from "./retry-strategy.ts";
 
 /** The longest time that one call of the store takes, including retries. */
 export const CALL_TIMEOUT_MS = 4_000;
 
 /**
  * Creates a client from the environment, like any AWS tool. It makes at most three attempts, with full jitter in
- * between. Each times out after 1.5 seconds.
+ * between; see `createRetryStrategy`. Each times out after 1.5 seconds.
  *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
  * `onceOnly`. No request is admitted without being counted. If every response is lost, the call fails with
@@ -15,7 +16,8 @@ export const CALL_TIMEOUT_MS = 4_000;
  */
 export function createDynamodbClient(): DynamoDBClient {
   const client = new DynamoDBClient({
-    maxAttempts: 3,
+    maxAttempts: MAX_ATTEMPTS,
+    retryStrategy: createRetryStrategy({ retryThrottled: true }),
     requestHandler: {
       connectionTimeout: 1_000,
       requestTimeout: 1_500,
@@ -23,9 +25,29 @@ export function createDynamodbClient(): DynamoDBClient {
       httpsAgent: { maxSockets: 64 },
     },
   });
-  // The middleware copies every input and output for a logger that is not set: a sixth of the time of a long list.
-  client.middlewareStack.remove("loggerMiddleware");
+  removeLogger(client);
   return client;
+}
+
+/**
+ * Creates a client for admissions over the connections of another one. It does not repeat a request that is throttled:
+ * the item of an account with too many requests stays throttled, and each wait would hold one of the executions that
+ * all accounts share. The caller is told to retry instead.
+ */
+export function createAdmissionClient({ config }: DynamoDBClient): DynamoDBClient {
+  const client = new DynamoDBClient({
+    maxAttempts: MAX_ATTEMPTS,
+    retryStrategy: createRetryStrategy({ retryThrottled: false }),
+    requestHandler: config.requestHandler,
+    credentials: config.credentials,
+  });
+  removeLogger(client);
+  return client;
+}
+
+/** The logger's middleware copies every input and output although none is set: a sixth of the time of a long list. */
+function removeLogger(client: DynamoDBClient): void {
+  client.middlewareStack.remove("loggerMiddleware");
 }
 
 /** A signal that aborts a call when its time is up. */
@@ -46,7 +68,10 @@ export async function send<T>(request: () => Promise<T>, tableName?: string): Pr
       const message = `The DynamoDB table '${tableName}' does not exist. Check the prefix and the region, or create the tables.`;
       throw new StoreUnavailableError(message, { cause });
     }
-    throw new StoreUnavailableError("DynamoDB is unreachable or timed out.", { cause });
+    const message = isThrottled(cause)
+      ? `DynamoDB throttles the requests${tableName === undefined ? "" : ` to the table '${tableName}'`}.`
+      : "DynamoDB is unreachable or timed out.";
+    throw new StoreUnavailableError(message, { cause });
   }
 }
 
@@ -56,6 +81,13 @@ const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "SerializationException",
   "ValidationException",
 ]);
+
+function isThrottled(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /^(ProvisionedThroughputExceeded|Throttling|RequestLimitExceeded)/.test(error.name)
+  );
+}
 
 /** Waits, with full jitter, before a conditional write that lost a race is retried. */
 export async function jitter(round: number): Promise<void> {

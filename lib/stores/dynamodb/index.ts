@@ -13,7 +13,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import { createDynamodbClient } from "./client.ts";
+import { createAdmissionClient, createDynamodbClient } from "./client.ts";
 import { tableShapes } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
 import { openTable } from "./table.ts";
@@ -35,15 +35,20 @@ export interface DynamodbOptions {
 /** Opens the store. No request is sent before the first call. */
 export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
   const dynamodb = client ?? createDynamodbClient();
+  const admissionClient = client ?? createAdmissionClient(dynamodb);
   // Lists have their own connections, so that admissions and cancels never wait for one.
   const listClient = client ?? createDynamodbClient();
   const { orders, accounts } = tableShapes(prefix);
   return {
     orders: createOrderStore(openTable(dynamodb, orders.name), openTable(listClient, orders.name)),
-    accounts: createAccountStore(openTable(dynamodb, accounts.name)),
+    accounts: createAccountStore(
+      openTable(dynamodb, accounts.name),
+      openTable(admissionClient, accounts.name),
+    ),
     async close() {
       if (client !== undefined) return;
       dynamodb.destroy();
+      admissionClient.destroy();
       listClient.destroy();
     },
   };

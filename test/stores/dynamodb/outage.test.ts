@@ -90,22 +90,6 @@ describe("an unavailable engine", () => {
     await silentEngine.close();
   });
 
-  test("a throttled call is retried, then fails as unavailable with the reason as its cause", async () => {
-    const throttling = await startProxy();
-    throttling.chooseFault = () => "throttle";
-    pointTo(throttling.port);
-    const store = createDynamodbStore({ prefix: "throttled" });
-    const error = await store.accounts.admit(KEY, AT).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(StoreUnavailableError);
-    expect(error).toMatchObject({
-      retryable: true,
-      cause: { name: "ProvisionedThroughputExceededException" },
-    });
-    expect(throttling.faults.throttle).toBe(3);
-    await store.close();
-    await throttling.close();
-  });
-
   test("a call fails as unavailable and names the table if the tables do not exist", async () => {
     const emulator = await startEmulator("as-is");
     pointTo(emulator.port);

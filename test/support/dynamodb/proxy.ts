@@ -10,6 +10,8 @@ export interface ProxiedRequest {
   /** For example `UpdateItem`. */
   readonly operation: string;
   readonly table: string;
+  /** The identifier of the item, of a request to one item of the accounts. */
+  readonly item?: string | undefined;
   /** The client's attempt, from 1. */
   readonly attempt: number;
   /** True for a page that continues another one. */
@@ -65,7 +67,8 @@ export async function startProxy(
     operations.push(operation);
     const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
     const continues = input.ExclusiveStartKey !== undefined;
-    const fault = proxy.chooseFault({ operation, table: tableOf(input), attempt, continues });
+    const table = tableOf(input);
+    const fault = proxy.chooseFault({ operation, table, item: input.Key?.id?.S, attempt, continues });
     const index = proxy.faults[fault]++;
     if (fault === "hang") return;
     if (fault === "cut") return void response.destroy();
@@ -153,6 +156,7 @@ interface Input {
   readonly TableName?: string;
   /** Of a request for several items. */
   readonly RequestItems?: object;
+  readonly Key?: { readonly id?: { readonly S?: string } };
   readonly ExclusiveStartKey?: object;
 }
 

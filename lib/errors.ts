@@ -1,8 +1,11 @@
 /**
- * Every error on one page.
+ * What every part of the library needs to report an error.
  *
  * An outcome that a caller branches on is returned as `{ ok: false, code }` with a literal code. An error that a caller
  * can only retry or abort on is thrown as a `StoreOrdersError`; recognise it with the guards below.
+ *
+ * Codes that only one part reports are declared there: see `LIFECYCLE` for those of orders, `REASONS` for those of
+ * domains, and client-errors.ts for those of the client.
  */
 
 /**
@@ -88,15 +91,30 @@ export interface Failure<Code extends string> {
 export abstract class StoreOrdersError extends Error {
   /** What happened, for programs. */
   abstract readonly code: string;
-  /** True if the same call can succeed later without any change. */
+  /** True if the same call can succeed later, false if the caller has to change something first. */
   abstract readonly retryable: boolean;
 }
 
-/** The store is unreachable or did not respond in time. A write may have been applied nevertheless. */
+/**
+ * The store is unreachable, did not respond in time, or cannot be used. A write may have been applied nevertheless.
+ * `retryable` is false if its data is of no use to this program, whenever it is called.
+ */
 export class StoreUnavailableError extends StoreOrdersError {
   override readonly name = "StoreUnavailableError";
   readonly code = "store_unavailable";
-  readonly retryable = true;
+  readonly retryable: boolean;
+
+  constructor(message?: string, { retryable = true, ...options }: StoreUnavailableOptions = {}) {
+    super(message, options);
+    this.retryable = retryable;
+  }
+}
+
+/** Options of a `StoreUnavailableError`. */
+export interface StoreUnavailableOptions {
+  readonly cause?: unknown;
+  /** @default true */
+  readonly retryable?: boolean;
 }
 
 /** The database was written by a newer version of store-orders. It has not been changed. */

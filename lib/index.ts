@@ -1,7 +1,7 @@
 /**
- * The rules of a store's orders API, without I/O and without a vendor: the order state machine, the plan limits, API
- * keys and admission, custom domains. Each part is also an entry point of its own: `store-orders/orders`, `/plans`,
- * `/accounts` and `/domains`.
+ * The rules of a store's orders API, without a vendor: the order state machine, the plan limits, API keys and
+ * admission, custom domains. They are pure functions and tables. `createOrders`, `createAccounts` and `verifyHosts`
+ * apply them through the store or the DNS resolver that they are given.
  *
  * ```ts
  * import { transition } from "store-orders";
@@ -11,11 +11,30 @@
  * if (result.ok) console.log(result.order.status); // cancelled
  * ```
  *
+ * To serve the API, begin with `createHandler` in `store-orders/http`. The parts below are entry points of their own:
+ * `store-orders/orders`, `/plans`, `/accounts` and `/domains`.
+ *
  * @module store-orders
  */
+
+// Orders: the record, its state machine, and where orders are stored.
+export * from "./orders/index.ts";
+export { orderSchema } from "./orders/order-schema.ts";
+
+// Plans: their limits, and the windows in which requests count.
+export * from "./plans/index.ts";
+
+// Accounts: API keys, and whether a request is admitted.
 export * from "./accounts/index.ts";
-export { type Clock, type Instant, systemClock } from "./clock.ts";
+
+// A store: orders and accounts in one database. To write your own, see lib/stores/README.md.
+export type { Store } from "./stores/store.ts";
+
+// Domains: the hosts under which a project serves the API.
 export * from "./domains/index.ts";
+
+// What all of these share: time, errors, and the errors of hooks.
+export { type Clock, type Instant, systemClock } from "./clock.ts";
 export {
   ACCOUNT_ERRORS,
   type AccountErrorCode,
@@ -32,7 +51,6 @@ export {
   NewerSchemaError,
   StoreOrdersError,
   StoreUnavailableError,
+  type StoreUnavailableOptions,
 } from "./errors.ts";
-export * from "./orders/index.ts";
-export { orderSchema } from "./orders/order-schema.ts";
-export * from "./plans/index.ts";
+export type { HookErrorReporter } from "./hooks.ts";

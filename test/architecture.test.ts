@@ -27,7 +27,16 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/lambda": ["lib/errors.ts", "lib/clock.ts", "lib/http"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/cli": ["lib"],
-  "lib/index.ts": ["lib/errors.ts", "lib/clock.ts", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
+  "lib/index.ts": [
+    "lib/errors.ts",
+    "lib/clock.ts",
+    "lib/hooks.ts",
+    "lib/orders",
+    "lib/plans",
+    "lib/accounts",
+    "lib/domains",
+    "lib/stores/store.ts",
+  ],
   infra: ["lib"],
 };
 

@@ -21,8 +21,12 @@ export interface AdmittedWork {
 }
 
 /**
- * Where accounts are stored. Every method is atomic, across all processes that share the database, and durable when its
- * promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
+ * Where accounts are stored. Every method is atomic, across all processes that share the database, and rejects with
+ * `StoreUnavailableError` if the store cannot be reached.
+ *
+ * What operators change is durable when the promise resolves: all methods but the last two. What `admit` and
+ * `recordRejections` count must survive the end of the process. A power failure may lose the most recent counts, as in
+ * SQLite.
  */
 export interface AccountStore {
   /**
@@ -56,7 +60,7 @@ export interface AccountStore {
    * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
    * admission is never cached: a revoked key, a new plan and a ban take effect at the next call. Admitting a request may
    * remove what has ended by then: the ban of the key, and its rejections of another minute. A store with transactions
-   * can start `work` in the one that admits; others ignore it.
+   * can start `work` in the one that admits; others ignore it. Both are durable if `work` is.
    */
   admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy, work?: AdmittedWork): Promise<Admission>;
 

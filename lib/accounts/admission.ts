@@ -58,7 +58,7 @@ export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_bann
   readonly startsBan: boolean;
 }
 
-/** The rejection of a request with an invalid key. */
+/** A request whose key is not valid. It counts neither in a window nor for a ban. */
 export interface InvalidKey extends Failure<"invalid_api_key"> {
   /** A revoked key is unknown, because stores need not keep it where they look keys up. */
   readonly reason: "unknown_key" | "expired" | "plan_without_limits";
@@ -74,7 +74,7 @@ export type Admission =
 export interface Decision {
   readonly admission: Admission;
   /** Save each field that is present. A request with an invalid or already banned key changes nothing. */
-  readonly write: { readonly usage?: Usage; readonly rejections?: RejectionCount };
+  readonly save: { readonly usage?: Usage; readonly rejections?: RejectionCount };
 }
 
 /**
@@ -97,17 +97,17 @@ export function decideAdmission(
   const ban = activeBan(state.rejections, at);
   if (ban !== undefined) {
     const quota = tightestQuota(usageAt(usage, at), limits);
-    return { admission: banned(caller, quota, ban, at, false), write: {} };
+    return { admission: banned(caller, quota, ban, at, false), save: {} };
   }
 
   const check = checkLimits(limits, usage, at);
   const { limit, remaining, resetsAt } = check;
   const quota: Quota = { limit, remaining, resetsAt };
-  if (check.ok) return { admission: { ok: true, caller, quota }, write: { usage: check.usage } };
+  if (check.ok) return { admission: { ok: true, caller, quota }, save: { usage: check.usage } };
 
   const rejections = addRejections(state, 1, at, policy);
   if (rejections.bannedUntil !== undefined) {
-    return { admission: banned(caller, quota, rejections, at, true), write: { rejections } };
+    return { admission: banned(caller, quota, rejections, at, true), save: { rejections } };
   }
   const { code, retryAfterSeconds } = check;
   const admission: Rejection = {
@@ -119,7 +119,7 @@ export function decideAdmission(
     rejections,
     startsBan: false,
   };
-  return { admission, write: { rejections } };
+  return { admission, save: { rejections } };
 }
 
 /**
@@ -177,5 +177,5 @@ function banned(
 }
 
 function invalidKey(reason: InvalidKey["reason"]): Decision {
-  return { admission: { ok: false, code: "invalid_api_key", reason }, write: {} };
+  return { admission: { ok: false, code: "invalid_api_key", reason }, save: {} };
 }

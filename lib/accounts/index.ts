@@ -1,5 +1,6 @@
 /**
- * Accounts, API keys and admission: who may make a request, decided without I/O.
+ * Accounts, API keys and admission: who may make a request. Pure functions decide; `createAccounts` and
+ * `withRejectionCache` apply them to a store that is passed in.
  *
  * ```ts
  * import { decideAdmission, generateKey, hashKey } from "store-orders/accounts";
@@ -13,6 +14,7 @@
  *
  * @module store-orders/accounts
  */
+export { InvalidInputError, isInvalidInput, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
 export {
   type Account,
   type AccountFailure,
@@ -27,7 +29,7 @@ export {
   revokeKey,
   rotateKey,
 } from "./account.ts";
-export type { AccountStore } from "./account-store.ts";
+export type { AccountStore, AdmittedWork } from "./account-store.ts";
 export {
   type Accounts,
   type AccountsOptions,

@@ -12,6 +12,7 @@
  * @module store-orders/domains
  */
 
+export { InvalidInputError, isInvalidInput } from "../errors.ts";
 export { parseCustomHost } from "./custom-host.ts";
 export {
   type HostnameError,
@@ -28,9 +29,9 @@ export {
   DOMAIN_STATES,
   type DomainEvent,
   type DomainState,
-  type DomainTransition,
   type DomainTransitionError,
   type DomainTransitionErrorCode,
+  type DomainTransitionResult,
   domainAt,
   type TrackedDomain,
   transitionDomain,

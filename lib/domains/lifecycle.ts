@@ -131,7 +131,9 @@ export interface DomainTransitionError extends Failure<DomainTransitionErrorCode
 }
 
 /** The result of an event: the domain afterwards, or why nothing changed. */
-export type DomainTransition = { readonly ok: true; readonly domain: TrackedDomain } | DomainTransitionError;
+export type DomainTransitionResult =
+  | { readonly ok: true; readonly domain: TrackedDomain }
+  | DomainTransitionError;
 
 /** Every state, in lifecycle order. */
 export const DOMAIN_STATES = Object.keys(DOMAIN_LIFECYCLE) as readonly DomainState[];
@@ -142,9 +144,7 @@ export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readon
 /** How long after verification a certificate may take before the domain needs attention. */
 export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 
-/**
- * How long a certificate authority tries to validate a domain (ACM) before its certificate has to be requested again.
- */
+/** How long a certificate authority (ACM) tries to validate a domain. Then the certificate must be requested anew. */
 export const VALIDATION_TIMEOUT_MS = 72 * 60 * MINUTE_MS;
 
 /** The status of a domain that has just been added. */
@@ -169,7 +169,11 @@ export function domainAt(domain: TrackedDomain, at: Instant): TrackedDomain {
 }
 
 /** Applies an event to a domain at an instant. Pure: nothing is stored. */
-export function transitionDomain(earlier: TrackedDomain, event: DomainEvent, at: Instant): DomainTransition {
+export function transitionDomain(
+  earlier: TrackedDomain,
+  event: DomainEvent,
+  at: Instant,
+): DomainTransitionResult {
   const domain = domainAt(earlier, at);
   const { state } = domain;
   const rule: { to: DomainState; attention?: AttentionReason } | { error: DomainTransitionErrorCode } =

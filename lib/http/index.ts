@@ -9,6 +9,15 @@
  * @module store-orders/http
  */
 
+export {
+  ERRORS,
+  type ErrorBody,
+  type ErrorCode,
+  InvalidInputError,
+  isInvalidInput,
+  isStoreUnavailable,
+} from "../errors.ts";
+export type { HookErrorReporter } from "../hooks.ts";
 export type { OrderTransition, TransitionHook } from "../orders/transition-hook.ts";
 export { type CustomOperation, defineOperation, type OperationDefinition } from "./custom-operation.ts";
 export type { Deprecation } from "./deprecation.ts";

@@ -5,6 +5,7 @@
  * @module store-orders/node
  */
 export type { DnsResolver } from "../domains/verification/resolver.ts";
+export { InvalidInputError, isInvalidInput } from "../errors.ts";
 export { accessLine } from "../http/access-log.ts";
 export { type CertificateProbeOptions, createCertificateProbe } from "./certificate-probe.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";

@@ -1,5 +1,6 @@
 /**
  * The order record and its state machine: pure functions and tables without dependencies, also for browsers.
+ * `createOrders` applies them to a store that is passed in.
  *
  * ```ts
  * import { transition } from "store-orders/orders";
@@ -10,9 +11,10 @@
  *
  * @module store-orders/orders
  */
+export { InvalidInputError, isInvalidInput, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
 export type { HookErrorReporter } from "../hooks.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./fields.ts";
-export { isInt64, parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
+export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
   acceptsEvent,
   explainTransitionError,
@@ -21,14 +23,14 @@ export {
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
-  type Transition,
   type TransitionError,
   type TransitionErrorCode,
+  type TransitionResult,
   transition,
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
-export type { AppliedEvent, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
+export type { ApplyResult, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
 export { createOrders, type NewOrder, type Orders, type OrdersOptions, type PlacedOrder } from "./orders.ts";
 export { type ParsedOrder, parseLine, parseOrder } from "./parse-order.ts";
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
-export { countRecords, fromWire, idOfWire, toLine, toWire } from "./wire.ts";
+export { countRecords, fromWire, toLine, toWire } from "./wire.ts";

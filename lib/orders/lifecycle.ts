@@ -4,7 +4,8 @@ import type { OrderRecord } from "./order.ts";
 
 /**
  * The order state machine: what each event does to an order with each status. `to` is the next status, `set` the field
- * of the record that the event changes, `error` the error code if the event is not allowed. See lib/README.md#orders.
+ * of the record that the event changes, `error` the error code if the event is not allowed. `fulfil` leads back to
+ * `shipped`, so it can be repeated. See lib/README.md#orders.
  */
 export const LIFECYCLE = {
   pending: {
@@ -24,13 +25,12 @@ export const LIFECYCLE = {
   },
 } as const satisfies Record<string, Record<string, Rule>>;
 
-interface Rule {
-  readonly to?: string;
-  readonly set?: "shipDate" | "complete";
-  readonly error?: string;
-}
+type Rule = { readonly to: string; readonly set?: "shipDate" | "complete" } | { readonly error: string };
 
-/** The status of an order. It is stored beside the record, but the API never returns it. */
+/**
+ * The status of an order. It is stored beside the record. The API never returns it, because its order has five fields
+ * and no others; there, only the error codes of a cancel depend on it.
+ */
 export type OrderStatus = keyof typeof LIFECYCLE;
 
 /** An event that can happen to an order. */
@@ -56,7 +56,7 @@ export interface TransitionError<E extends OrderEvent = OrderEvent> extends Fail
 }
 
 /** The result of an event: the changed order, or why nothing changed. */
-export type Transition<E extends OrderEvent = OrderEvent> =
+export type TransitionResult<E extends OrderEvent = OrderEvent> =
   | { readonly ok: true; readonly order: StoredOrder }
   | TransitionError<E>;
 
@@ -65,22 +65,27 @@ export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
 
 /** True if an order with this status accepts the event. */
 export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
-  const { error }: Rule = LIFECYCLE[status][event];
-  return error === undefined;
+  return "to" in LIFECYCLE[status][event];
 }
 
 /** Applies an event to an order at an instant. Pure: nothing is stored. */
-export function transition<E extends OrderEvent>(order: StoredOrder, event: E, at: Instant): Transition<E> {
+export function transition<E extends OrderEvent>(
+  order: StoredOrder,
+  event: E,
+  at: Instant,
+): TransitionResult<E>;
+export function transition(order: StoredOrder, event: OrderEvent, at: Instant): TransitionResult {
   const { record, status } = order;
-  const { to, set, error }: Rule = LIFECYCLE[status][event];
-  if (error !== undefined) return { ok: false, code: error as TransitionErrorCode<E>, status, event };
-  return { ok: true, order: { record: withField(record, set, at), status: to as OrderStatus } };
+  const rule = LIFECYCLE[status][event];
+  if ("error" in rule) return { ok: false, code: rule.error, status, event };
+  return {
+    ok: true,
+    order: { record: "set" in rule ? setField(record, rule.set, at) : record, status: rule.to },
+  };
 }
 
-function withField(record: OrderRecord, field: Rule["set"], at: Instant): OrderRecord {
+function setField(record: OrderRecord, field: "shipDate" | "complete", at: Instant): OrderRecord {
   switch (field) {
-    case undefined:
-      return record;
     case "shipDate":
       return { ...record, shipDate: new Date(at).toISOString() };
     case "complete":

@@ -1,12 +1,12 @@
 import type { Instant } from "../clock.ts";
 import type { Failure } from "../errors.ts";
-import type { OrderEvent, StoredOrder, Transition } from "./lifecycle.ts";
+import type { OrderEvent, StoredOrder, TransitionResult } from "./lifecycle.ts";
 
 /** The outcome of placing one order. See `OrderStore.place`. */
 export type PlaceOutcome = "placed" | "unchanged" | "conflict";
 
 /** The result of applying an event to a stored order. */
-export type AppliedEvent<E extends OrderEvent = OrderEvent> = Transition<E> | Failure<"order_not_found">;
+export type ApplyResult<E extends OrderEvent = OrderEvent> = TransitionResult<E> | Failure<"order_not_found">;
 
 /** One page of the list of all orders. */
 export interface OrderPage {
@@ -32,7 +32,7 @@ export interface OrderStore {
   find(id: bigint): Promise<StoredOrder | undefined>;
 
   /** Applies `transition` to the stored order. Concurrent events on one order are applied one after another. */
-  apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<AppliedEvent<E>>;
+  apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<ApplyResult<E>>;
 
   /**
    * Lists every record, ascending by identifier, in pages that are read on demand. There is at least one page. An order

@@ -3,7 +3,7 @@ import { type Failure, InvalidInputError } from "../errors.ts";
 import { type HookErrorReporter, logHookError } from "../hooks.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import type { OrderRecord } from "./order.ts";
-import type { AppliedEvent, OrderStore } from "./order-store.ts";
+import type { ApplyResult, OrderStore } from "./order-store.ts";
 import { parseOrder } from "./parse-order.ts";
 import { announceEvent, announcePlaced, type TransitionHook } from "./transition-hook.ts";
 
@@ -23,11 +23,11 @@ export interface Orders {
   /** Places a pending order. Rejects with `InvalidInputError`, which carries every issue, if a field is invalid. */
   place(order: NewOrder): Promise<PlacedOrder>;
   /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
-  ship(id: bigint): Promise<AppliedEvent<"ship">>;
+  ship(id: bigint): Promise<ApplyResult<"ship">>;
   /** Marks a shipped order as complete. Its status stays `shipped`. */
-  fulfil(id: bigint): Promise<AppliedEvent<"fulfil">>;
+  fulfil(id: bigint): Promise<ApplyResult<"fulfil">>;
   /** Cancels a pending order. */
-  cancel(id: bigint): Promise<AppliedEvent<"cancel">>;
+  cancel(id: bigint): Promise<ApplyResult<"cancel">>;
 }
 
 /** Options of the order operations. */
@@ -50,7 +50,7 @@ export function createOrders({
 }: OrdersOptions): Orders {
   const listener = onTransition && { onTransition, onHookError };
 
-  async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<AppliedEvent<E>> {
+  async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
     const result = await store.apply(id, event, clock());
     if (result.ok) await announceEvent(listener, event, result.order);
     return result;

@@ -7,7 +7,7 @@ import {
   type StoredOrder,
 } from "./lifecycle.ts";
 
-/** A change of an order that has been stored. */
+/** A change of an order that has been stored: what happened, as hooks are told. */
 export interface OrderTransition {
   /** The order after the change. */
   readonly order: StoredOrder;
@@ -55,7 +55,7 @@ function announce({ onTransition, onHookError }: TransitionListener, transition:
   return callHook("onTransition", () => onTransition(transition), onHookError);
 }
 
-/** The only status in which an event is allowed. */
+/** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */
 function statusBefore(event: OrderEvent): OrderStatus {
   const [status] = ORDER_STATUSES.filter((candidate) => acceptsEvent(candidate, event));
   if (status === undefined) throw new Error(`No status allows '${event}'.`);

@@ -24,8 +24,6 @@ export {
 } from "./plan-limits.ts";
 export {
   DAY_MS,
-  hasCapacity,
-  increment,
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   NO_USAGE,
@@ -33,7 +31,6 @@ export {
   quotasAt,
   resetCounts,
   secondsUntil,
-  tightestQuota,
   type Usage,
   usageAt,
   type WindowUsage,

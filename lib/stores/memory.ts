@@ -131,12 +131,12 @@ function memoryAccounts(): AccountStore {
 
     async admit(key, at, policy) {
       const found = findKey(key);
-      const { admission, write } = decideAdmission(found?.state, at, policy);
+      const { admission, save } = decideAdmission(found?.state, at, policy);
       if (found === undefined) return admission;
       const { account, state } = found;
-      if (write.usage !== undefined) accounts.set(account.id, { ...account, usage: write.usage });
-      if (write.rejections !== undefined) {
-        const rejections = { ...account.rejections, [state.key.id]: write.rejections };
+      if (save.usage !== undefined) accounts.set(account.id, { ...account, usage: save.usage });
+      if (save.rejections !== undefined) {
+        const rejections = { ...account.rejections, [state.key.id]: save.rejections };
         accounts.set(account.id, { ...account, rejections });
       }
       return admission;

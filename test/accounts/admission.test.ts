@@ -19,8 +19,12 @@ const unused: KeyState = {
 };
 
 /** Saves a decision, as a store does. */
-function save(state: KeyState, { write }: Decision): KeyState {
-  return { ...state, usage: write.usage ?? state.usage, rejections: write.rejections ?? state.rejections };
+function save(state: KeyState, { save: changed }: Decision): KeyState {
+  return {
+    ...state,
+    usage: changed.usage ?? state.usage,
+    rejections: changed.rejections ?? state.rejections,
+  };
 }
 
 /** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart. */
@@ -107,9 +111,9 @@ test("a window and a ban that a wrong clock wrote far in the future are ignored"
     day: { start: future - (future % DAY_MS), count: 9 },
   };
   const rejections = { windowStart: future, count: 21, bannedUntil: future + 15 * MINUTE_MS };
-  const { admission, write } = decideAdmission({ ...unused, usage, rejections }, AT);
+  const { admission, save: changed } = decideAdmission({ ...unused, usage, rejections }, AT);
   expect(admission).toMatchObject({ ok: true, quota: { limit: 4, remaining: 3 } });
-  expect(write.usage?.minute).toEqual({ start: AT, count: 1 });
+  expect(changed.usage?.minute).toEqual({ start: AT, count: 1 });
 });
 
 test("more than 20 rejected requests in one minute ban the key for 15 minutes, with the rejection that exceeds the limit", () => {
@@ -122,7 +126,7 @@ test("more than 20 rejected requests in one minute ban the key for 15 minutes, w
     const decision = decideAdmission(state, AT + count);
     expect(decision).toMatchObject({
       admission: { code: "rate_limit_exceeded", startsBan: false, rejections: { count } },
-      write: { rejections: { windowStart: AT, count } },
+      save: { rejections: { windowStart: AT, count } },
     });
     state = save(state, decision);
   }
@@ -135,12 +139,12 @@ test("more than 20 rejected requests in one minute ban the key for 15 minutes, w
       retryAfterSeconds: 900,
       quota: { limit: 4, remaining: 0, resetsAt: until },
     },
-    write: { rejections: { count: 21, bannedUntil: until } },
+    save: { rejections: { count: 21, bannedUntil: until } },
   });
   state = save(state, ban);
   expect(decideAdmission(state, until - 1)).toMatchObject({
     admission: { code: "api_key_banned", startsBan: false, retryAfterSeconds: 1 },
-    write: {},
+    save: {},
   });
   expect(decideAdmission(state, until).admission.ok).toBe(true);
 });
@@ -182,7 +186,7 @@ test.each([
   ["an enterprise key without limits", withoutLimits, "plan_without_limits"],
 ])("%s is never admitted", (_name, state, reason) => {
   const admission = { ok: false, code: "invalid_api_key", reason };
-  expect(decideAdmission(state, AT)).toEqual({ admission, write: {} });
+  expect(decideAdmission(state, AT)).toEqual({ admission, save: {} });
 });
 
 describe("recorded rejections", () => {

@@ -163,11 +163,11 @@ describe("types", () => {
   const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
   const imports = free.map((entry, index) => `import * as entry${index} from "${entry}";`);
   const consumer = `${imports.join("\n")}
-import { type AppliedEvent, createOrders } from "store-orders";
+import { type ApplyResult, createOrders } from "store-orders";
 import { createMemoryStore } from "store-orders/memory";
 export const entries = [${free.map((_, index) => `entry${index}`).join(", ")}];
 const orders = createOrders({ store: createMemoryStore().orders });
-export const result: AppliedEvent = await orders.cancel(7n);
+export const result: ApplyResult = await orders.cancel(7n);
 `;
 
   test("the types compile for a strict consumer", async () => {

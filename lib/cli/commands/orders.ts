@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { InvalidInputError } from "../../errors.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
-import type { AppliedEvent } from "../../orders/order-store.ts";
+import type { ApplyResult } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
 import { parseOrder } from "../../orders/parse-order.ts";
 import { readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
@@ -58,7 +58,7 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
   function addEventCommand(
     name: string,
     description: string,
-    applyEvent: (orders: Orders, id: bigint) => Promise<AppliedEvent>,
+    applyEvent: (orders: Orders, id: bigint) => Promise<ApplyResult>,
   ): void {
     group
       .command(name)

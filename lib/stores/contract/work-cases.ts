@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Caller, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import type { AppliedEvent } from "../../orders/order-store.ts";
+import type { ApplyResult } from "../../orders/order-store.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, collect } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
@@ -11,7 +11,7 @@ const KEY = { accountId: "acme", hash: FIRST.hash };
 /** Admits a request that cancels the order, as the HTTP service does: in one transaction if the store has them. */
 async function admitAndCancel({ accounts, orders }: Store, at = AT, key = KEY) {
   let starts = 0;
-  let applied: Promise<AppliedEvent<"cancel">> | undefined;
+  let applied: Promise<ApplyResult<"cancel">> | undefined;
   let startedFor: Caller | undefined;
   const start = (caller: Caller) => {
     starts++;

@@ -44,12 +44,12 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
         if (!done && isCounted(before, token)) {
           return written ?? decideAdmission(withoutOneRequest(state), at, policy).admission;
         }
-        const { admission, write } = decideAdmission(state, at, policy);
+        const { admission, save } = decideAdmission(state, at, policy);
         if (done || state === undefined) return admission;
-        if (write.usage !== undefined) {
-          change = withOptimisticLock(before, state, countRequest(before, state, write.usage, token, plans));
-        } else if (write.rejections !== undefined) {
-          const { rejections } = write;
+        if (save.usage !== undefined) {
+          change = withOptimisticLock(before, state, countRequest(before, state, save.usage, token, plans));
+        } else if (save.rejections !== undefined) {
+          const { rejections } = save;
           const add = addRejections(before, state, { rejections, added: 1, maxRejections, token });
           change = withOptimisticLock(before, state, whileExhausted(state, add));
         } else return admission;

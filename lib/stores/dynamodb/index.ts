@@ -18,6 +18,12 @@ import { tableShapes } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
 import { openTable } from "./table.ts";
 
+export {
+  InvalidInputError,
+  isInvalidInput,
+  isStoreUnavailable,
+  StoreUnavailableError,
+} from "../../errors.ts";
 export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
 

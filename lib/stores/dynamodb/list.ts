@@ -8,7 +8,7 @@ import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
 import { createShortList } from "./short-list.ts";
 import type { Table } from "./table.ts";
 
-/** Rows of one query and of one page of the list: about 64 KB, to bound memory. */
+/** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */
 const PAGE_SIZE = 500;
 
 /**

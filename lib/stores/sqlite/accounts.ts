@@ -114,13 +114,13 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     admit: (key, at, policy, work) =>
       write(work?.durable === true ? "durable" : "relaxed", () => {
         const state = findKeyState(key);
-        const { admission, write: changes } = decideAdmission(state, at, policy);
-        if (state !== undefined && changes.usage !== undefined) {
-          const { minute, day } = changes.usage;
+        const { admission, save: changed } = decideAdmission(state, at, policy);
+        if (state !== undefined && changed.usage !== undefined) {
+          const { minute, day } = changed.usage;
           updateUsage.run(minute.start, minute.count, day.start, day.count, state.accountId);
         }
-        if (state !== undefined && changes.rejections !== undefined)
-          saveRejections(state, changes.rejections);
+        if (state !== undefined && changed.rejections !== undefined)
+          saveRejections(state, changed.rejections);
         if (admission.ok) work?.start(admission.caller);
         return admission;
       }),

@@ -18,6 +18,7 @@ import { toStoreError } from "./errors.ts";
 import { sqliteOrders } from "./orders.ts";
 import { type OpenedStore, withReconnect } from "./reconnect.ts";
 
+export { isNewerSchema, isStoreUnavailable, NewerSchemaError, StoreUnavailableError } from "../../errors.ts";
 export type { Store } from "../store.ts";
 export { type BackupResult, backUpSqlite } from "./backup.ts";
 

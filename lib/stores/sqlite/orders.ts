@@ -1,10 +1,10 @@
 import type { Instant } from "../../clock.ts";
 import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
-import type { AppliedEvent, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
 
-/** Rows of one page: about 50 KB, so that reading a page blocks the event loop only briefly. */
+/** Rows of one page: 40 to 70 KB, so that reading a page blocks the event loop only briefly. */
 const PAGE_SIZE = 500;
 const MIN_ID = -(2n ** 63n);
 const MAX_ID = 2n ** 63n - 1n;
@@ -57,7 +57,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
 
-  function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): AppliedEvent<E> {
+  function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): ApplyResult<E> {
     const order = find(id);
     if (order === undefined) return { ok: false, code: "order_not_found" };
     const result = transition(order, event, at);

@@ -88,6 +88,7 @@ export function versionCheck(db: DatabaseSync): () => void {
     const cause = new NewerSchemaError(`The database now has schema version ${version}.`);
     throw new StoreUnavailableError("A newer version has migrated the database. Upgrade store-orders.", {
       cause,
+      retryable: false,
     });
   };
 }
@@ -102,7 +103,9 @@ export function versionOf(db: DatabaseSync): number {
   const { tables, version, owner } = inspect.get() as { tables: number; version: number; owner: number };
   const isEmpty = version === 0 && owner === 0 && tables === 0;
   if (!isEmpty && owner !== APPLICATION_ID) {
-    throw new StoreUnavailableError("The file is a database of another program. Give another path.");
+    throw new StoreUnavailableError("The file is a database of another program. Give another path.", {
+      retryable: false,
+    });
   }
   if (version > SCHEMA_VERSION) {
     throw new NewerSchemaError(

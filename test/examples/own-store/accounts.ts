@@ -71,12 +71,12 @@ export function accountsIn(path: string): AccountStore {
 
     async admit(key, at, policy) {
       const found = findKey(key);
-      const { admission, write } = decideAdmission(found?.state, at, policy);
+      const { admission, save: changed } = decideAdmission(found?.state, at, policy);
       if (found === undefined) return admission;
       const { account, state } = found;
-      if (write.usage !== undefined) save({ ...account, usage: write.usage });
-      if (write.rejections !== undefined) {
-        save({ ...account, rejections: { ...account.rejections, [state.key.id]: write.rejections } });
+      if (changed.usage !== undefined) save({ ...account, usage: changed.usage });
+      if (changed.rejections !== undefined) {
+        save({ ...account, rejections: { ...account.rejections, [state.key.id]: changed.rejections } });
       }
       return admission;
     },

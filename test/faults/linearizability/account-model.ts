@@ -76,9 +76,9 @@ export const accountModel: Model<Account, AccountCall, AccountCallResult> = {
         return { state: account, result: guaranteedAccount(account) };
       case "admit": {
         const state = keyStateOf(account, call.hash);
-        const { admission, write } = decideAdmission(state, call.at, POLICY);
-        const counted = { ...account, usage: write.usage ?? account.usage };
-        const next = withRejections(counted, state, write.rejections);
+        const { admission, save } = decideAdmission(state, call.at, POLICY);
+        const counted = { ...account, usage: save.usage ?? account.usage };
+        const next = withRejections(counted, state, save.rejections);
         const result = guaranteed(admission);
         return admission.ok
           ? { state: next, other: withoutEnded(next, state), result }

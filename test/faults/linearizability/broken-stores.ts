@@ -43,7 +43,7 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
     return withAccounts(correctStore, {
       async admit({ accountId, hash }, at, policy) {
         const decision = decide(await correctStore.accounts.find(accountId), hash, at, policy);
-        const { usage } = decision.write;
+        const { usage } = decision.save;
         if (usage === undefined) return correctStore.accounts.admit({ accountId, hash }, at, policy);
         await sleep(1);
         update.run(usage.minute.start, usage.minute.count, usage.day.start, usage.day.count, accountId);

@@ -1,6 +1,6 @@
 import type { Instant } from "../../../lib/clock.ts";
 import { type OrderEvent, type StoredOrder, transition } from "../../../lib/orders/lifecycle.ts";
-import type { AppliedEvent, OrderStore } from "../../../lib/orders/order-store.ts";
+import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./history.ts";
 
@@ -10,7 +10,7 @@ export type OrderCall =
   | { readonly order: bigint; readonly kind: OrderEvent; readonly at: Instant };
 
 /** The result of a call. `undefined` if the order does not exist. */
-export type OrderCallResult = StoredOrder | AppliedEvent | undefined;
+export type OrderCallResult = StoredOrder | ApplyResult | undefined;
 
 /** Performs the call. */
 export function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderCallResult> {

@@ -2,7 +2,7 @@ import type { Instant } from "../clock.ts";
 import type { Account } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type AdmissionPolicy, decideAdmission, type InvalidKey, type KeyState } from "./admission.ts";
-import type { ParsedKey } from "./api-key.ts";
+import { type ParsedKey, shortHash } from "./api-key.ts";
 
 /** How long an account that was read is used to reject its invalid keys. */
 const TTL_MS = 1_000;
@@ -106,6 +106,7 @@ function findInvalid(
 }
 
 function keyStateOf(account: Account, { accountId, hash }: ParsedKey): KeyState | undefined {
-  const key = account.keys.find((known) => known.hash === hash);
+  // A store can know a key by its short hash only, if it has lost the rest.
+  const key = account.keys.find((known) => shortHash(known.hash) === shortHash(hash));
   return key && { ...account, accountId, key, rejections: account.rejections[key.id] };
 }

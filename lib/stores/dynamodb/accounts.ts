@@ -1,22 +1,25 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { activeKeys, INITIAL_COUNTERS, idsValue, keysValue, planItem } from "./account-item.ts";
-import { type AccountItems, accountOf, areWhole, settingsOf } from "./account-items.ts";
+import { type AccountItems, accountOf, belongTogether, settingsOf } from "./account-items.ts";
 import { createAdmission } from "./admission.ts";
+import { activeKeys, INITIAL_COUNTERS, idsValue, keyEntries, planAttributes } from "./admission-item.ts";
 import { numberValue, textOf } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
-import { inTurn } from "./in-turn.ts";
+import { addVersion, hasDetails } from "./details-item.ts";
+import { inSequence } from "./in-sequence.ts";
 import type { Item } from "./item.ts";
-import { addVersion, hasDetails } from "./key-details.ts";
-import { ACCOUNT_SETTINGS_KEY, detailsIdOf } from "./layout.ts";
-import { changeSettings } from "./settings-change.ts";
+import { detailsIdOf, ENVIRONMENT_KEY } from "./layout.ts";
+import { settingsUpdate } from "./settings-update.ts";
 import type { Table } from "./table.ts";
 import { createUnban } from "./unban.ts";
 import { hasToken, newWriteToken } from "./write-token.ts";
 
 /** How often an account is read again whose items belong to different changes. */
 const MAX_READS = 4;
+
+/** The wait before that: another process is between its two writes. */
+const READ_WAIT_MS = 4;
 
 type Updater = (account: AccountSettings) => AccountResult;
 
@@ -25,19 +28,19 @@ type Updater = (account: AccountSettings) => AccountResult;
  * `admissionTable`, which does not repeat a throttled request; operators wait for theirs.
  */
 export function createAccountStore(table: Table, admissionTable: Table): AccountStore {
-  const keyOf = (id: string): Item => ({ id: { S: id } });
-  const changeInTurn = inTurn();
+  const primaryKeyOf = (id: string): Item => ({ id: { S: id } });
+  const changeInSequence = inSequence();
 
-  /** Reads both items. Admission needs the first one only. */
+  /** Reads both items. */
   async function read(id: string): Promise<AccountItems | undefined> {
     const signal = callTimeout();
     for (let round = 1; ; round++) {
-      const items = await table.getAll([keyOf(id), keyOf(detailsIdOf(id))], signal);
+      const items = await table.getAll([primaryKeyOf(id), primaryKeyOf(detailsIdOf(id))], signal);
       const item = items.find((found) => textOf(found["id"]) === id);
       if (item === undefined) return undefined;
       const details = items.find((found) => found !== item);
-      if (areWhole({ item, details }) || round === MAX_READS) return { item, details };
-      await jitter(round + 2);
+      if (belongTogether({ item, details }) || round === MAX_READS) return { item, details };
+      await jitter(round, READ_WAIT_MS);
     }
   }
 
@@ -50,11 +53,11 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
     const revision = newWriteToken();
     for (let round = 0; ; round++) {
       // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
-      const details = await table.get(keyOf(detailsIdOf(id)), signal);
-      const item = await table.get(keyOf(id), signal);
+      const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
+      const item = await table.get(primaryKeyOf(id), signal);
       if (item === undefined) return { ok: false, code: "account_not_found" };
-      if (!areWhole({ item, details }) && round < MAX_READS) {
-        await jitter(round + 2);
+      if (!belongTogether({ item, details }) && round < MAX_READS) {
+        await jitter(round, READ_WAIT_MS);
         continue;
       }
       const settings = settingsOf({ item, details });
@@ -64,8 +67,8 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       const version = isSame
         ? undefined
         : await addVersion(table, id, result.account.keys, { seen: details, item }, signal);
-      const change = changeSettings(item, { settings: result.account, version, revision });
-      const { done, before } = await table.update(keyOf(id), change, signal);
+      const changed = settingsUpdate(item, { settings: result.account, version, revision });
+      const { done, before } = await table.update(primaryKeyOf(id), changed, signal);
       if (done || hasToken(before, "revision", revision)) return result;
       await jitter(round);
     }
@@ -73,8 +76,8 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
 
   return {
     async recordEnvironment(environment) {
-      const item = { ...ACCOUNT_SETTINGS_KEY, environment: { S: environment } };
-      const { done, before } = await table.add(item, ACCOUNT_SETTINGS_KEY, callTimeout());
+      const item = { ...ENVIRONMENT_KEY, environment: { S: environment } };
+      const { done, before } = await table.add(item, ENVIRONMENT_KEY, callTimeout());
       return done ? environment : (textOf(before?.["environment"]) as Environment);
     },
 
@@ -87,15 +90,15 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       const ids = idsValue(settings.id, keys);
       const details = await addVersion(table, settings.id, settings.keys, {}, signal);
       const item: Item = {
-        ...keyOf(settings.id),
-        ...planItem(settings),
+        ...primaryKeyOf(settings.id),
+        ...planAttributes(settings),
         ...INITIAL_COUNTERS,
-        keys: { M: keysValue(keys) },
+        keys: { M: keyEntries(keys) },
         ...(ids === undefined ? {} : { ids }),
         details: { S: details },
         revision: { S: revision },
       };
-      const { done, before } = await table.add(item, keyOf(settings.id), signal);
+      const { done, before } = await table.add(item, primaryKeyOf(settings.id), signal);
       const added = done || hasToken(before, "revision", revision);
       return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
     },
@@ -111,7 +114,7 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       for (const [id, item] of [...items].sort(([a], [b]) => (a < b ? -1 : 1))) {
         if (id.includes("/")) continue;
         const details = items.get(detailsIdOf(id));
-        const account = areWhole({ item, details }) ? accountOf({ item, details }) : await find(id);
+        const account = belongTogether({ item, details }) ? accountOf({ item, details }) : await find(id);
         if (account !== undefined) yield account;
       }
     },
@@ -119,16 +122,16 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
     update(id, updater) {
       const signal = callTimeout();
       // Changes of other processes contend, which costs repetitions. Those of this process need not.
-      return changeInTurn(id, () => update(id, updater, signal));
+      return changeInSequence(id, () => update(id, updater, signal));
     },
 
     async resetUsage(id) {
-      const change = {
+      const reset = {
         update: "SET #minuteCount = :zero, #dayCount = :zero",
         condition: "attribute_exists(#id)",
         values: { ":zero": numberValue(0) },
       };
-      const { done } = await table.update(keyOf(id), change, callTimeout());
+      const { done } = await table.update(primaryKeyOf(id), reset, callTimeout());
       const items = done ? await read(id) : undefined;
       if (items === undefined) return { ok: false, code: "account_not_found" };
       return { ok: true, account: settingsOf(items) };

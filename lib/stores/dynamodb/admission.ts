@@ -8,19 +8,22 @@ import {
   type KeyState,
 } from "../../accounts/admission.ts";
 import { StoreUnavailableError } from "../../errors.ts";
-import { keyStateOf } from "./account-item.ts";
-import { optimisticAdmit } from "./admit-update.ts";
+import { keyStateOf } from "./admission-item.ts";
+import { admitUpdate } from "./admit-update.ts";
 import { numberValue } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
-import { countRequest } from "./count-request.ts";
 import { isCounted } from "./count-token.ts";
+import { countUpdate } from "./count-update.ts";
 import type { Item } from "./item.ts";
 import { isOldLayout, oldKeyStateOf } from "./old-layout.ts";
-import { addRejections } from "./rejections-update.ts";
-import type { Change, Table } from "./table.ts";
+import { rejectionsUpdate } from "./rejections-update.ts";
+import type { ConditionalUpdate, Table } from "./table.ts";
 import { newWriteToken } from "./write-token.ts";
 
 const MAX_ROUNDS = 8;
+
+/** So many rounds follow each other at once: to roll over a window or to record a rejection takes two without a race. */
+const ROUNDS_WITHOUT_WAIT = 3;
 
 /**
  * Admits by one conditional write. Whether the write succeeds or not, DynamoDB returns the item as the condition found
@@ -34,26 +37,29 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
       const signal = callTimeout();
       const { maxRejections, plans } = policy;
       const token = newWriteToken();
-      let change = optimisticAdmit(hash, at, token, plans);
-      let written: Admission | undefined;
+      let update = admitUpdate(hash, at, token, plans);
+      /** What `update` records, from the second round on. */
+      let recorded: Admission | undefined;
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (round > 2) await jitter(round);
-        const { done, before = {} } = await table.update({ id: { S: accountId } }, change, signal);
+        if (round >= ROUNDS_WITHOUT_WAIT) await jitter(round);
+        const { done, before = {} } = await table.update({ id: { S: accountId } }, update, signal);
         const state = stateOf(before, hash);
         // Repeated by the AWS client although it was applied: only its response was lost.
         if (!done && isCounted(before, token)) {
-          return written ?? decideAdmission(withoutOneRequest(state), at, policy).admission;
+          return recorded ?? decideAdmission(withoutOneRequest(state), at, policy).admission;
         }
         const { admission, save } = decideAdmission(state, at, policy);
+        // A write was done because its condition held for `before`. It holds exactly if `decideAdmission` decides what
+        // the write records, so this is what it has recorded. The contract cases and a model test check that.
         if (done || state === undefined) return admission;
         if (save.usage !== undefined) {
-          change = withOptimisticLock(before, state, countRequest(before, state, save.usage, token, plans));
+          update = withOptimisticLock(before, state, countUpdate(before, state, save.usage, token, plans));
         } else if (save.rejections !== undefined) {
           const { rejections } = save;
-          const add = addRejections(before, state, { rejections, added: 1, maxRejections, token });
-          change = withOptimisticLock(before, state, whileExhausted(state, add));
+          const reject = rejectionsUpdate(before, state, { rejections, added: 1, maxRejections, token });
+          update = withOptimisticLock(before, state, whileExhausted(state, reject));
         } else return admission;
-        written = admission;
+        recorded = admission;
       }
       throw new StoreUnavailableError("Other processes kept changing the account.");
     },
@@ -70,16 +76,15 @@ export function createAdmission(table: Table): Pick<AccountStore, "admit" | "rec
       const key: Item = { id: { S: accountId } };
       let before = await table.get(key, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (round > 2) await jitter(round);
+        if (round >= ROUNDS_WITHOUT_WAIT) await jitter(round);
         const state = before && stateOf(before, hash);
         const rejections = decideRejections(state, count, at, policy);
         if (before === undefined || state === undefined || rejections === undefined) return;
         if (isCounted(before, token)) return;
-        const add = addRejections(before, state, { rejections, added: count, maxRejections, token });
-        const change = withOptimisticLock(before, state, add);
-        const written = await table.update(key, change, signal);
-        if (written.done) return;
-        before = written.before;
+        const reject = rejectionsUpdate(before, state, { rejections, added: count, maxRejections, token });
+        const result = await table.update(key, withOptimisticLock(before, state, reject), signal);
+        if (result.done) return;
+        before = result.before;
       }
       throw new StoreUnavailableError("Other processes kept changing the account.");
     },
@@ -102,15 +107,15 @@ function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
 }
 
 /**
- * Makes a change conditional on the settings and windows that were read, so that a revoked key, a new plan and a window
+ * Makes an update conditional on the settings and windows that were read, so that a revoked key, a new plan and a window
  * opened by another caller take effect between the two calls as well.
  */
-function withOptimisticLock(seen: Item, { usage }: KeyState, change: Change): Change {
+function withOptimisticLock(seen: Item, { usage }: KeyState, update: ConditionalUpdate): ConditionalUpdate {
   return {
-    ...change,
-    condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${change.condition}`,
+    ...update,
+    condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${update.condition}`,
     values: {
-      ...change.values,
+      ...update.values,
       ":revision": { S: seen["revision"]?.S ?? "" },
       ":minuteSeen": numberValue(usage.minute.start),
       ":daySeen": numberValue(usage.day.start),
@@ -122,12 +127,12 @@ function withOptimisticLock(seen: Item, { usage }: KeyState, change: Change): Ch
  * Makes a rejection conditional on the counts that were read. A window that a wrong clock wrote is replaced, and can
  * then start again at the same minute with fewer requests.
  */
-function whileExhausted({ usage }: KeyState, change: Change): Change {
+function whileExhausted({ usage }: KeyState, update: ConditionalUpdate): ConditionalUpdate {
   return {
-    ...change,
-    condition: `${change.condition} AND #minuteCount = :minuteCount AND #dayCount = :dayCount`,
+    ...update,
+    condition: `${update.condition} AND #minuteCount = :minuteCount AND #dayCount = :dayCount`,
     values: {
-      ...change.values,
+      ...update.values,
       ":minuteCount": numberValue(usage.minute.count),
       ":dayCount": numberValue(usage.day.count),
     },

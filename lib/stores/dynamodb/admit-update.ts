@@ -6,7 +6,7 @@ import { numberValue } from "./attribute-values.ts";
 import { onceOnly } from "./count-token.ts";
 import type { Item } from "./item.ts";
 import { leastUsable } from "./packed-key.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 // A banned key never compares as usable; see `packKey`. Nor does one that has expired.
 const KEY_USABLE = "#keys.#hash >= :usable";
@@ -20,12 +20,12 @@ const UPDATE = "SET #minuteCount = #minuteCount + :one, #dayCount = #dayCount + 
  * The write that admits most requests without a prior read. Its condition checks all that `decideAdmission` checks: the
  * key, the ban, both windows, and one clause per plan. Its update counts the request in both windows.
  */
-export function optimisticAdmit(
+export function admitUpdate(
   hash: string,
   at: Instant,
   token: string,
   plans: PlanTable = PLAN_LIMITS,
-): Change {
+): ConditionalUpdate {
   const { condition, values } = withinPlan(plans);
   return onceOnly(token, {
     update: UPDATE,

@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Item } from "./item.ts";
+import type { Attributes } from "./item.ts";
 
 /** Converts an integer to an attribute value. */
 export function numberValue(value: number): AttributeValue {
@@ -7,7 +7,7 @@ export function numberValue(value: number): AttributeValue {
 }
 
 /** Converts integers to attribute values. Absent ones are omitted. */
-export function numberValues(values: Readonly<Record<string, number | undefined>>): Item {
+export function numberValues(values: Readonly<Record<string, number | undefined>>): Attributes {
   const present = Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, numberValue(value)] as const],
   );

@@ -89,7 +89,10 @@ function isThrottled(error: unknown): boolean {
   );
 }
 
-/** Waits, with full jitter, before a conditional write that lost a race is retried. */
-export async function jitter(round: number): Promise<void> {
-  await sleep(Math.random() * Math.min(100, 2 ** round));
+/**
+ * Waits for a random time before something is tried again, so that callers that contend do not do so in lockstep: at most
+ * `baseMs`, which doubles with each round, up to 100 ms.
+ */
+export async function jitter(round: number, baseMs = 1): Promise<void> {
+  await sleep(Math.random() * Math.min(100, baseMs * 2 ** round));
 }

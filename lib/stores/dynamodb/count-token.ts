@@ -1,5 +1,5 @@
 import type { Item } from "./item.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 /** The number of tokens that an account keeps. */
 const MAX_TOKENS = 4;
@@ -9,12 +9,12 @@ const MAX_TOKENS = 4;
  * condition is that the account does not have this token. An account keeps few tokens, each in the place that its text
  * determines. So a write that is repeated after several others were counted may still count twice.
  */
-export function onceOnly(token: string, change: Change): Change {
+export function onceOnly(token: string, write: ConditionalUpdate): ConditionalUpdate {
   return {
-    ...change,
-    update: change.update.replace("SET ", `SET #tokens[${placeOf(token)}] = :token, `),
-    condition: `NOT contains(#tokens, :token) AND ${change.condition}`,
-    values: { ...change.values, ":token": { S: token } },
+    ...write,
+    update: write.update.replace("SET ", `SET #tokens[${placeOf(token)}] = :token, `),
+    condition: `NOT contains(#tokens, :token) AND ${write.condition}`,
+    values: { ...write.values, ":token": { S: token } },
   };
 }
 

@@ -1,4 +1,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
-/** An item, or the key of an item, as DynamoDB represents it. */
-export type Item = Record<string, AttributeValue>;
+/** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
+export type Attributes = Record<string, AttributeValue>;
+
+/** An item, or the primary key of an item. */
+export type Item = Attributes;

@@ -6,8 +6,8 @@
  * `status`, `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for
  * that event).
  *
- * `PREFIX-accounts` has two items per account. The first one alone decides about requests, and is smaller than 1 KB,
- * the unit in which writes are billed:
+ * `PREFIX-accounts` has two items per account. The admission item alone decides about requests, and is smaller than 1
+ * KB, the unit in which writes are billed:
  *
  * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
@@ -15,15 +15,14 @@
  * - `ids`: the identifiers of the keys in the order of their short hashes, if they do not follow from the hashes
  * - `tokens`: the tokens of the last writes that counted a request; see `onceOnly`
  * - `revision`: the token of the last change by an operator
- * - `details`: the version of the second item that belongs to it
+ * - `details`: the version in the details item that belongs to it
  *
- * The second one, `<id>/keys`, has the details of all keys, also of inactive ones. Only operators read and
- * write it. `versions` holds it by version: a change adds a version, then the first item names it. So a change
+ * The details item, `<id>/keys`, has the details of all keys, also of inactive ones. Only operators read and
+ * write it. `versions` holds them by version: a change adds a version, then the admission item names it. So a change
  * takes effect with one write, and a version that was not named, because its process stopped, has no effect. The next
  * change removes it.
  *
- * Earlier builds stored an account as one item, with all dates in `keys`, and the rejections in `penalties`. See
- * old-layout.ts.
+ * An earlier layout has one item per account. See old-layout.ts.
  */
 
 /** A table's name and keys. */
@@ -51,7 +50,7 @@ export function tableShapes(prefix: string): { readonly orders: TableShape; read
   };
 }
 
-/** The key of the second item of an account. An account's identifier contains no slash. */
+/** The identifier of the details item of an account. An account's own identifier contains no slash. */
 export function detailsIdOf(accountId: string): string {
   return `${accountId}/keys`;
 }
@@ -59,7 +58,7 @@ export function detailsIdOf(accountId: string): string {
 /**
  * The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys.
  */
-export const ACCOUNT_SETTINGS_KEY = { id: { S: "/settings" } } as const;
+export const ENVIRONMENT_KEY = { id: { S: "/settings" } } as const;
 
 /** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */
 export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
@@ -80,9 +79,9 @@ export const DEFAULT_BUCKETS = 16;
 
 /**
  * The key of the only item in the orders table that is not an order. Its `buckets` is the number of buckets. No
- * order has this partition key, so lists never read the item.
+ * order has this partition key, so a query of a bucket never reads the item. The scan of a short list skips it.
  */
-export const SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
+export const BUCKET_COUNT_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
 
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
 

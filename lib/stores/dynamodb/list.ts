@@ -19,7 +19,8 @@ const limitPages = limitConcurrency(32);
 
 /**
  * Returns a function that lists the records in wire form. They are copied, never parsed. A table that fits one page is
- * read with one request.
+ * read with one request, a scan. Longer ones are read by queries of all buckets, as `OrderStore.scan` always does:
+ * only a query returns the orders of a bucket ascending.
  */
 export function createList(table: Table, buckets: () => Promise<number>): () => AsyncGenerator<OrderPage> {
   const readShortList = createShortList(table, PAGE_SIZE);

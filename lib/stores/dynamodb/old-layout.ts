@@ -1,16 +1,19 @@
 /**
- * The layout of earlier builds, with one item for each account: `keys` by hash with all their dates, and `penalties`
- * (the rejections) by hash. Such an account works as it is, and the next change by an operator converts it. Until then
- * a request costs two writes: the first one assumes the present layout and fails.
+ * An earlier layout with one item for each account: `keys` by hash with all their dates, and `penalties` (the
+ * rejections) by hash. Tables of stacks that were deployed from the repository before the present layout have such
+ * accounts. They work as they are, and the next change by an operator converts them. Until then a request costs two
+ * writes: the first one assumes the present layout and fails.
+ *
+ * This file can be removed when no such table is left.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ApiKey, RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
-import { planOf, usageOf } from "./account-item.ts";
+import { planOf, usageOf } from "./admission-item.ts";
 import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.ts";
+import { apiKeyOf } from "./details-item.ts";
 import type { Item } from "./item.ts";
-import { keyOf } from "./key-details.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 /** True for an account in the old layout. */
 export function isOldLayout(item: Item): boolean {
@@ -53,7 +56,7 @@ export function oldKeyStateOf(item: Item, hash: string): KeyState | undefined {
 export function oldRejectionsUnchanged(
   hash: string,
   seen: RejectionCount | undefined,
-): Omit<Change, "update"> {
+): Omit<ConditionalUpdate, "update"> {
   const names = { "#hash": hash };
   if (seen === undefined) return { condition: "attribute_not_exists(#penalties.#hash)", names, values: {} };
   return {
@@ -64,11 +67,11 @@ export function oldRejectionsUnchanged(
 }
 
 /** Replaces the rejections that were read. */
-export function setOldRejections(
+export function oldRejectionsUpdate(
   hash: string,
   seen: RejectionCount | undefined,
   { windowStart, count, bannedUntil }: RejectionCount,
-): Change {
+): ConditionalUpdate {
   const { values, ...unchanged } = oldRejectionsUnchanged(hash, seen);
   const rejections: AttributeValue = {
     M: { ...numberValues({ start: windowStart, refused: count, bannedUntil }), tokens: { L: [] } },
@@ -81,7 +84,7 @@ export function setOldRejections(
 }
 
 /** Removes the rejections of a key. */
-export function removeOldRejections(hash: string): Change {
+export function oldUnbanUpdate(hash: string): ConditionalUpdate {
   return {
     update: "REMOVE #penalties.#hash",
     condition: "attribute_exists(#penalties.#hash)",
@@ -90,5 +93,5 @@ export function removeOldRejections(hash: string): Change {
 }
 
 function oldKeyOf(hash: string, value: AttributeValue): ApiKey {
-  return keyOf({ M: { ...value.M, hash: { S: hash } } });
+  return apiKeyOf({ M: { ...value.M, hash: { S: hash } } });
 }

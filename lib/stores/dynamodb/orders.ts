@@ -11,9 +11,9 @@ import { fromWire, toWire } from "../../orders/wire.ts";
 import { callTimeout, jitter } from "./client.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Item } from "./item.ts";
-import { bucketOf, DEFAULT_BUCKETS, SETTINGS_KEY } from "./layout.ts";
+import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./layout.ts";
 import { createList, scanOrders } from "./list.ts";
-import type { Change, Table } from "./table.ts";
+import type { ConditionalUpdate, Table } from "./table.ts";
 import { hasToken, newWriteToken } from "./write-token.ts";
 
 /** The number of concurrent writes when many orders are placed. */
@@ -23,21 +23,22 @@ const CONCURRENCY = 32;
 export function createOrderStore(table: Table, listTable: Table): OrderStore {
   // Stored with the table and never changed, so it is read once per process.
   const buckets = memoize(async () => {
-    const settings = await table.get(SETTINGS_KEY, callTimeout());
-    return settings === undefined ? DEFAULT_BUCKETS : Number(settings["buckets"]?.N);
+    const stored = await table.get(BUCKET_COUNT_KEY, callTimeout());
+    return stored === undefined ? DEFAULT_BUCKETS : Number(stored["buckets"]?.N);
   });
-  const keyOf = async (id: bigint): Promise<Item> => ({
+  const primaryKeyOf = async (id: bigint): Promise<Item> => ({
     bucket: { N: String(bucketOf(id, await buckets())) },
     id: { N: String(id) },
   });
 
   const placeOne = async (order: StoredOrder): Promise<Placed> => {
-    const key = await keyOf(order.record.id);
+    const key = await primaryKeyOf(order.record.id);
     const item = { ...key, ...orderItem(order) };
-    const { done, before = {}, repeated } = await table.add(item, key, callTimeout());
-    if (done) return { outcome: "placed", stored: item };
+    const added = await table.add(item, key, callTimeout());
+    if (added.done) return { outcome: "placed", stored: item };
+    const { before = {} } = added;
     // A repeated request that finds the same order: the response to the first attempt was lost.
-    const existing = repeated ? "placed" : "unchanged";
+    const existing = added.repeated ? "placed" : "unchanged";
     return { outcome: isSame(before, item) ? existing : "conflict", stored: before };
   };
 
@@ -57,19 +58,19 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
     },
 
     async find(id) {
-      const item = await table.get(await keyOf(id), callTimeout());
+      const item = await table.get(await primaryKeyOf(id), callTimeout());
       return item === undefined ? undefined : orderOf(item);
     },
 
     async apply(id, event, at) {
-      const key = await keyOf(id);
+      const key = await primaryKeyOf(id);
       const signal = callTimeout();
       const token = newWriteToken();
-      let change = statusChange(event, token);
-      let item = change === undefined ? await table.get(key, signal) : undefined;
+      let update = statusUpdate(event, token);
+      let item = update === undefined ? await table.get(key, signal) : undefined;
       let changed: StoredOrder | undefined;
       for (let round = 0; ; round++) {
-        if (change === undefined) {
+        if (update === undefined) {
           if (item === undefined) return { ok: false, code: "order_not_found" };
           const order = orderOf(item);
           // An earlier attempt of this call was applied, but its response was lost.
@@ -77,13 +78,13 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
           const result = transition(order, event, at);
           if (!result.ok) return result;
           changed = result.order;
-          change = replace(item, changed, event, token);
+          update = recordUpdate(item, changed, event, token);
+          if (round > 0) await jitter(round);
         }
-        const { done, before } = await table.update(key, change, signal);
+        const { done, before } = await table.update(key, update, signal);
         if (done && before !== undefined) return transition(orderOf(before), event, at);
         item = before;
-        change = undefined;
-        await jitter(round);
+        update = undefined;
       }
     },
 
@@ -134,7 +135,7 @@ function tokenAttribute(event: OrderEvent): string {
  * The single write for an event that changes only the status, without a prior read. `undefined` for an event that
  * changes the record, because its wire form must be read first.
  */
-function statusChange(event: OrderEvent, token: string): Change | undefined {
+function statusUpdate(event: OrderEvent, token: string): ConditionalUpdate | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
     return "to" in rule ? [{ from, to: rule.to, statusOnly: !("set" in rule) }] : [];
@@ -154,7 +155,7 @@ function statusChange(event: OrderEvent, token: string): Change | undefined {
 }
 
 /** Replaces an order, conditional on the one that was read. */
-function replace(seen: Item, order: StoredOrder, event: OrderEvent, token: string): Change {
+function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, token: string): ConditionalUpdate {
   return {
     update: "SET #wire = :wire, #status = :status, #token = :token",
     condition: "#wire = :wireSeen AND #status = :statusSeen",

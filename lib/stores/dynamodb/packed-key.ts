@@ -14,7 +14,8 @@ export interface KeyEntry {
  *
  *     expiry (13)  minute of the rejections (8)  their count (5)
  *
- * A key with a ban has a negative number, so that it never compares as usable. Its end of the ban is ten more digits.
+ * A key with a ban has a negative number, so that it never compares as usable. Ten more digits follow: the end of the
+ * ban, relative to the start of the minute of the rejections.
  */
 const EXPIRY_DIGITS = 13;
 const MINUTE_DIGITS = 8;
@@ -24,9 +25,12 @@ const BAN_DIGITS = 10;
 const FIELDS = /^(\d{13})(\d{8})(\d{5})(\d{10})?$/;
 
 const NO_EXPIRY = 10 ** EXPIRY_DIGITS - 1;
-/** The highest count that an entry holds. A ban policy that allows more rejections in a minute never bans. */
+/** The highest count that fits. So a ban policy that allows more rejections in a minute than this never bans. */
 export const MAX_COUNT = 10 ** COUNT_DIGITS - 1;
-/** The end of a ban is relative to its minute. It can be earlier, if the clock of another process was ahead. */
+/**
+ * Added to the end of a ban, because digits have no sign: the ban can end before the minute of its rejections, if
+ * another process opened that minute with a clock that is ahead.
+ */
 const BAN_BIAS = 10 ** 9;
 
 /** Converts an entry to its number. */
@@ -80,7 +84,7 @@ function digits(value: number, length: number): string {
   return String(fitting).padStart(length, "0");
 }
 
-/** Engines may return a number in scientific notation. */
+/** Emulators may return a number in scientific notation. */
 function decimal(number: string): string {
   const [mantissa = "", exponent] = number.toLowerCase().split("e");
   if (exponent === undefined) return mantissa;

@@ -8,7 +8,13 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { InvalidInputError } from "../../errors.ts";
 import { createDynamodbClient, send } from "./client.ts";
-import { createTableInput, DEFAULT_BUCKETS, SETTINGS_KEY, type TableShape, tableShapes } from "./layout.ts";
+import {
+  BUCKET_COUNT_KEY,
+  createTableInput,
+  DEFAULT_BUCKETS,
+  type TableShape,
+  tableShapes,
+} from "./layout.ts";
 
 /** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
 export interface DynamodbTablesOptions {
@@ -44,9 +50,9 @@ export async function createDynamodbTables({
       return created;
     };
     const [isNew] = await Promise.all([create(orders), create(accounts)]);
-    const settings = { ...SETTINGS_KEY, buckets: { N: String(buckets) } };
+    const bucketCount = { ...BUCKET_COUNT_KEY, buckets: { N: String(buckets) } };
     if (isNew)
-      await send(() => dynamodb.send(new PutItemCommand({ TableName: orders.name, Item: settings })));
+      await send(() => dynamodb.send(new PutItemCommand({ TableName: orders.name, Item: bucketCount })));
   });
 }
 

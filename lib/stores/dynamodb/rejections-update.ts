@@ -4,9 +4,9 @@ import { shortHash } from "../../accounts/api-key.ts";
 import { numberValue } from "./attribute-values.ts";
 import { onceOnly } from "./count-token.ts";
 import type { Item } from "./item.ts";
-import { isOldLayout, setOldRejections } from "./old-layout.ts";
+import { isOldLayout, oldRejectionsUpdate } from "./old-layout.ts";
 import { MAX_COUNT, packKey, rejectedIn } from "./packed-key.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 /** One write of rejections. `token` identifies it, so that a retry does not count them twice. */
 export interface RejectionsWrite {
@@ -20,12 +20,12 @@ export interface RejectionsWrite {
  * Writes rejections. Further ones in the same minute are added to the stored count, so that a burst of rejections does
  * not contend. The first of a minute, and the one that triggers a ban, replace what was read.
  */
-export function addRejections(
+export function rejectionsUpdate(
   seen: Item,
   { key, rejections: counted }: KeyState,
   { rejections, added, maxRejections, token }: RejectionsWrite,
-): Change {
-  if (isOldLayout(seen)) return setOldRejections(key.hash, counted, rejections);
+): ConditionalUpdate {
+  if (isOldLayout(seen)) return oldRejectionsUpdate(key.hash, counted, rejections);
   const { windowStart, bannedUntil } = rejections;
   const names = { "#hash": shortHash(key.hash) };
   const isMore = counted?.windowStart === windowStart && counted.bannedUntil === undefined;

@@ -16,8 +16,8 @@ export function createShortList(
   let isOutgrown = false;
   return async () => {
     if (isOutgrown) return undefined;
-    const part = { projection: "#wire", limit };
-    const { kept, next } = await table.scan(part, sortedWires, callTimeout());
+    const range = { projection: "#wire", limit };
+    const { kept, next } = await table.scan(range, sortedWires, callTimeout());
     isOutgrown = next !== undefined;
     return isOutgrown ? undefined : kept;
   };

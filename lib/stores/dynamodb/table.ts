@@ -9,39 +9,39 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
 import { jitter, send } from "./client.ts";
-import type { Item } from "./item.ts";
+import type { Attributes, Item } from "./item.ts";
 import { takeItems } from "./raw-items.ts";
 
 /** A conditional update. `#name` in an expression is the attribute `name`, unless `names` says otherwise. */
-export interface Change {
+export interface ConditionalUpdate {
   readonly update: string;
   readonly condition: string;
   /** Placeholders for other names, such as `#hash` for a key of a map. */
   readonly names?: Readonly<Record<string, string>>;
-  readonly values?: Item;
+  readonly values?: Attributes;
 }
 
-/** The result of a conditional write. */
-export interface WriteResult {
-  /** False if the condition failed. */
-  readonly done: boolean;
-  /** The item before the write; `undefined` if there was none. */
-  readonly before: Item | undefined;
-  /** True if the request was sent more than once, so that `before` may already contain this write. */
-  readonly repeated: boolean;
-}
+/** The result of a conditional write: whether its condition held, and the item before; `undefined` if there was none. */
+export type WriteResult =
+  | { readonly done: true; readonly before: Item | undefined }
+  | {
+      readonly done: false;
+      readonly before: Item | undefined;
+      /** True if the request was sent more than once, so that `before` may already contain this write. */
+      readonly repeated: boolean;
+    };
 
-/** A range of one partition key, ascending by sort key. Names are as in `Change`. */
-export interface Range {
+/** A range of one partition key, ascending by sort key. Names are as in `ConditionalUpdate`. */
+export interface QueryRange {
   readonly condition: string;
   readonly projection: string;
-  readonly values: Item;
+  readonly values: Attributes;
   readonly limit: number;
   readonly from: Item | undefined;
 }
 
 /** A part of the table, in no particular order. All attributes are read if there is no projection. */
-export interface Part {
+export interface ScanRange {
   readonly projection?: string;
   readonly limit?: number;
   readonly from?: Item | undefined;
@@ -60,15 +60,26 @@ export interface Table {
   getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
   /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
-  update(key: Item, change: Change, signal: AbortSignal): Promise<WriteResult>;
-  query<Kept>(range: Range, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
-  scan<Kept>(part: Part, keep: (items: readonly Item[]) => Kept, signal: AbortSignal): Promise<Page<Kept>>;
+  update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
+  query<Kept>(
+    range: QueryRange,
+    keep: (items: readonly Item[]) => Kept,
+    signal: AbortSignal,
+  ): Promise<Page<Kept>>;
+  scan<Kept>(
+    range: ScanRange,
+    keep: (items: readonly Item[]) => Kept,
+    signal: AbortSignal,
+  ): Promise<Page<Kept>>;
 }
+
+/** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
+const THROTTLING_WAIT_MS = 16;
 
 /** Binds the requests to a client and a table. */
 export function openTable(client: DynamoDBClient, name: string): Table {
   const TableName = name;
-  // Emulators ignore ALL_OLD, so the item must be read. Once an engine has returned an old item, a missing one means
+  // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
   // that there was none.
   let returnsOldItem = false;
 
@@ -91,7 +102,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
     async getAll(keys, abortSignal) {
       const items: Item[] = [];
       for (let Keys = [...keys], round = 0; Keys.length > 0; round++) {
-        if (round > 0) await jitter(round + 4);
+        if (round > 0) await jitter(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
         const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
         items.push(...(Responses?.[name] ?? []));
@@ -110,7 +121,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       });
       try {
         await send(() => client.send(command, { abortSignal }), name);
-        return { done: true, before: undefined, repeated: false };
+        return { done: true, before: undefined };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
@@ -131,7 +142,7 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
-        return { done: true, before, repeated: false };
+        return { done: true, before };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }

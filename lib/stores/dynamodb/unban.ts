@@ -1,9 +1,9 @@
-import { namedKeysOf } from "./account-item.ts";
+import { namedKeysOf } from "./admission-item.ts";
 import { callTimeout, jitter } from "./client.ts";
 import type { Item } from "./item.ts";
-import { isOldLayout, oldKeysOf, removeOldRejections } from "./old-layout.ts";
+import { isOldLayout, oldKeysOf, oldUnbanUpdate } from "./old-layout.ts";
 import { packKey } from "./packed-key.ts";
-import type { Change, Table } from "./table.ts";
+import type { ConditionalUpdate, Table } from "./table.ts";
 
 /** Removes the rejections of a key, and with them its ban. */
 export function createUnban(table: Table): (accountId: string, keyId: string) => Promise<void> {
@@ -12,9 +12,9 @@ export function createUnban(table: Table): (accountId: string, keyId: string) =>
     const key: Item = { id: { S: accountId } };
     let item = await table.get(key, signal);
     for (let round = 0; item !== undefined; round++) {
-      const change = isOldLayout(item) ? unbanOld(item, keyId) : unban(item, keyId);
-      if (change === undefined) return;
-      const { done, before } = await table.update(key, change, signal);
+      const update = isOldLayout(item) ? oldLayoutUpdate(item, keyId) : unbanUpdate(item, keyId);
+      if (update === undefined) return;
+      const { done, before } = await table.update(key, update, signal);
       if (done) return;
       item = before;
       await jitter(round);
@@ -23,7 +23,7 @@ export function createUnban(table: Table): (accountId: string, keyId: string) =>
 }
 
 /** Conditional on the rejections that were read, which admission may change meanwhile. */
-function unban(item: Item, keyId: string): Change | undefined {
+function unbanUpdate(item: Item, keyId: string): ConditionalUpdate | undefined {
   const found = namedKeysOf(item).find(({ id }) => id === keyId);
   if (found?.rejections === undefined) return undefined;
   const { name, expiresAt } = found;
@@ -35,8 +35,8 @@ function unban(item: Item, keyId: string): Change | undefined {
   };
 }
 
-function unbanOld(item: Item, keyId: string): Change | undefined {
+function oldLayoutUpdate(item: Item, keyId: string): ConditionalUpdate | undefined {
   const key = oldKeysOf(item).find(({ id }) => id === keyId);
   if (key === undefined || item["penalties"]?.M?.[key.hash] === undefined) return undefined;
-  return removeOldRejections(key.hash);
+  return oldUnbanUpdate(key.hash);
 }

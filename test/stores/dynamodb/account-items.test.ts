@@ -2,6 +2,7 @@ import { DeleteItemCommand, type DynamoDBClient, GetItemCommand } from "@aws-sdk
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/api-key.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Item } from "../../../lib/stores/dynamodb/item.ts";
@@ -192,7 +193,7 @@ describe("a change that is interrupted between its two writes", () => {
   });
 });
 
-test("an account whose second item is lost is admitted, and the next change writes a new one", async () => {
+test("an account whose details item is lost is admitted, and the next change writes a new one", async () => {
   await accounts.create("acme", { plan: "free" });
   const key = await issue("acme", now + DAY_MS);
   const Key = { id: { S: detailsIdOf("acme") } };
@@ -208,4 +209,17 @@ test("an account whose second item is lost is admitted, and the next change writ
   ]);
   await accounts.revokeKey(key.keyId);
   expect(await outcome(key)).toBe("unknown_key");
+});
+
+test("a key whose details are lost is admitted although invalid keys of its account are rejected from memory", async () => {
+  await accounts.create("acme", { plan: "free" });
+  const key = await issue("acme");
+  const Key = { id: { S: detailsIdOf("acme") } };
+  await client.send(new DeleteItemCommand({ TableName: `${prefix}-accounts`, Key }));
+  const cached = withRejectionCache(store.accounts);
+  for (let index = 0; index < 5; index++) {
+    const admission = await cached.admit({ accountId: "acme", hash: hashKey(`forged ${index}`) }, now);
+    expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
+  }
+  expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, now)).toMatchObject({ ok: true });
 });

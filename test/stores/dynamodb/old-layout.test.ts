@@ -36,7 +36,7 @@ beforeEach(async () => {
   await client.send(new PutItemCommand({ TableName: `${prefix}-accounts`, Item: oldItem() }));
 });
 
-/** An account as it was stored before the second item. */
+/** An account as it was stored before there were two items. */
 function oldItem(): Item {
   const number = (value: number) => ({ N: `${value}` });
   const key = (name: string, position: number, dates: Item = {}) => ({

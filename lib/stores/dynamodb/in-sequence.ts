@@ -1,5 +1,5 @@
 /** Returns a function that runs the tasks of each key one after another, in the order of their arrival. */
-export function inTurn(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
+export function inSequence(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return async (key, task) => {
     const running = (last.get(key) ?? Promise.resolve()).then(task, task);

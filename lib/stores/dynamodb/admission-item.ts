@@ -1,13 +1,14 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { type ApiKey, MAX_ACTIVE_KEYS, type RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
 import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
 import { NO_USAGE, type Usage } from "../../plans/windows.ts";
 import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.ts";
-import type { Item } from "./item.ts";
+import type { Attributes, Item } from "./item.ts";
 import { type KeyEntry, packKey, unpackKey } from "./packed-key.ts";
 
-/** An active key as the first item has it. */
+/** An active key as the admission item has it. */
 export interface NamedKey extends KeyEntry {
   /** The short hash of the key, its name in the item. */
   readonly name: string;
@@ -15,7 +16,7 @@ export interface NamedKey extends KeyEntry {
 }
 
 /** The attributes for a plan. Absent limits are omitted. */
-export function planItem({ plan, customLimits }: PlanAssignment<string>): Item {
+export function planAttributes({ plan, customLimits }: PlanAssignment<string>): Attributes {
   return {
     plan: { S: plan },
     ...numberValues({ perMinute: customLimits?.perMinute, perDay: customLimits?.perDay }),
@@ -23,7 +24,7 @@ export function planItem({ plan, customLimits }: PlanAssignment<string>): Item {
 }
 
 /** The counters of an account that has made no request yet. */
-export const INITIAL_COUNTERS: Item = {
+export const INITIAL_COUNTERS: Attributes = {
   minute: numberValue(NO_USAGE.minute.start),
   minuteCount: numberValue(NO_USAGE.minute.count),
   day: numberValue(NO_USAGE.day.start),
@@ -32,8 +33,8 @@ export const INITIAL_COUNTERS: Item = {
 };
 
 /**
- * The keys that can be active, sorted by name. If there are too many, those that expire first have expired: time is not
- * known here.
+ * The keys that can be active, sorted by name. Whether they have expired is not known here, because the time is not. But
+ * at most 20 are active (`addKey`), so of more than 20, those that expire first have expired.
  */
 export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
   const byExpiry = keys
@@ -45,18 +46,18 @@ export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The attribute `keys`. */
-export function keysValue(keys: readonly NamedKey[]): Item {
+/** The content of the attribute `keys`: one number for each key, by its name. */
+export function keyEntries(keys: readonly NamedKey[]): Attributes {
   return Object.fromEntries(keys.map((key) => [key.name, { N: packKey(key) }]));
 }
 
 /** The attribute `ids`, without those that follow from the hash; `undefined` if all of them do. */
-export function idsValue(accountId: string, keys: readonly NamedKey[]): Item[string] | undefined {
+export function idsValue(accountId: string, keys: readonly NamedKey[]): AttributeValue | undefined {
   const ids = keys.map(({ name, id }) => (id === keyIdOf(accountId, name) ? "" : shortId(accountId, id)));
   return ids.every((id) => id === "") ? undefined : { L: ids.map((id) => ({ S: id })) };
 }
 
-/** The keys of the first item, sorted by name. */
+/** The keys of the admission item, sorted by name. */
 export function namedKeysOf(item: Item): readonly NamedKey[] {
   const accountId = textOf(item["id"]);
   return Object.entries(item["keys"]?.M ?? {})
@@ -71,8 +72,11 @@ export function namedKeysOf(item: Item): readonly NamedKey[] {
 /** Reads what admission needs to know about one key. `undefined` if the account has no such active key. */
 export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   const name = shortHash(hash);
+  // Most requests with an unknown key end here, before all entries are read.
   if (item["keys"]?.M?.[name] === undefined) return undefined;
-  const { id = "", expiresAt, rejections } = namedKeysOf(item).find((key) => key.name === name) ?? {};
+  const found = namedKeysOf(item).find((key) => key.name === name);
+  if (found === undefined) return undefined;
+  const { id, expiresAt, rejections } = found;
   return {
     accountId: textOf(item["id"]),
     ...planOf(item),

@@ -4,62 +4,65 @@ import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { numberValue } from "./attribute-values.ts";
 import { onceOnly } from "./count-token.ts";
-import type { Item } from "./item.ts";
+import type { Attributes, Item } from "./item.ts";
 import { isOldLayout, oldRejectionsUnchanged } from "./old-layout.ts";
 import { packKey } from "./packed-key.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 /** Counts a request in the windows that were read, or as the first one of the windows that follow them. */
-export function countRequest(
+export function countUpdate(
   seen: Item,
   state: KeyState,
-  write: Usage,
+  next: Usage,
   token: string,
   plans: PlanTable | undefined,
-): Change {
+): ConditionalUpdate {
   const { usage } = state;
   const limits = limitsOf(state, plans);
-  const { sets, values, ...key } = unbannedKey(seen, state, write);
+  const { sets, values, ...key } = keyPart(seen, state, next);
   const conditions = [key.condition];
   for (const [window, limit] of [
     ["minute", limits?.perMinute ?? 0],
     ["day", limits?.perDay ?? 0],
   ] as const) {
-    if (write[window].start === usage[window].start) {
+    if (next[window].start === usage[window].start) {
       sets.push(`#${window}Count = #${window}Count + :one`);
       conditions.push(`#${window}Count < :${window}Limit`);
       values[`:${window}Limit`] = numberValue(limit);
     } else {
       sets.push(`#${window} = :${window}, #${window}Count = :one`);
-      values[`:${window}`] = numberValue(write[window].start);
+      values[`:${window}`] = numberValue(next[window].start);
     }
   }
-  const change: Change = {
+  const update: ConditionalUpdate = {
     update: `SET ${sets.join(", ")}`,
     condition: conditions.join(" AND "),
     ...(key.names === undefined ? {} : { names: key.names }),
     values: { ...values, ":one": numberValue(1) },
   };
-  return isOldLayout(seen) ? change : onceOnly(token, change);
+  return isOldLayout(seen) ? update : onceOnly(token, update);
 }
 
-/** Rejections of an earlier minute and a ban that has ended are removed, which makes the key usable with one write. */
-function unbannedKey(seen: Item, { key, rejections }: KeyState, write: Usage) {
+/**
+ * The part about the key: its entry must be the one that was read. Rejections of an earlier minute and a ban that has
+ * ended are removed from it, so that `admitUpdate` admits the next request with one write.
+ */
+function keyPart(seen: Item, { key, rejections }: KeyState, next: Usage) {
   if (isOldLayout(seen)) {
     const { values, ...unchanged } = oldRejectionsUnchanged(key.hash, rejections);
-    return { sets: [] as string[], ...unchanged, values: { ...values } as Item };
+    return { sets: [] as string[], ...unchanged, values: { ...values } as Attributes };
   }
-  const isSameMinute = rejections?.windowStart === write.minute.start;
-  const { bannedUntil: _ended, ...counted } = rejections ?? { windowStart: 0, count: 0 };
+  const isSameMinute = rejections?.windowStart === next.minute.start;
+  const { bannedUntil: _endedBan, ...counted } = rejections ?? { windowStart: 0, count: 0 };
   const entry = packKey({ ...key, rejections });
-  const next = packKey({ ...key, ...(isSameMinute ? { rejections: counted } : {}) });
+  const cleared = packKey({ ...key, ...(isSameMinute ? { rejections: counted } : {}) });
   return {
-    sets: entry === next ? [] : ["#keys.#hash = :entry"],
+    sets: entry === cleared ? [] : ["#keys.#hash = :entry"],
     condition: "#keys.#hash = :entrySeen",
     names: { "#hash": shortHash(key.hash) },
     values: {
       ":entrySeen": { N: entry },
-      ...(entry === next ? {} : { ":entry": { N: next } }),
-    } as Item,
+      ...(entry === cleared ? {} : { ":entry": { N: cleared } }),
+    } as Attributes,
   };
 }

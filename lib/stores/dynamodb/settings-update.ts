@@ -1,10 +1,17 @@
 import type { AccountSettings } from "../../accounts/account.ts";
-import { activeKeys, idsValue, keysValue, type NamedKey, namedKeysOf, planItem } from "./account-item.ts";
+import {
+  activeKeys,
+  idsValue,
+  keyEntries,
+  type NamedKey,
+  namedKeysOf,
+  planAttributes,
+} from "./admission-item.ts";
 import { numberValue, textOf } from "./attribute-values.ts";
-import type { Item } from "./item.ts";
+import type { Attributes, Item } from "./item.ts";
 import { isOldLayout, oldKeysOf, oldRejectionsOf } from "./old-layout.ts";
 import { packKey } from "./packed-key.ts";
-import type { Change } from "./table.ts";
+import type { ConditionalUpdate } from "./table.ts";
 
 /** New settings of an account, with the version of its details if the keys have changed. */
 export interface NewSettings {
@@ -13,24 +20,24 @@ export interface NewSettings {
   readonly revision: string;
 }
 
-/** A part of an update expression, with what it needs. */
-interface Part {
+/** A part of the update: clauses of its expressions, with the names and values that they need. */
+interface UpdatePart {
   readonly sets: readonly string[];
   readonly removes: readonly string[];
   readonly conditions: readonly string[];
   readonly names: Readonly<Record<string, string>>;
-  readonly values: Item;
+  readonly values: Attributes;
 }
 
 /**
- * Replaces the settings in the first item, conditional on those that were read. Counters and rejections of the keys
+ * Replaces the settings in the admission item, conditional on those that were read. Counters and rejections of the keys
  * that stay are unchanged.
  */
-export function changeSettings(seen: Item, { settings, version, revision }: NewSettings): Change {
-  const parts: Part[] = [setAttributes({ ...planItem(settings), revision: { S: revision } })];
-  if (settings.customLimits === undefined) parts.push(removing("#perMinute", "#perDay"));
-  if (version !== undefined) parts.push(...changeKeys(seen, settings, version));
-  const all = <K extends keyof Part>(name: K) => parts.map((part) => part[name]);
+export function settingsUpdate(seen: Item, { settings, version, revision }: NewSettings): ConditionalUpdate {
+  const parts: UpdatePart[] = [settingPart({ ...planAttributes(settings), revision: { S: revision } })];
+  if (settings.customLimits === undefined) parts.push(removingPart("#perMinute", "#perDay"));
+  if (version !== undefined) parts.push(...keyParts(seen, settings, version));
+  const all = <K extends keyof UpdatePart>(name: K) => parts.map((part) => part[name]);
   const removes = all("removes").flat();
   return {
     update: `SET ${all("sets").flat().join(", ")}${removes.length === 0 ? "" : ` REMOVE ${removes.join(", ")}`}`,
@@ -40,18 +47,18 @@ export function changeSettings(seen: Item, { settings, version, revision }: NewS
   };
 }
 
-function changeKeys(seen: Item, settings: AccountSettings, version: string): readonly Part[] {
+function keyParts(seen: Item, settings: AccountSettings, version: string): readonly UpdatePart[] {
   const keys = activeKeys(settings.keys);
   const ids = idsValue(settings.id, keys);
   return [
-    setAttributes({ details: { S: version }, ...(ids === undefined ? {} : { ids }) }),
-    ...(ids === undefined ? [removing("#ids")] : []),
-    isOldLayout(seen) ? convert(seen, keys) : changeEntries(namedKeysOf(seen), keys),
+    settingPart({ details: { S: version }, ...(ids === undefined ? {} : { ids }) }),
+    ...(ids === undefined ? [removingPart("#ids")] : []),
+    isOldLayout(seen) ? convertedPart(seen, keys) : entriesPart(namedKeysOf(seen), keys),
   ];
 }
 
 /** Only the entries that differ are written, because admission counts rejections in the others. */
-function changeEntries(before: readonly NamedKey[], after: readonly NamedKey[]): Part {
+function entriesPart(before: readonly NamedKey[], after: readonly NamedKey[]): UpdatePart {
   const gone = before.filter(({ name }) => !after.some((key) => key.name === name));
   const changed = after.flatMap((key) => {
     const known = before.find(({ name }) => name === key.name);
@@ -78,14 +85,14 @@ function changeEntries(before: readonly NamedKey[], after: readonly NamedKey[]):
 }
 
 /** Converts the old layout, conditional on the rejections that were read. */
-function convert(seen: Item, keys: readonly NamedKey[]): Part {
+function convertedPart(seen: Item, keys: readonly NamedKey[]): UpdatePart {
   const counted = Object.keys(seen["penalties"]?.M ?? {});
   const hashes = new Map(oldKeysOf(seen).map(({ id, hash }) => [id, hash]));
   const entries = keys.map((key) => ({
     ...key,
     rejections: oldRejectionsOf(seen, hashes.get(key.id) ?? ""),
   }));
-  const attributes = setAttributes({ keys: { M: keysValue(entries) }, tokens: { L: [] } });
+  const attributes = settingPart({ keys: { M: keyEntries(entries) }, tokens: { L: [] } });
   return {
     ...attributes,
     removes: ["#penalties"],
@@ -111,7 +118,7 @@ function convert(seen: Item, keys: readonly NamedKey[]): Part {
   };
 }
 
-function setAttributes(attributes: Item): Part {
+function settingPart(attributes: Attributes): UpdatePart {
   const names = Object.keys(attributes);
   return {
     sets: names.map((name) => `#${name} = :${name}`),
@@ -122,6 +129,6 @@ function setAttributes(attributes: Item): Part {
   };
 }
 
-function removing(...removes: readonly string[]): Part {
+function removingPart(...removes: readonly string[]): UpdatePart {
   return { sets: [], removes, conditions: [], names: {}, values: {} };
 }

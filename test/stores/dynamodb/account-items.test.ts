@@ -1,16 +1,14 @@
-import { DeleteItemCommand, type DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/api-key.ts";
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Item } from "../../../lib/stores/dynamodb/item.ts";
 import { detailsIdOf } from "../../../lib/stores/dynamodb/layout.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { itemSize } from "../../support/dynamodb/item-size.ts";
-import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
+import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
 /** The longest identifier, and the longest numbers: this account is as large as an account can be. */
@@ -20,37 +18,25 @@ const LARGEST = {
   customLimits: { perMinute: 59_999, perDay: 9_007_199_254_740_991 },
 } as const;
 
-let emulator: Emulator;
-let proxy: DynamodbProxy;
-let client: DynamoDBClient;
+const dynamodb = useProxiedEmulator();
 let store: Store;
 let accounts: Accounts;
 let prefix: string;
 let now: number;
 let cases = 0;
 
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  proxy = await startProxy(emulator.endpoint);
-  client = clientFor(proxy.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await proxy.close();
-  await emulator.stop();
-});
 beforeEach(async () => {
-  proxy.chooseFault = () => "pass";
+  dynamodb.proxy.chooseFault = () => "pass";
   prefix = `items-${cases++}`;
   now = AT;
-  await createDynamodbTables({ prefix, client, buckets: 1 });
-  store = createDynamodbStore({ prefix, client });
+  await createDynamodbTables({ prefix, client: dynamodb.client, buckets: 1 });
+  store = createDynamodbStore({ prefix, client: dynamodb.client });
   accounts = createAccounts({ store: store.accounts, environment: "live", clock: () => now });
 });
 
 async function read(id: string): Promise<Item> {
   const command = new GetItemCommand({ TableName: `${prefix}-accounts`, Key: { id: { S: id } } });
-  return (await client.send(command)).Item ?? {};
+  return (await dynamodb.client.send(command)).Item ?? {};
 }
 
 async function issue(accountId = ACCOUNT, expiresAt?: number): Promise<IssuedKey> {
@@ -119,10 +105,10 @@ describe("a change that is interrupted between its two writes", () => {
   /** Lets so many writes of the accounts through, then none: as if the process had been killed. */
   async function interruptAfter(writes: number, change: () => Promise<unknown>): Promise<void> {
     let left = writes;
-    proxy.chooseFault = ({ operation }) =>
+    dynamodb.proxy.chooseFault = ({ operation }) =>
       /UpdateItem|PutItem/.test(operation) && left-- <= 0 ? "deny" : "pass";
     await expect(change()).rejects.toMatchObject({ code: "store_unavailable" });
-    proxy.chooseFault = () => "pass";
+    dynamodb.proxy.chooseFault = () => "pass";
   }
 
   const versions = async () => Object.keys((await read(detailsIdOf("acme")))["versions"]?.M ?? {});
@@ -191,35 +177,4 @@ describe("a change that is interrupted between its two writes", () => {
     expect((await accounts.create("other", { plan: "pro" })).ok).toBe(true);
     expect(await store.accounts.find("other")).toMatchObject({ plan: "pro", keys: [] });
   });
-});
-
-test("an account whose details item is lost is admitted, and the next change writes a new one", async () => {
-  await accounts.create("acme", { plan: "free" });
-  const key = await issue("acme", now + DAY_MS);
-  const Key = { id: { S: detailsIdOf("acme") } };
-  await client.send(new DeleteItemCommand({ TableName: `${prefix}-accounts`, Key }));
-  expect(await outcome(key)).toBe(`admitted ${key.keyId}`);
-  expect((await store.accounts.find("acme"))?.keys).toMatchObject([
-    { id: key.keyId, expiresAt: key.expiresAt },
-  ]);
-  const second = await issue("acme");
-  expect([await outcome(key), await outcome(second)]).toEqual([
-    `admitted ${key.keyId}`,
-    `admitted ${second.keyId}`,
-  ]);
-  await accounts.revokeKey(key.keyId);
-  expect(await outcome(key)).toBe("unknown_key");
-});
-
-test("a key whose details are lost is admitted although invalid keys of its account are rejected from memory", async () => {
-  await accounts.create("acme", { plan: "free" });
-  const key = await issue("acme");
-  const Key = { id: { S: detailsIdOf("acme") } };
-  await client.send(new DeleteItemCommand({ TableName: `${prefix}-accounts`, Key }));
-  const cached = withRejectionCache(store.accounts);
-  for (let index = 0; index < 5; index++) {
-    const admission = await cached.admit({ accountId: "acme", hash: hashKey(`forged ${index}`) }, now);
-    expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
-  }
-  expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, now)).toMatchObject({ ok: true });
 });

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { hashKey, keyIdOf } from "../../../lib/accounts/api-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
@@ -11,45 +10,32 @@ import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
+import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12) + 250;
 const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 const BUCKETS = 2;
 
-let emulator: Emulator;
-let proxy: DynamodbProxy;
-let client: DynamoDBClient;
+const dynamodb = useProxiedEmulator();
 let store: Store;
 let prefix: string;
 let cases = 0;
 
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  proxy = await startProxy(emulator.endpoint);
-  client = clientFor(proxy.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await proxy.close();
-  await emulator.stop();
-});
 beforeEach(async () => {
   prefix = `calls-${cases++}`;
-  await createDynamodbTables({ prefix, client, buckets: BUCKETS });
-  store = createDynamodbStore({ prefix, client });
+  await createDynamodbTables({ prefix, client: dynamodb.client, buckets: BUCKETS });
+  store = createDynamodbStore({ prefix, client: dynamodb.client });
   // The number of buckets is read once per process.
   await store.orders.find(0n);
-  proxy.takeOperations();
+  dynamodb.proxy.takeOperations();
 });
 
 /** Runs `work` and returns the requests that it sent. */
 async function cost(work: () => Promise<unknown>): Promise<readonly string[]> {
-  proxy.takeOperations();
+  dynamodb.proxy.takeOperations();
   await work();
-  return proxy.takeOperations();
+  return dynamodb.proxy.takeOperations();
 }
 
 describe("requests to admit a call", () => {
@@ -87,15 +73,15 @@ describe("requests to admit a call", () => {
     }));
     await store.accounts.create({ id: "full", plan: "free", keys });
     const admitFull = () => store.accounts.admit({ accountId: "full", hash: hashKey("7") }, AT);
-    proxy.takeUnits();
+    dynamodb.proxy.takeUnits();
     expect(await cost(admitFull)).toHaveLength(2);
-    expect(proxy.takeUnits()).toEqual([1, 1]);
+    expect(dynamodb.proxy.takeUnits()).toEqual([1, 1]);
     expect(await cost(admitFull)).toHaveLength(1);
-    expect(proxy.takeUnits()).toEqual([1]);
+    expect(dynamodb.proxy.takeUnits()).toEqual([1]);
     for (let request = 2; request < 60; request++) await admitFull();
-    proxy.takeUnits();
+    dynamodb.proxy.takeUnits();
     for (let request = 0; request < 21; request++) expect((await admitFull()).ok).toBe(false);
-    expect(new Set(proxy.takeUnits())).toEqual(new Set([1]));
+    expect(new Set(dynamodb.proxy.takeUnits())).toEqual(new Set([1]));
   });
 
   test("an unknown key is one request", async () => {
@@ -145,16 +131,16 @@ describe("requests to list a table of one page", () => {
   const listed = async (from: Store) => (await collect(from.orders.list())).map(({ json }) => json).join(",");
 
   test("a list of 500 orders is one request, also the first one of a process, and one of 501 is not", async () => {
-    await fillOrders(client, { prefix, buckets: BUCKETS }, 500, orderAt);
-    store = createDynamodbStore({ prefix, client });
+    await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, 500, orderAt);
+    store = createDynamodbStore({ prefix, client: dynamodb.client });
     const expected = Array.from({ length: 500 }, (_, index) => toWire({ id: BigInt(index) - 249n })).join(
       ",",
     );
     expect(await cost(async () => expect(await listed(store)).toBe(expected))).toEqual(["Scan"]);
-    proxy.takeUnits();
+    dynamodb.proxy.takeUnits();
     expect(await cost(() => listed(store))).toEqual(["Scan"]);
     // About 50 bytes an order, and 4 KB a unit.
-    expect(proxy.takeUnits()[0]).toBeLessThanOrEqual(Math.ceil((500 * 60) / 4_096));
+    expect(dynamodb.proxy.takeUnits()[0]).toBeLessThanOrEqual(Math.ceil((500 * 60) / 4_096));
 
     await store.orders.place([{ record: { id: 251n }, status: "pending" }]);
     const longer = `${expected},${toWire({ id: 251n })}`;
@@ -175,7 +161,7 @@ describe("requests to list a longer table", () => {
     status: "pending",
   });
   beforeEach(async () => {
-    await fillOrders(client, { prefix, buckets: BUCKETS }, count, orderAt);
+    await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, count, orderAt);
     // The first list of a process finds that the table has more than one page.
     await collect(store.orders.list());
   });

@@ -1,0 +1,66 @@
+import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
+import { beforeEach, expect, test } from "vitest";
+import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { hashKey } from "../../../lib/accounts/api-key.ts";
+import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
+import { DAY_MS } from "../../../lib/plans/windows.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { detailsIdOf } from "../../../lib/stores/dynamodb/layout.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
+
+const emulator = useEmulator();
+let store: Store;
+let accounts: Accounts;
+let prefix: string;
+let cases = 0;
+
+beforeEach(async () => {
+  prefix = `lost-${cases++}`;
+  await createDynamodbTables({ prefix, client: emulator.client, buckets: 1 });
+  store = createDynamodbStore({ prefix, client: emulator.client });
+  accounts = createAccounts({ store: store.accounts, environment: "live", clock: () => AT });
+  await accounts.create("acme", { plan: "free" });
+});
+
+async function issue(expiresAt?: number): Promise<IssuedKey> {
+  return (await accounts.issueKey("acme", expiresAt === undefined ? {} : { expiresAt })) as IssuedKey;
+}
+
+async function loseDetails(): Promise<void> {
+  const Key = { id: { S: detailsIdOf("acme") } };
+  await emulator.client.send(new DeleteItemCommand({ TableName: `${prefix}-accounts`, Key }));
+}
+
+async function admit({ accountId, key }: IssuedKey) {
+  return store.accounts.admit({ accountId, hash: hashKey(key) }, AT);
+}
+
+test("an account whose details item is lost is admitted, and the next change writes a new one", async () => {
+  const key = await issue(AT + DAY_MS);
+  await loseDetails();
+  expect(await admit(key)).toMatchObject({ ok: true, caller: { keyId: key.keyId } });
+  expect((await store.accounts.find("acme"))?.keys).toMatchObject([
+    { id: key.keyId, expiresAt: key.expiresAt },
+  ]);
+  const second = await issue();
+  expect([await admit(key), await admit(second)]).toMatchObject([
+    { ok: true, caller: { keyId: key.keyId } },
+    { ok: true, caller: { keyId: second.keyId } },
+  ]);
+  await accounts.revokeKey(key.keyId);
+  expect(await admit(key)).toMatchObject({ ok: false, reason: "unknown_key" });
+});
+
+test("a key whose details are lost is admitted although invalid keys of its account are rejected from memory", async () => {
+  const key = await issue();
+  await loseDetails();
+  const cached = withRejectionCache(store.accounts);
+  for (let index = 0; index < 5; index++) {
+    const admission = await cached.admit({ accountId: "acme", hash: hashKey(`forged ${index}`) }, AT);
+    expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
+  }
+  expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, AT)).toMatchObject({ ok: true });
+});

@@ -8,6 +8,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../errors.ts";
+import { namesIn } from "./attribute-names.ts";
 import { jitter, send } from "./client.ts";
 import type { Attributes, Item } from "./item.ts";
 import { takeItems } from "./raw-items.ts";
@@ -179,18 +180,6 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       return { kept: kept(), next };
     },
   };
-}
-
-const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
-
-/** Every attribute name is written with a `#`, because many names are reserved words. */
-function namesIn(expression: string): Readonly<Record<string, string>> {
-  const known = namesByExpression.get(expression);
-  if (known !== undefined) return known;
-  const aliases = expression.match(/#\w+/g) ?? [];
-  const names = Object.fromEntries(aliases.map((alias) => [alias, alias.slice(1)]));
-  namesByExpression.set(expression, names);
-  return names;
 }
 
 interface ConditionFailure {

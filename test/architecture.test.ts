@@ -192,7 +192,7 @@ describe("conventions", () => {
       "lib/orders/orders.ts",
       "lib/stores/dynamodb/client.ts",
       "lib/stores/dynamodb/retry-strategy.ts",
-      "lib/stores/sqlite/errors.ts",
+      "lib/stores/sqlite/busy.ts",
     ]);
   });
 

@@ -36,11 +36,21 @@ interface RejectionRow {
 export type JoinedRow = AccountRow & (KeyRow | { readonly hash: null });
 
 /** The columns that admission reads, in the order of its SELECT. */
-export type KeyStateColumns = [
-  ...[plan: string, per_minute: number | null, per_day: number | null],
-  ...[minute_start: Instant, minute_count: number, day_start: Instant, day_count: number],
-  ...[id: string, created_at: Instant, expires_at: Instant | null, revoked_at: Instant | null],
-  ...[refused_start: Instant | null, refused_count: number | null, banned_until: Instant | null],
+export type KeyStateColumns = readonly [
+  plan: string,
+  per_minute: number | null,
+  per_day: number | null,
+  minute_start: Instant,
+  minute_count: number,
+  day_start: Instant,
+  day_count: number,
+  id: string,
+  created_at: Instant,
+  expires_at: Instant | null,
+  revoked_at: Instant | null,
+  refused_start: Instant | null,
+  refused_count: number | null,
+  banned_until: Instant | null,
 ];
 
 /** Reads an account from its joined rows, or returns `undefined` if there are none. */

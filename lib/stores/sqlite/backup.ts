@@ -1,7 +1,8 @@
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../errors.ts";
-import { BUSY_TIMEOUT_MS, isSqliteError, toStoreError } from "./errors.ts";
+import { BUSY_TIMEOUT_MS } from "./busy.ts";
+import { isSqliteError, toStoreError } from "./errors.ts";
 import { versionOf } from "./schema.ts";
 
 /** Whether a backup was written. `file_exists`: there is a file at the destination, which was not changed. */

@@ -1,26 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { isStoreUnavailable, StoreUnavailableError } from "../../errors.ts";
-
-/** How long a call waits while another process locks the database. */
-export const BUSY_TIMEOUT_MS = 5_000;
-
-/** Runs `work`, and retries it while another process locks the database, until the timeout. */
-export async function retryWhileBusy<T>(work: () => T): Promise<T> {
-  const deadline = performance.now() + BUSY_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      await jitteredDelay();
-    }
-  }
-}
-
-/** Waits for a short random time, so that waiting processes do not retry in lockstep. */
-export async function jitteredDelay(): Promise<void> {
-  await sleep(1 + Math.random() * 4);
-}
 
 const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
 const CORRUPT = 11;

@@ -25,7 +25,7 @@ export interface DatabaseFile {
    * Call it after closing the connection. Throws if another process still has a deleted log open: the last process that
    * closes the log saves its content, so a new log must not be created before.
    */
-  assertNoOtherHolder(): void;
+  assertLogReleased(): void;
 }
 
 /** Records the files that are at the path now. `:memory:` has none. */
@@ -36,9 +36,9 @@ export function databaseFile(path: string): DatabaseFile {
   const current = {
     file: () => identityOf(path),
     log: () => identityOf(`${target}-wal`),
-    index: () => identityOf(`${target}-shm`),
+    shm: () => identityOf(`${target}-shm`),
   };
-  const [file, log, index] = [current.file(), current.log(), current.index()];
+  const [file, log, shm] = [current.file(), current.log(), current.shm()];
   const moved = (problem: string) =>
     new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
@@ -55,12 +55,12 @@ export function databaseFile(path: string): DatabaseFile {
     assertReopenable() {
       const found = current.file();
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
-      if (found !== file && (current.log() === log || current.index() === index)) {
+      if (found !== file && (current.log() === log || current.shm() === shm)) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
-    assertNoOtherHolder() {
-      if (current.file() === file && current.log() === undefined && current.index() === index) {
+    assertLogReleased() {
+      if (current.file() === file && current.log() === undefined && current.shm() === shm) {
         throw moved(
           `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
         );
@@ -73,7 +73,7 @@ const NO_FILE: DatabaseFile = {
   check() {},
   isFolderUnchanged: () => true,
   assertReopenable() {},
-  assertNoOtherHolder() {},
+  assertLogReleased() {},
 };
 
 /** The folder of a path and, if the path is a link, that of the file. */
@@ -81,22 +81,25 @@ function foldersOf(path: string): readonly string[] {
   return [...new Set([dirname(path), dirname(realpathSync(path))])];
 }
 
-/** A file system can give two changes within a tick of its clock the same time. Ticks are 4 ms, and 10 ms at most. */
-const CLOCK_TICK_MS = 20;
+/**
+ * A file system can give two changes within a tick of its clock the same time. A tick is 1 to 10 ms, by the
+ * configuration of the kernel. This is twice the longest.
+ */
+const MAX_CLOCK_TICK_MS = 20;
 
 /**
  * The folders and when they were last changed. `undefined` if that is so recent that a further change could go
  * unnoticed, and on systems that update the times of folders late.
  *
- * A look at the log would cost more: Linux gives a file whose times were read a new time at the next write, and then
- * has to flush its metadata too. That makes a durable write a third slower.
+ * A look at the log would cost more. Since Linux has multigrain timestamps (6.13), a file whose times were read gets a
+ * new time at the next write, and its metadata has to be flushed too. That makes a durable write a third slower.
  */
 function settledStateOf(folders: readonly string[]): string | undefined {
   if (process.platform !== "linux") return undefined;
   let state = "";
   for (const folder of folders) {
     const found = statSync(folder, { throwIfNoEntry: false });
-    if (found === undefined || Math.abs(systemClock() - found.ctimeMs) < CLOCK_TICK_MS) return undefined;
+    if (found === undefined || Math.abs(systemClock() - found.ctimeMs) < MAX_CLOCK_TICK_MS) return undefined;
     state += `${found.dev}:${found.ino}:${found.ctimeMs} `;
   }
   return state;

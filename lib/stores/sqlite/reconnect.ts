@@ -14,20 +14,20 @@ export interface OpenedStore extends Store {
  */
 export function withReconnect(first: OpenedStore, open: () => OpenedStore): Store {
   let current = first;
-  let damaged = false;
+  let mustReopen = false;
   let replacing: Promise<void> | undefined;
 
   async function replace(): Promise<void> {
     current.file.assertReopenable();
     // Close first: if only the log was deleted, closing saves its content.
     await current.close();
-    current.file.assertNoOtherHolder();
+    current.file.assertLogReleased();
     current = open();
-    damaged = false;
+    mustReopen = false;
   }
 
   function recordFailure(error: unknown): never {
-    if (needsReopening(error)) damaged = true;
+    if (needsReopening(error)) mustReopen = true;
     throw error;
   }
 
@@ -39,18 +39,18 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
     return current;
   }
 
-  async function call<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  async function call<T>(task: (store: Store) => Promise<T>): Promise<T> {
     try {
-      return await work(damaged ? await healthyStore() : current);
+      return await task(mustReopen ? await healthyStore() : current);
     } catch (error) {
       return recordFailure(error);
     }
   }
 
-  async function* pages<T>(work: (store: Store) => AsyncIterable<T>): AsyncGenerator<T> {
+  async function* pages<T>(task: (store: Store) => AsyncIterable<T>): AsyncGenerator<T> {
     try {
-      // Without a pause, so that the first page is read in the transaction of the caller.
-      yield* work(damaged ? await healthyStore() : current);
+      // Without a pause, so that the first page is read in the transaction of the caller. See `AdmittedWork.start`.
+      yield* task(mustReopen ? await healthyStore() : current);
     } catch (error) {
       recordFailure(error);
     }

@@ -56,7 +56,8 @@ describe("a database file", () => {
     raw.exec("CREATE TABLE notes (text)");
     raw.close();
     const before = readFileSync(path);
-    expect(() => createSqliteStore({ path })).toThrow("The file is a database of another program.");
+    const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
+    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 

@@ -66,6 +66,31 @@ test("the service reads a short list and cancels in the transaction that admits 
   await store.close();
 });
 
+test("nothing waits between the admission of a request and its cancel, so that they share a transaction", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  const other = new DatabaseSync(path);
+  const statuses: unknown[] = [];
+  const { send } = await createHandlerFixture({
+    store: {
+      ...store,
+      accounts: {
+        ...store.accounts,
+        async admit(...args) {
+          const admission = await store.accounts.admit(...args);
+          // A transaction of its own would begin in a later turn of the event loop.
+          statuses.push(other.prepare("SELECT status FROM orders WHERE id = 1").get());
+          return admission;
+        },
+      },
+    },
+  });
+  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+  expect(statuses).toEqual([{ status: "cancelled" }]);
+  other.close();
+  await store.close();
+});
+
 test("if the transaction fails, so does the request, and it is neither counted nor performed", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });

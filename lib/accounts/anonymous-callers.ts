@@ -44,7 +44,7 @@ export function createAnonymousCallers({
   readonly capacity?: number;
   readonly limits?: PlanLimits;
 } = {}): AnonymousCallers {
-  /** The site with the latest request is last. */
+  /** In the order of their last minute with a request. */
   const sites = new Map<string, Site>();
   const overflow = createSite();
 
@@ -57,6 +57,7 @@ export function createAnonymousCallers({
 
   function recordUse(name: string, minute: number): Site {
     const known = sites.get(name);
+    if (known?.minute === minute) return known;
     if (known === undefined && !makeRoom(minute)) return overflow;
     const site = known ?? createSite();
     site.minute = minute;

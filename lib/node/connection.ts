@@ -31,22 +31,17 @@ export interface Connection {
 
 /** Tracks the requests on a connection. `holding` is shared by the connections of a server. */
 export function trackConnection(socket: Socket, holding: Set<Socket>): Connection {
-  const { hasMore, stop, begin, requestLineBytes } = feedRequests(socket, holding);
-  let current: ServerResponse | undefined;
+  const { hasMore, stop, begin, current, requestLineBytes } = feedRequests(socket, holding);
   let parserError: ErrorCode | undefined;
   let endBody: (result: BodyResult) => void = () => {};
-  const isBusy = () => current !== undefined && !current.destroyed;
+  const isBusy = () => current() !== undefined;
 
   return {
+    begin,
     isBusy,
     hasMore,
     stop,
     requestLineBytes,
-
-    begin(req, res) {
-      current = res;
-      begin(req, res);
-    },
 
     receiveBody: async (req) => {
       if (!hasBody(req)) return "complete";
@@ -61,11 +56,12 @@ export function trackConnection(socket: Socket, holding: Set<Socket>): Connectio
       stop();
       if (parserError !== undefined) return false;
       parserError = code;
-      if (isBusy() && current?.req.complete === false) {
+      const response = current();
+      if (response?.req.complete === false) {
         endBody({ error: code });
         return false;
       }
-      if (current !== undefined && isBusy()) await closed(current);
+      if (response !== undefined) await closed(response);
       return socket.writable;
     },
   };

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createSlicer } from "./request-slices.ts";
 import { readWithSharedBuffer } from "./shared-read-buffer.ts";
 import { queueWork } from "./work-queue.ts";
 
@@ -7,6 +8,8 @@ import { queueWork } from "./work-queue.ts";
 export interface RequestFeed {
   /** Stops parsing once `req` has been received completely, until `res` has been sent. */
   begin(req: IncomingMessage, res: ServerResponse): void;
+  /** The response to the request in progress, from the end of its head until it has been sent. */
+  current(): ServerResponse | undefined;
   /** True if more input has been received than the current request. */
   hasMore(): boolean;
   /** The length of the request line so far. `slice` is the input that is being parsed. */
@@ -16,7 +19,7 @@ export interface RequestFeed {
 }
 
 /**
- * How many connections of a server can hold input that is not parsed yet, up to 16 KiB each. Above it, the connection
+ * How many connections of a server can hold input that is not parsed yet, up to 8 KiB each. Above it, the connection
  * that has held its input longest is closed.
  */
 const MAX_HOLDING_CONNECTIONS = 1_024;
@@ -28,44 +31,42 @@ const MAX_SLICES_PER_TURN = 32;
 const MAX_EMPTY_BYTES = 16;
 const [CR, LF] = [0x0d, 0x0a];
 
-/** Ends every head and every chunked body. */
-const END = Buffer.from("\r\n\r\n");
-
 /**
  * Reads a socket in place of Node, which would parse all requests of a chunk of 64 KiB at once: up to 3,600, of several
  * kilobytes each, which wait for their responses. Here the input is parsed in slices that end where a request can end,
  * and held while a request is in progress. `holding` is shared by the connections of a server.
  */
 export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed {
-  let current: { readonly req: IncomingMessage; readonly res: ServerResponse } | undefined;
+  /** Released once it has been sent: what waiting connections hold would become garbage of the old generation. */
+  let current: ServerResponse<IncomingMessage> | undefined;
   let held: Buffer | undefined;
+  /** Where the rest of `held` begins: a subarray for each request would become garbage in the same way. */
+  let heldStart = 0;
   let isStopped = false;
   /** True while the head of the next request has been parsed in part. */
   let isHeadStarted = false;
   /** The empty lines before the next request, in bytes. */
   let emptyBytes = 0;
-  /** The remaining bytes of a body with a Content-Length. */
-  let bodyBytes = 0;
-  /** The end of the input so far, if it can be the beginning of `END`. */
-  let tail = "";
-
-  /** What has been parsed of a request line. */
-  let lineBytes = 0;
-  let isLineComplete = false;
-  let isMeasured = false;
+  const slicer = createSlicer();
 
   // Node resumes the socket after each request.
   const pause = () => void socket.pause();
 
   const parse = readWithSharedBuffer(socket, (input) => {
-    if (held === undefined) feed(input, false);
-    // Input that was already on its way when the socket was paused.
-    else held = Buffer.concat([held, input]);
+    if (held === undefined) {
+      const rest = feed(input, 0);
+      if (rest < input.length) hold(Buffer.from(input.subarray(rest)), 0);
+    } else {
+      // Input that was already on its way when the socket was paused.
+      held = Buffer.concat([held.subarray(heldStart), input]);
+      heldStart = 0;
+    }
   });
   socket.once("close", stop);
 
-  function feed(input: Buffer, isCopy: boolean): void {
-    let start = 0;
+  /** Parses the input from an index on. Returns where the part begins that has to wait, which is the end if none has to. */
+  function feed(input: Buffer, from: number): number {
+    let start = from;
     let slices = 0;
     while (start < input.length && canParse() && slices++ < MAX_SLICES_PER_TURN) {
       if (isBetweenRequests()) {
@@ -73,16 +74,13 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
         if (start === input.length || isStopped) break;
         isHeadStarted = true;
       }
-      const end = findSliceEnd(input, start);
+      const end = slicer.findEnd(input, start);
       parse(start === 0 && end === input.length ? input : input.subarray(start, end));
       start = end;
     }
     // Nothing after the last request of a connection is executed.
-    if (isInProgress() && current?.res.shouldKeepAlive === false) stop();
-    if (start < input.length && !isStopped) {
-      const rest = input.subarray(start);
-      hold(isCopy ? rest : Buffer.from(rest));
-    }
+    if (isInProgress() && current?.shouldKeepAlive === false) stop();
+    return isStopped ? input.length : start;
   }
 
   function isBetweenRequests(): boolean {
@@ -110,51 +108,33 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
 
   /** True if the current request has been received, and its response has not been sent. */
   function isInProgress(): boolean {
-    return current?.req.complete === true && !current.res.destroyed;
+    return current?.req.complete === true;
   }
 
-  function findSliceEnd(input: Buffer, start: number): number {
-    if (bodyBytes > 0) {
-      const size = Math.min(bodyBytes, input.length - start);
-      bodyBytes -= size;
-      return start + size;
-    }
-    const split = tail === "" ? -1 : (tail + input.toString("latin1", start, start + 3)).indexOf("\r\n\r\n");
-    const found = split === -1 ? input.indexOf(END, start) : start + split - tail.length;
-    if (split !== -1 || found !== -1) {
-      tail = "";
-      isMeasured = false;
-      return found + END.length;
-    }
-    measureLine(input.subarray(start));
-    isMeasured = true;
-    tail = (tail + input.toString("latin1", Math.max(start, input.length - 3))).slice(-3);
-    return input.length;
-  }
-
-  function measureLine(slice: Buffer): void {
-    if (isLineComplete) return;
-    const end = slice.indexOf("\n");
-    isLineComplete = end !== -1;
-    lineBytes += isLineComplete ? end : slice.length;
-  }
-
-  function hold(input: Buffer): void {
+  function hold(input: Buffer, start: number): void {
     held = input;
+    heldStart = start;
     if (!holding.has(socket)) {
       holding.add(socket);
       socket.on("resume", pause).pause();
     }
     if (holding.size > MAX_HOLDING_CONNECTIONS) holding.values().next().value?.destroy();
-    // Other connections have their turn before the next request.
-    if (isInProgress()) current?.res.once("close", () => queueWork(release));
-    else queueWork(release);
+    if (!isInProgress()) queueWork(release);
+  }
+
+  /** Called when a response has been sent, or its connection closed. Other connections have their turn first. */
+  function end(res: ServerResponse): void {
+    if (current === res) current = undefined;
+    if (held !== undefined) queueWork(release);
   }
 
   function release(): void {
     const input = held;
     held = undefined;
-    if (input !== undefined) feed(input, true);
+    if (input !== undefined) {
+      const rest = feed(input, heldStart);
+      if (rest < input.length) hold(input, rest);
+    }
     if (held === undefined) stopHolding();
   }
 
@@ -170,18 +150,14 @@ export function feedRequests(socket: Socket, holding: Set<Socket>): RequestFeed 
 
   return {
     begin(req, res) {
-      current = { req, res };
+      current = res;
+      res.once("close", () => end(res));
       isHeadStarted = false;
       emptyBytes = 0;
-      lineBytes = 0;
-      isLineComplete = false;
-      bodyBytes = Number(req.headers["content-length"] ?? 0);
+      slicer.beginBody(Number(req.headers["content-length"] ?? 0));
     },
-    requestLineBytes(slice) {
-      if (current?.req.complete === false) return 0;
-      if (!isMeasured) measureLine(slice);
-      return lineBytes;
-    },
+    requestLineBytes: (slice) => (current?.req.complete === false ? 0 : slicer.requestLineBytes(slice)),
+    current: () => current,
     hasMore: () => held !== undefined,
     stop,
   };

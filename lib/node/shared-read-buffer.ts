@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-const READ_BUFFER_BYTES = 16 * 1024;
+const READ_BUFFER_BYTES = 8 * 1024;
 
 /** One buffer for all sockets, as each part of the input is processed before the next one is read. */
 const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);

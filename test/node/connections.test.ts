@@ -74,7 +74,7 @@ test("the socket is not read while a pipelined request waits for its turn", asyn
 });
 
 test("a pipelined request that was sent in time does not time out while an earlier one is in progress", async () => {
-  const { url, head, store } = await serve({ headersTimeoutMs: 200, requestTimeoutMs: 200 });
+  const { url, head, store } = await serve({ headersTimeoutMs: 600, requestTimeoutMs: 600 });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { apply } = store.orders;
   store.orders.apply = async (...args) => {
@@ -89,7 +89,7 @@ test("a pipelined request that was sent in time does not time out while an earli
   connection.send(`llo${cancel.slice(0, 30)}`);
   await new Promise((resolve) => setTimeout(resolve, 20));
   connection.send(cancel.slice(30));
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await new Promise((resolve) => setTimeout(resolve, 1_800));
   release();
   expect((await connection.responses(3)).responses.map(({ status }) => status)).toEqual([204, 409, 409]);
 });

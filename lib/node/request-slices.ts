@@ -1,0 +1,64 @@
+/** Finds where the input of a connection can be cut for the parser: at the latest where a request can end. */
+export interface Slicer {
+  /** The end of the slice that begins at `start`. */
+  findEnd(input: Buffer, start: number): number;
+  /** The head of a request has been parsed: a body of this length follows. */
+  beginBody(bytes: number): void;
+  /** The length of the request line so far. `slice` is the input that is being parsed. */
+  requestLineBytes(slice: Buffer): number;
+}
+
+/** Ends every head and every chunked body. */
+const END = Buffer.from("\r\n\r\n");
+
+export function createSlicer(): Slicer {
+  /** The remaining bytes of a body with a Content-Length. */
+  let bodyBytes = 0;
+  /** The end of the input so far, if it can be the beginning of `END`. */
+  let tail = "";
+
+  /** What has been parsed of a request line. */
+  let lineBytes = 0;
+  let isLineComplete = false;
+  let isMeasured = false;
+
+  function measureLine(slice: Buffer): void {
+    if (isLineComplete) return;
+    const end = slice.indexOf("\n");
+    isLineComplete = end !== -1;
+    lineBytes += isLineComplete ? end : slice.length;
+  }
+
+  return {
+    findEnd(input, start) {
+      if (bodyBytes > 0) {
+        const size = Math.min(bodyBytes, input.length - start);
+        bodyBytes -= size;
+        return start + size;
+      }
+      const split =
+        tail === "" ? -1 : (tail + input.toString("latin1", start, start + 3)).indexOf("\r\n\r\n");
+      const found = split === -1 ? input.indexOf(END, start) : start + split - tail.length;
+      if (split !== -1 || found !== -1) {
+        tail = "";
+        isMeasured = false;
+        return found + END.length;
+      }
+      measureLine(input.subarray(start));
+      isMeasured = true;
+      tail = (tail + input.toString("latin1", Math.max(start, input.length - 3))).slice(-3);
+      return input.length;
+    },
+
+    beginBody(bytes) {
+      bodyBytes = bytes;
+      lineBytes = 0;
+      isLineComplete = false;
+    },
+
+    requestLineBytes(slice) {
+      if (!isMeasured) measureLine(slice);
+      return lineBytes;
+    },
+  };
+}

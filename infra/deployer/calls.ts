@@ -23,9 +23,15 @@ const ROLES = ["iam::ACCOUNT:role/PREFIX-*"];
 const APIS = ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*"];
 const GATEWAY = {
   read: ["apigateway:GET"],
-  write: ["apigateway:DELETE", "apigateway:PATCH", "apigateway:POST", "apigateway:PUT"],
+  write: ["apigateway:DELETE", "apigateway:PATCH", "apigateway:POST"],
 };
 const api = { ...GATEWAY, resources: APIS };
+/** Created by PUT, because the path that is created is known before. */
+const apiPart = {
+  read: GATEWAY.read,
+  write: ["apigateway:DELETE", "apigateway:PATCH", "apigateway:PUT"],
+  resources: APIS,
+};
 /** ACM chooses identifiers, too. */
 const CERTIFICATES = ["acm:REGION:ACCOUNT:certificate/*"];
 
@@ -86,12 +92,16 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   },
   "aws:apigateway/restApi:RestApi": api,
   "aws:apigateway/resource:Resource": api,
-  "aws:apigateway/method:Method": api,
-  "aws:apigateway/integration:Integration": api,
-  "aws:apigateway/response:Response": api,
+  "aws:apigateway/method:Method": apiPart,
+  "aws:apigateway/integration:Integration": apiPart,
+  "aws:apigateway/response:Response": apiPart,
   "aws:apigateway/deployment:Deployment": api,
   "aws:apigateway/stage:Stage": api,
-  "aws:apigateway/methodSettings:MethodSettings": api,
+  "aws:apigateway/methodSettings:MethodSettings": {
+    read: GATEWAY.read,
+    write: ["apigateway:PATCH"],
+    resources: APIS,
+  },
   "aws:apigateway/account:Account": {
     ...{ read: GATEWAY.read, write: ["apigateway:PATCH"] },
     ...{ resources: ["apigateway:REGION::/account"], neededBy: setsAccount },

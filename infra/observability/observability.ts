@@ -51,6 +51,8 @@ export class Observability extends pulumi.ComponentResource {
     return new aws.cloudwatch.MetricAlarm(
       `${this.#name}-${key}`,
       {
+        // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
+        name: `${this.#name}-${key}`,
         alarmDescription: alarm.description,
         namespace: alarm.namespace,
         metricName: alarm.metricName,

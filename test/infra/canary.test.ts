@@ -51,7 +51,7 @@ describe("with a canary", () => {
     });
     const { alarms } = stackOutputs["release"] as { alarms: string[] };
     expect(alarms).toHaveLength(4);
-    const names = registrations.map(({ name }) => `${name}-1a2b3c4`);
+    const names = registrations.map(({ inputs }) => inputs["name"]);
     expect(alarms.filter((alarm) => !names.includes(alarm))).toEqual([]);
   });
 

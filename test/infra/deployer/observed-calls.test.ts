@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { withDefaults } from "../../../infra/config/settings.ts";
+import { CALLS } from "../../../infra/deployer/calls.ts";
+import { deployerPolicies, type PolicyDocument } from "../../../infra/deployer/policy-documents.ts";
+import { defineDomains } from "../../../lib/domains/parse.ts";
+
+/** By type of resource, operation and IAM action: a resource of the call. The file says how they were recorded. */
+interface ObservedCalls {
+  readonly [type: string]: { readonly [operation: string]: { readonly [action: string]: string } };
+}
+
+const { calls: observed }: { readonly calls: ObservedCalls } = JSON.parse(
+  readFileSync(new URL("observed-calls.json", import.meta.url), "utf8"),
+);
+const calls = Object.entries(observed).flatMap(([type, operations]) =>
+  Object.entries(operations).flatMap(([operation, actions]) =>
+    Object.entries(actions).map(([action, resource]) => ({ type, operation, action, resource })),
+  ),
+);
+
+const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
+const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
+const everyOption = { accessLogs: "manage", alarmEmail: "ops@example.com", canary: true } as const;
+const waf = { requestsPerFiveMinutes: 3000 };
+const withEverything = withDefaults({ plan: "pro", domains, waf, ...everyOption });
+const cloudflare = deployerPolicies(withEverything, target);
+const manual = deployerPolicies({ ...withEverything, dns: "manual" }, target);
+
+/** As IAM decides: some statement contains the action and matches the resource. */
+function allows({ Statement }: PolicyDocument, action: string, resource: string): boolean {
+  const matches = (pattern: string) => {
+    const literal = pattern.split("*").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return new RegExp(`^${literal.join(".*")}$`).test(resource);
+  };
+  return Statement.some(({ Action, Resource }) => Action.includes(action) && [Resource].flat().some(matches));
+}
+
+/** Why the policies contain actions that no run has called. */
+const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
+  [/:(Tag|Untag)(Resource|Role)$|acm:(AddTagsTo|RemoveTagsFrom)Certificate/, "tags by 'aws:defaultTags'"],
+  [/:List(Tags|TagsOfResource|TagsForResource|TagsForCertificate)$/, "the provider reads tags in a refresh"],
+  [/iam:PassRole|apigateway:SetWebACL/, "no calls: AWS checks them in CreateFunction and AssociateWebACL"],
+  [/iam:List\w+/, "the provider reads what a role has before it deletes the role"],
+  [
+    /dynamodb:DescribeTimeToLive|lambda:(GetFunctionCodeSigningConfig|GetFunctionConfiguration|ListVersionsByFunction)|wafv2:GetWebACLForResource|sns:GetSubscriptionAttributes/,
+    "the provider reads the whole resource",
+  ],
+  [
+    /iam:Update\w+|logs:DeleteRetentionPolicy|sns:Set\w+/,
+    "changes of settings that this program never changes",
+  ],
+  [/acm:DescribeCertificate/, "the wait for a certificate, which the emulator does not issue"],
+  [/iam:DetachRolePolicy/, "the logging role of the account stays when the stack is destroyed"],
+  [/apigateway:\w+/, "a route or a setting that a later version changes"],
+];
+
+describe("the policies of the deployer", () => {
+  test.each(calls)("allow $action for $type ($operation)", ({ type, operation, action, resource }) => {
+    const { preview, deploy } = operation === "invoke" ? manual : cloudflare;
+    expect(allows(deploy, action, resource), `${action} on ${resource}`).toBe(true);
+    if (operation === "read" || operation === "invoke") expect(allows(preview, action, resource)).toBe(true);
+    else expect(CALLS[type]).toBeDefined();
+  });
+
+  test("allow no call that changes something in a preview", () => {
+    const changing = calls.filter(
+      ({ operation, action }) =>
+        !/^(read|invoke)$/.test(operation) && !/:(GET|Get|List|Describe)/.test(action),
+    );
+    expect(changing.length).toBeGreaterThan(40);
+    expect(changing.filter(({ action, resource }) => allows(cloudflare.preview, action, resource))).toEqual(
+      [],
+    );
+  });
+
+  test("contain only actions that a run has called or that have an explanation", () => {
+    const called = new Set(calls.map(({ type, action }) => `${type} ${action}`));
+    const others = Object.entries(CALLS).flatMap(([type, { read, write }]) =>
+      [...read, ...write].filter((action) => !called.has(`${type} ${action}`)),
+    );
+    expect(others.filter((action) => !EXPLAINED.some(([actions]) => actions.test(action)))).toEqual([]);
+    expect(EXPLAINED.filter(([actions]) => !others.some((action) => actions.test(action)))).toEqual([]);
+  });
+
+  test("do not allow the calls for resources of another stack", () => {
+    const own = calls.filter(({ resource }) => resource.includes("store-orders-production"));
+    const foreign = own.map(({ resource, ...call }) => ({
+      ...call,
+      resource: resource.replace("store-orders-production", "store-orders-staging"),
+    }));
+    expect(foreign.length).toBeGreaterThan(30);
+    expect(foreign.filter(({ action, resource }) => allows(cloudflare.deploy, action, resource))).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 /**
- * The rules of a store's orders API, without a vendor: the order state machine, the plan limits, API keys and
+ * The rules of a shop's orders API, without a vendor: the order state machine, the plan limits, API keys and
  * admission, custom domains. They are pure functions and tables. `createOrders`, `createAccounts` and `verifyHosts`
  * apply them through the store or the DNS resolver that they are given.
  *

@@ -29,7 +29,7 @@ export const STAGE = "live";
 
 /** Regional: edge-optimized endpoints close a stream that is idle for 30 seconds. The default policy accepts TLS 1.0. */
 const REST_API = {
-  description: "A store's orders API",
+  description: "A shop's orders API",
   endpointConfiguration: { types: "REGIONAL" },
   securityPolicy: "TLS_1_2",
 } as const;

@@ -34,11 +34,11 @@ export type KeyResult = IssuedKey | AccountFailure;
  */
 export interface Accounts<Name extends string = Plan> {
   /** Creates an account without keys. */
-  create(id: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
+  create(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Changes the plan at once. The current windows keep their counts and get the new limits. */
-  setPlan(id: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
+  setPlan(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Sets the counters of both windows to zero. Bans stay. */
-  resetUsage(id: string): Promise<AccountResult>;
+  resetUsage(accountId: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
   issueKey(accountId: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
   /**
@@ -85,22 +85,22 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   }
 
   return {
-    async create(id, plan) {
-      if (!isAccountId(id)) throw invalidInput("account", ACCOUNT_ID_RULE);
-      return store.create({ id, ...validatePlan(plan, plans), keys: [] });
+    async create(accountId, plan) {
+      if (!isAccountId(accountId)) throw invalidInput("accountId", ACCOUNT_ID_RULE);
+      return store.create({ id: accountId, ...validatePlan(plan, plans), keys: [] });
     },
 
-    async setPlan(id, plan) {
+    async setPlan(accountId, plan) {
       const assignment = validatePlan(plan, plans);
-      return store.update(id, ({ keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
+      return store.update(accountId, ({ id, keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
     },
 
-    resetUsage: (id) => store.resetUsage(id),
+    resetUsage: (accountId) => store.resetUsage(accountId),
 
     async issueKey(accountId, { expiresAt } = {}) {
       const at = clock();
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
-        throw invalidInput("expires", "Give a time in the future.");
+        throw invalidInput("expiresAt", "Give a time in the future.");
       await requireEnvironment();
       const { key, ...created } = newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -110,7 +110,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     async rotateKey(keyId, { overlapMs }) {
       if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
-        throw invalidInput("overlap", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
+        throw invalidInput("overlapMs", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
       const at = clock();
       await requireEnvironment();

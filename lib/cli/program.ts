@@ -72,7 +72,7 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
 
 function createProgram({ print, log }: Terminal, json: boolean): Command {
   return new Command("store-orders")
-    .description("Serves a store's orders API, and manages its accounts, keys, orders and domains.")
+    .description("Serves a shop's orders API, and manages its accounts, keys, orders and domains.")
     .version(readVersion(), "--version", "print the version")
     .option(
       "--database <path>",

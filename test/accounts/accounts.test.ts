@@ -34,7 +34,7 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
   async (id) => {
     const { accounts, store } = await open();
     await expect(accounts.create(id, { plan: "free" })).rejects.toThrow(
-      "account: Use 1 to 32 lower-case letters",
+      "accountId: Use 1 to 32 lower-case letters",
     );
     expect(await store.find(id)).toBeUndefined();
   },
@@ -143,7 +143,7 @@ test("an account has at most 20 active keys, and the oldest inactive keys are de
 test("a key cannot be issued with an expiry in the past", async () => {
   const { accounts } = await open();
   await expect(accounts.issueKey("shop", { expiresAt: START })).rejects.toThrow(
-    "expires: Give a time in the future.",
+    "expiresAt: Give a time in the future.",
   );
   await expect(accounts.issueKey("shop", { expiresAt: Number.NaN })).rejects.toThrow("future");
 });

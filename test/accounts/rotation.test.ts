@@ -33,7 +33,7 @@ test("an overlap is a whole number of milliseconds from 0 to 90 days; any other 
   const before = await store.find("acme");
   for (const overlapMs of [MAX_OVERLAP_MS + 1, 1e6 * 365 * 24 * HOUR, Infinity, Number.NaN, -1, 0.5]) {
     const error = await accounts.rotateKey(keyId, { overlapMs }).catch((reason: unknown) => reason);
-    expect(isInvalidInput(error) && error.message).toBe("overlap: Use an overlap from 0 to 90 days.");
+    expect(isInvalidInput(error) && error.message).toBe("overlapMs: Use an overlap from 0 to 90 days.");
   }
   expect(await store.find("acme")).toEqual(before);
   expect(await accounts.rotateKey(keyId, { overlapMs: MAX_OVERLAP_MS })).toMatchObject({ ok: true });
@@ -73,6 +73,6 @@ test("every successor in a chain of rotations has the expiry of the original key
 test("an expiry that no date can represent is invalid", async () => {
   const { accounts } = await createFixture();
   for (const expiresAt of [8.64e15 + 1, Infinity, START + 0.5]) {
-    await expect(accounts.issueKey("acme", { expiresAt })).rejects.toThrow("expires: ");
+    await expect(accounts.issueKey("acme", { expiresAt })).rejects.toThrow("expiresAt: ");
   }
 });

@@ -169,7 +169,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
   afterAll(() => Promise.all(stops.map((stop) => stop())));
 
   test.skipIf(program === "")(
-    "passes requests and responses on, over TLS, with the path as sent",
+    "the proxy passes requests and responses on, over TLS, with the path as sent",
     async () => {
       const { status, headers } = await send(ports.https, {
         method: "DELETE",
@@ -196,7 +196,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
   );
 
   test.skipIf(program === "")(
-    "passes the address of the caller on, and none that the caller invents",
+    "the proxy passes the address of the caller on, and none that the caller invents",
     async () => {
       await send(ports.https, {
         path: "/v1/pets/1",
@@ -210,7 +210,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
     },
   );
 
-  test.skipIf(program === "")("streams the list: it is not read ahead of the client", async () => {
+  test.skipIf(program === "")("the proxy streams the list: it is not read ahead of the client", async () => {
     const response = await open(ports.https, { path: "/v1/store/orders" });
     await once(response, "readable");
     await sleep(1_000);
@@ -221,7 +221,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
     await expect.poll(() => service.entries().filter(isList)).toMatchObject([{ bodyEnd: "complete" }]);
   });
 
-  test.skipIf(program === "")("redirects to HTTPS", async () => {
+  test.skipIf(program === "")("the proxy redirects to HTTPS", async () => {
     const response = await fetch(`http://127.0.0.1:${ports.http}/v1/store/orders?a=b`, {
       redirect: "manual",
       headers: { host: HOST },
@@ -231,7 +231,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
   });
 
   test.skipIf(program === "")(
-    "sends the Error body with Retry-After while the service is stopped",
+    "the proxy sends the Error body with Retry-After while the service is stopped",
     async () => {
       await service.stop();
       const { status, headers, text } = await send(ports.https, { path: "/v1/store/orders" });

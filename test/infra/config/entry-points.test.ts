@@ -63,13 +63,13 @@ const inFile = (file: string, issues: readonly Issue[]) =>
 describe.each(Object.entries(INVALID))("the mapping with %s", (_name, [plan = "free", domains]) => {
   const issues = issuesOf(() => defineDomains(domains as object, { plan }));
 
-  test("is rejected in TypeScript, also if it was not validated before", () => {
+  test("an invalid mapping is rejected in TypeScript, also if it was not validated before", () => {
     expect(issues.map(({ path, message }) => `${path}: ${message}`)).toMatchSnapshot();
     expect(issues.length).toBeGreaterThan(0);
     expect(issuesOf(() => withDefaults({ plan, domains } as object))).toEqual(issues);
   });
 
-  test("is rejected in a domains file and in a stack file with the same messages", () => {
+  test("an invalid mapping is rejected in a domains file and in a stack file with the same messages", () => {
     const file = join(cli.directory, "domains.yaml");
     writeFileSync(file, JSON.stringify({ domains }));
     expect(issuesOf(() => readDomainsFile(file, plan))).toEqual(inFile(file, issues));

@@ -120,7 +120,7 @@ describe("the streaming function", () => {
 });
 
 describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
-  test("redirects a redirect host to the primary host with path and query, without a key", async () => {
+  test("the function redirects a redirect host to the primary host with path and query, without a key", async () => {
     const { status, headers, body } = await both[mode]("/v1/store/orders", {
       host: "www.example.com",
       key: "",
@@ -132,7 +132,7 @@ describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
     expect(`${body}`).toContain("orders.example.com");
   });
 
-  test("serves the primary and the API Gateway hostname, and responds to other hosts with 421", async () => {
+  test("the function serves the primary and the API Gateway hostname, and responds to other hosts with 421", async () => {
     expect((await both[mode]("/v1/store/orders", { host: "orders.example.com" })).status).toBe(200);
     expect((await both[mode]("/v1/store/orders", { host: PLATFORM })).status).toBe(200);
     const misdirected = await both[mode]("/v1/store/orders", { host: "evil.example" });
@@ -140,7 +140,7 @@ describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
     expectError(misdirected, "misdirected_request");
   });
 
-  test("responds with 503 and Retry-After while the store is down, and recovers", async () => {
+  test("the function responds with 503 and Retry-After while the store is down, and recovers", async () => {
     faults.isDown = true;
     const down = await both[mode]("/v1/store/orders");
     faults.isDown = false;

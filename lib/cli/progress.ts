@@ -1,5 +1,4 @@
 import { clearLine, cursorTo } from "node:readline";
-import cliProgress from "cli-progress";
 import { formatCount } from "./results.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,15 +15,17 @@ export interface Progress<Counts> {
  * Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. `format` contains the
  * names of counts in braces, such as `{placed} placed`.
  */
-export function createProgress<Counts extends Readonly<Record<string, number>>>(
+export async function createProgress<Counts extends Readonly<Record<string, number>>>(
   { screen, log }: Pick<Terminal, "screen" | "log">,
   {
     format,
     size,
     initial,
   }: { readonly format: string; readonly size?: number | undefined; readonly initial: Counts },
-): Progress<Counts> {
+): Promise<Progress<Counts>> {
   if (screen === undefined) return { update: () => {}, log, stop: () => {} };
+  // Loaded here, so that commands without a bar start sooner.
+  const { default: cliProgress } = await import("cli-progress");
   const bar = new cliProgress.SingleBar({
     format: size === undefined ? format : `{bar} {percentage}% | ${format} | {eta_formatted} left`,
     stream: screen,

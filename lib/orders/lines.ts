@@ -15,6 +15,7 @@ export type Line =
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 10;
+const BYTE_ORDER_MARK = "\ufeff";
 const EMPTY = new Uint8Array();
 
 /**
@@ -39,15 +40,26 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
     }
   }
 
+  /** Adds the line that ends at `end`, and returns where the next one starts. */
+  function addLine(lines: Line[], chunk: Uint8Array, start: number, end: number): number {
+    lines.push(toLine(concat(partial, chunk.subarray(start, end)), true));
+    partial = EMPTY;
+    oversized = false;
+    number += 1;
+    return end + 1;
+  }
+
   for await (const chunk of chunks) {
     const lines: Line[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      lines.push(toLine(concat(partial, chunk.subarray(start, end)), true));
-      partial = EMPTY;
-      oversized = false;
-      number += 1;
-      start = end + 1;
+    const first = chunk.indexOf(LINE_FEED);
+    const last = first === -1 ? -1 : chunk.lastIndexOf(LINE_FEED);
+    let start = first === -1 ? 0 : addLine(lines, chunk, 0, first);
+    if (start <= last) {
+      // One by one only if they are not all valid: to decode them together takes a fraction of the time.
+      const texts = decodeLines(chunk.subarray(start, last));
+      for (const text of texts) lines.push({ number: number++, text });
+      if (texts.length > 0) start = last + 1;
+      while (start <= last) start = addLine(lines, chunk, start, chunk.indexOf(LINE_FEED, start));
     }
     partial = concat(partial, chunk.subarray(start));
     if (partial.length > MAX_LINE_BYTES || (oversized && partial.length > 0)) {
@@ -58,6 +70,20 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
     if (lines.length > 0) yield lines;
   }
   if (oversized || partial.length > 0) yield [toLine(partial, true)];
+}
+
+const wholeLines = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes lines, without the last line feed. Returns none if one is not UTF-8 or can be too long. */
+function decodeLines(bytes: Uint8Array): readonly string[] {
+  if (bytes.length > MAX_LINE_BYTES) return [];
+  try {
+    const text = wholeLines.decode(bytes);
+    const lines = text.split("\n");
+    return text.includes(BYTE_ORDER_MARK) ? lines.map((line) => line.replace(/^\ufeff/, "")) : lines;
+  } catch {
+    return [];
+  }
 }
 
 function concat(head: Uint8Array, tail: Uint8Array): Uint8Array {

@@ -75,3 +75,21 @@ test("a line of 1 GiB is returned in pieces of at most MAX_LINE_BYTES and one ch
   expect(length).toBe(1024 ** 3);
   expect(longest).toBeLessThanOrEqual(MAX_LINE_BYTES + chunk.length);
 });
+
+test("a line that is not UTF-8 leaves the other lines of its chunk, and their numbers, as they are", async () => {
+  const bytes = Buffer.concat([utf8("a\n\ufeffb\n"), Uint8Array.of(0xff, 0x0a), utf8("€\r\n\nlast")]);
+  const lines = await linesOf(bytes);
+  expect(lines.map((line) => [line.number, "text" in line ? line.text : line.error])).toEqual([
+    [1, "a"],
+    [2, "b"],
+    [3, "not_utf8"],
+    [4, "€\r"],
+    [5, ""],
+    [6, "last"],
+  ]);
+});
+
+test("one byte order mark at the start of any line is removed", async () => {
+  const lines = await linesOf(utf8("\ufeffa\n\ufeff\ufeffb\n\ufeffc\ufeff\n\ufeff"));
+  expect(lines.map((line) => "text" in line && line.text)).toEqual(["a", "\ufeffb", "c\ufeff", ""]);
+});

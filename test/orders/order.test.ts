@@ -67,6 +67,33 @@ test("an exported line is imported as the same order", () => {
   );
 });
 
+test("the form of a line does not change what it means", () => {
+  const name = fc.constantFrom("id", "petId", "quantity", "shipDate", "complete", "status", "color");
+  const value = fc.constantFrom(
+    ...["0", "-7", "1.0", "1e2", "999999999999999", "9007199254740993", "9223372036854775808", "null"],
+    ...['"pending"', '"2026-02-28T10:00:00Z"', '"2026-02-29T10:00:00Z"', '"a\\"b"', "true", "{}", "[1]"],
+  );
+  const separator = fc.constantFrom(",", ", ", " ,", "");
+  const field = fc
+    .tuple(name, value, fc.constantFrom("", " "))
+    .map(([key, json, space]) => `"${key}":${space}${json}`);
+  // A line that begins with a space is always read in the slower way.
+  const isSame = (line: string) => void expect(parseLine(line)).toEqual(parseLine(` ${line}`));
+  fc.assert(
+    fc.property(fc.array(field, { maxLength: 7 }), separator, (fields, comma) =>
+      isSame(`{${fields.join(comma)}}`),
+    ),
+    { numRuns: 2_000 },
+  );
+  for (const fields of [
+    ['"id":1', '"id":2'],
+    ['"id":1.0'],
+    ['"id":1', '"petId":9007199254740993'],
+    ['"id":1', ""],
+  ])
+    isSame(`{${fields.join(",")}}`);
+});
+
 test("a line without a status is a pending order", () => {
   const order = { record: { id: 1n }, status: "pending" };
   expect(parseLine('{"id":1}')).toEqual({ ok: true, order });

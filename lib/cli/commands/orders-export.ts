@@ -15,7 +15,7 @@ export function addExportCommand(parent: Command, context: CommandContext): void
         const { terminal } = context;
         // On a terminal that shows the orders themselves, progress would be mixed with them.
         const screen = terminal.isInteractive ? undefined : terminal.screen;
-        const progress = createProgress(
+        const progress = await createProgress(
           { screen, log: terminal.log },
           { format: "{exported} orders exported", initial: { exported: 0 } },
         );

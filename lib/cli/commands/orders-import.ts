@@ -33,7 +33,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         setFlagsFromString("--semi-space-growth-factor=1");
 
         let last: ImportStep = { line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] };
-        const progress = createProgress(context.terminal, {
+        const progress = await createProgress(context.terminal, {
           format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
           size: source.size,
           initial: toCounts(last),

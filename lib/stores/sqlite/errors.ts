@@ -2,6 +2,7 @@ import { isStoreUnavailable, StoreUnavailableError } from "../../errors.ts";
 
 const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
 const CORRUPT = 11;
+const CONSTRAINT = 19;
 const NOT_A_DATABASE = 26;
 
 /**
@@ -45,6 +46,11 @@ function primaryCode(error: unknown): number {
 /** True if another process locks the database. */
 export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
+}
+
+/** True if a row with the same key exists. */
+export function isConstraint(error: unknown): boolean {
+  return primaryCode(error) === CONSTRAINT;
 }
 
 /** True for the error of a call after the connection was closed. */

@@ -1,8 +1,9 @@
 import type { Instant } from "../../clock.ts";
 import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
-import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
 import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
+import { orderPlacer } from "./place-orders.ts";
 
 /** Rows of one page: 40 to 70 KB, so that reading a page blocks the event loop only briefly. */
 const PAGE_SIZE = 500;
@@ -11,12 +12,7 @@ const MAX_ID = 2n ** 63n - 1n;
 
 /** The order store over the table `orders`. */
 export function sqliteOrders({ db, read, write }: Connection): OrderStore {
-  const insert = db.prepare(
-    "INSERT INTO orders (id, status, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-  );
-  const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
-  // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
-  selectSame.setReturnArrays(true);
+  const place = orderPlacer(db);
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
   const updateStatus = db.prepare("UPDATE orders SET status = ? WHERE id = ?");
@@ -50,13 +46,6 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     return row && toOrder(row);
   }
 
-  function placeOne(order: StoredOrder): PlaceOutcome {
-    const { record, status } = order;
-    const wire = toWire(record);
-    if (insert.run(record.id, status, wire).changes === 1) return "placed";
-    return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
-  }
-
   function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): ApplyResult<E> {
     const order = find(id);
     if (order === undefined) return { ok: false, code: "order_not_found" };
@@ -69,7 +58,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   }
 
   return {
-    place: (orders) => write("durable", () => orders.map(placeOne)),
+    place: (orders) => write("durable", () => place(orders)),
     find: (id) => read(() => find(id)),
     apply: (id, event, at) => write("durable", () => apply(id, event, at)),
 

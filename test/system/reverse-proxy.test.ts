@@ -16,7 +16,8 @@ import { findProgram } from "./find-program.ts";
 import { freePort, startProgram } from "./program-process.ts";
 
 const HOST = "orders.example.com";
-const ORDERS = 250_000;
+/** The list has some 75 MB: more than the buffers of two connections can hold (`tcp_rmem` and `tcp_wmem`). */
+const ORDERS = 700_000;
 const deploy = new URL("../../lib/node/deploy/", import.meta.url);
 const shipped = (name: string) => readFileSync(new URL(name, deploy), "utf8");
 

@@ -9,7 +9,9 @@ import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import type { ErrorReply } from "./reply.ts";
 
-/** Whether a request may proceed. `quota` is that of the rate-limit headers of its response. See lib/README.md#words. */
+/**
+ * Whether a request may proceed. `quota` is that of the rate-limit headers of its response. See lib/README.md#words.
+ */
 export type Access = Admitted | Denied;
 
 interface Admitted {

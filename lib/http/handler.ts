@@ -28,18 +28,18 @@ export function createHandler(options: HandlerOptions): Handler {
   const publicReply = createPublicReplies(options, { operations, cors, clock });
   const apiReply = createApiReplies(options, { operations, accessControl, clock });
 
-  /** Finds the reply: a rejection of the request itself, a public reply, or the API's. */
+  /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
   async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
     const { address = "unknown", requestError } = context;
-    const reject = (error: ErrorCode): Outcome => ({
+    const fail = (error: ErrorCode): Outcome => ({
       quota: accessControl.peek(address),
       reply: { error },
     });
-    if (requestError !== undefined) return reject(requestError);
-    if (!isImplementedMethod(request.method)) return reject("not_implemented");
+    if (requestError !== undefined) return fail(requestError);
+    if (!isImplementedMethod(request.method)) return fail("not_implemented");
     const { target = targetOf(request.url) } = context;
     const fullPath = parsePath(target);
-    if (fullPath === undefined) return reject("bad_request");
+    if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
     const outcome = publicReply({ request, context, target, path });
     // Documents and health checks have to be waited for. Most requests are for the API and do not.

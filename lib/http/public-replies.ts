@@ -6,6 +6,7 @@ import { createHostRouter, hostOf } from "./host-router.ts";
 import { createServedDocument } from "./openapi/served-document.ts";
 import type { Operation } from "./operations.ts";
 import type { RequestHead } from "./plain-response.ts";
+import type { DocumentSource } from "./reply.ts";
 import type { Outcome } from "./response.ts";
 
 /** A request whose target has been parsed. */
@@ -44,6 +45,15 @@ export function createPublicReplies(
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
     if (path === "/openapi.json") return openApi(request, publicUrl(context)).then((reply) => ({ reply }));
-    return documents?.(path, request).then((reply) => reply && { reply });
+    return documents && documentAt(documents, path, request);
   };
+}
+
+async function documentAt(
+  documents: DocumentSource,
+  path: string,
+  request: RequestHead,
+): Promise<Outcome | undefined> {
+  const reply = await documents(path, request);
+  return reply && { reply };
 }

@@ -33,8 +33,8 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
 /**
- * Converts an event to a request. Never throws: for an invalid request, `context.requestError` is set. If the event itself
- * is invalid, `problem` describes it, without its values.
+ * Converts an event to a request. Never throws: for an invalid request, `context.requestError` is set. If the event
+ * itself is invalid, `problem` describes it, without its values.
  */
 export function fromEvent(event: ProxyEvent): {
   readonly request: Request;

@@ -11,8 +11,8 @@ export interface NodeResponse extends Omit<PlainResponse, "headers"> {
 
 /**
  * Calls a handler. One that `createHandler` returned gets the head of the request as it is and responds with plain
- * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.requestError` is the error
- * then.
+ * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.requestError` is the
+ * error then.
  */
 export async function callHandler(
   handler: Handler,

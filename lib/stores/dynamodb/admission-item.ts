@@ -33,8 +33,8 @@ export const INITIAL_COUNTERS: Attributes = {
 };
 
 /**
- * The keys that can be active, sorted by name. Whether they have expired is not known here, because the time is not. But
- * at most 20 are active (`addKey`), so of more than 20, those that expire first have expired.
+ * The keys that can be active, sorted by name. Whether they have expired is not known here, because the time is not.
+ * But at most 20 are active (`addKey`), so of more than 20, those that expire first have expired.
  */
 export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
   const byExpiry = keys

@@ -22,7 +22,9 @@ import { newWriteToken } from "./write-token.ts";
 
 const MAX_ROUNDS = 8;
 
-/** So many rounds follow each other at once: to roll over a window or to record a rejection takes two without a race. */
+/**
+ * So many rounds follow each other at once: to roll over a window or to record a rejection takes two without a race.
+ */
 const ROUNDS_WITHOUT_WAIT = 3;
 
 /**
@@ -107,8 +109,8 @@ function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
 }
 
 /**
- * Makes an update conditional on the settings and windows that were read, so that a revoked key, a new plan and a window
- * opened by another caller take effect between the two calls as well.
+ * Makes an update conditional on the settings and windows that were read, so that a revoked key, a new plan and a
+ * window opened by another caller take effect between the two calls as well.
  */
 function withOptimisticLock(seen: Item, { usage }: KeyState, update: ConditionalUpdate): ConditionalUpdate {
   return {

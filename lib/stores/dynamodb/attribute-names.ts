@@ -1,8 +1,8 @@
 const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
 
 /**
- * The names that an expression refers to, for `ExpressionAttributeNames`: `#name` is the attribute `name`. Every name is
- * written with a `#`, because many are reserved words.
+ * The names that an expression refers to, for `ExpressionAttributeNames`: `#name` is the attribute `name`. Every name
+ * is written with a `#`, because many are reserved words.
  */
 export function namesIn(expression: string): Readonly<Record<string, string>> {
   const known = namesByExpression.get(expression);

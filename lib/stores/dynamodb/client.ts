@@ -90,8 +90,8 @@ function isThrottled(error: unknown): boolean {
 }
 
 /**
- * Waits for a random time before something is tried again, so that callers that contend do not do so in lockstep: at most
- * `baseMs`, which doubles with each round, up to 100 ms.
+ * Waits for a random time before something is tried again, so that callers that contend do not do so in lockstep: at
+ * most `baseMs`, which doubles with each round, up to 100 ms.
  */
 export async function jitter(round: number, baseMs = 1): Promise<void> {
   await sleep(Math.random() * Math.min(100, baseMs * 2 ** round));

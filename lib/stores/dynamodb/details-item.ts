@@ -37,9 +37,9 @@ export function keysWithoutDetails(item: Item): readonly ApiKey[] {
 }
 
 /**
- * Adds a version to the details item and returns its name. It has no effect until the admission item names it. `seen` is
- * the details item as it was read before the admission item, `item`. Versions that can no longer be named are removed:
- * their process saw another revision of the admission item.
+ * Adds a version to the details item and returns its name. It has no effect until the admission item names it. `seen`
+ * is the details item as it was read before the admission item, `item`. Versions that can no longer be named are
+ * removed: their process saw another revision of the admission item.
  */
 export async function addVersion(
   table: Table,

@@ -22,7 +22,9 @@ export interface ConditionalUpdate {
   readonly values?: Attributes;
 }
 
-/** The result of a conditional write: whether its condition held, and the item before; `undefined` if there was none. */
+/**
+ * The result of a conditional write: whether its condition held, and the item before; `undefined` if there was none.
+ */
 export type WriteResult =
   | { readonly done: true; readonly before: Item | undefined }
   | {

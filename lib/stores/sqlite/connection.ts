@@ -34,7 +34,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
   }
   try {
     migrate(db, { existing });
-    // SQLite would wait for a lock synchronously. `retryWhileBusy` and `groupCommit` wait without blocking the event loop.
+    // SQLite would wait for a lock synchronously. `retryWhileBusy` and `groupCommit` do not block the event loop.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
     // The first read creates the log files, whose access is restricted next.
     db.exec("SELECT 1 FROM sqlite_schema");

@@ -15,6 +15,9 @@ import { isImplementedMethod } from "./router.ts";
 import { servedOperations } from "./served-operations.ts";
 import { parsePath, targetOf } from "./target.ts";
 
+/** Callers without an address share one limit. */
+const UNKNOWN_ADDRESS = "unknown";
+
 /**
  * Creates the service over a store, as one function from `Request` to `Response`. Throws `InvalidInputError` if an
  * option is invalid.
@@ -30,7 +33,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
   /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
   async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
-    const { address = "unknown", requestError } = context;
+    const { address = UNKNOWN_ADDRESS, requestError } = context;
     const fail = (error: ErrorCode): Outcome => ({
       quota: accessControl.peek(address),
       reply: { error },
@@ -52,9 +55,10 @@ export function createHandler(options: HandlerOptions): Handler {
     const requestId = isRequestId(context.requestId) ? context.requestId : crypto.randomUUID();
     const startedAt = onRequest && performance.now();
     const isHead = request.method === "HEAD";
-    const outcome = await decide(request, context, requestId).catch(
-      (thrown): Outcome => ({ reply: failureReply(thrown), thrown }),
-    );
+    const outcome = await decide(request, context, requestId).catch((thrown): Outcome => {
+      const quota = accessControl.peek(context.address ?? UNKNOWN_ADDRESS);
+      return { quota, reply: failureReply(thrown), thrown };
+    });
     const response = toPlainResponse(outcome, requestId, isHead);
     cors?.addHeaders(response.headers, request);
     if (onRequest === undefined || startedAt === undefined) return response;

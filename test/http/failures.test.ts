@@ -61,6 +61,7 @@ test("a function of the embedder that throws causes a 500, and the handler does 
     const answer = await send("GET", "/v1/store/orders", { authorization: "" });
     expect([answer.status, codeOf(answer)]).toEqual([500, "internal_error"]);
     expect(answer.text).not.toContain("secret");
+    expect(answer.headers.has("x-ratelimit-limit")).toBe(true);
     expect(events).toMatchObject([{ errorCode: "internal_error", error: expect.any(Error) }]);
   }
 });

@@ -26,6 +26,15 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/metrics": ["lib/http", "lib/orders", "lib/accounts"],
   "lib/lambda": ["lib/errors.ts", "lib/clock.ts", "lib/http"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
+  "lib/console": [
+    "lib/errors.ts",
+    "lib/clock.ts",
+    "lib/orders",
+    "lib/plans",
+    "lib/accounts",
+    "lib/domains",
+    "lib/stores/store.ts",
+  ],
   "lib/cli": ["lib"],
   "lib/index.ts": [
     "lib/errors.ts",
@@ -52,6 +61,7 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "lib/node": [/^node:/],
   "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
+  "lib/console": [/^(hono|@hono\/node-server)(\/|$)/, /^node:(crypto|fs\/promises|http|module|net)$/],
   "lib/cli": [/./],
   infra: [/./],
 };
@@ -97,6 +107,13 @@ describe("imports within the project", () => {
       return !isInside(target, directory) && !allowed.some((other) => isInside(target, other));
     });
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  });
+
+  test("only its command imports the console, so that no server, function or library contains it", () => {
+    const importers = local.filter(
+      ({ file, target }) => isInside(target, "lib/console") && !isInside(file, "lib/console"),
+    );
+    expect(importers.map(({ file }) => file)).toEqual(["lib/cli/commands/console.ts"]);
   });
 
   test("there is no import cycle", () => {

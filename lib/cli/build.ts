@@ -3,7 +3,7 @@
  * that includes its dependencies, so that users of the library do not install them.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { licenceNotices } from "./licence-notices.ts";
@@ -30,5 +30,8 @@ const { metafile } = await build({
     js: "import { createRequire as _require } from 'node:module'; const require = _require(import.meta.url);",
   },
 });
-writeFileSync("dist/cli/LICENSES.txt", licenceNotices(Object.keys(metafile.inputs)));
+// The console serves it to its page as it is.
+const IDIOMORPH = "node_modules/idiomorph/dist/idiomorph.min.js";
+copyFileSync(IDIOMORPH, "dist/cli/idiomorph.js");
+writeFileSync("dist/cli/LICENSES.txt", licenceNotices([...Object.keys(metafile.inputs), IDIOMORPH]));
 chmodSync("dist/cli/bin.js", 0o755);

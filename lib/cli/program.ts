@@ -8,6 +8,7 @@ import { Command, CommanderError, Help, type Option } from "commander";
 import { systemClock } from "../clock.ts";
 import { escapeControls } from "../domains/escape-controls.ts";
 import { addAccountCommands } from "./commands/accounts.ts";
+import { addConsoleCommand } from "./commands/console.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
 import { addDomainCommands } from "./commands/domains.ts";
 import { addKeyCommands } from "./commands/keys.ts";
@@ -25,6 +26,7 @@ import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 const GROUPS: readonly CommandGroup[] = [
   addServeCommand,
+  addConsoleCommand,
   addAccountCommands,
   addKeyCommands,
   addOrderCommands,

@@ -1,0 +1,55 @@
+/**
+ * The console: a page for the operator of a store, on the operator's own machine.
+ *
+ * ```ts
+ * const server = await startConsole({ store, storeName: "orders.db", environment: "test", … });
+ * console.log(server.link);
+ * ```
+ */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { type AppOptions, createConsoleApp } from "./app.ts";
+import type { ConsoleContext } from "./section.ts";
+import { createSession } from "./session.ts";
+
+/** The only address that the console listens on: nobody else can reach it. */
+export const LOOPBACK = "127.0.0.1";
+
+/** Options of `startConsole`. */
+export interface ConsoleOptions extends ConsoleContext, Pick<AppOptions, "explain" | "log"> {
+  /** The port to listen on; 0 chooses a free one. */
+  readonly port: number;
+}
+
+/** A running console. */
+export interface RunningConsole {
+  /** Opens the console, once. Whoever has it gets the session: it must not be logged. */
+  readonly link: string;
+  /** Ends the session and every connection. */
+  close(): Promise<void>;
+}
+
+/** Starts the console on the loopback address. Rejects if the port is in use. */
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const session = createSession();
+  let port = options.port;
+  const app = createConsoleApp(options, { ...options, session, port: () => port });
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
+  }) as Server;
+  server.maxConnections = 100;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, LOOPBACK, resolve);
+  });
+  port = (server.address() as AddressInfo).port;
+  return {
+    link: `http://${LOOPBACK}:${port}${session.basePath}/start#${session.linkToken}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -29,7 +29,7 @@ export interface Alarm extends MetricReference {
   /** Unique; part of the logical name. */
   readonly key: string;
   readonly description: string;
-  readonly statistic: "Average" | "Sum" | "Minimum" | "p95";
+  readonly statistic: "Average" | "Sum" | "Minimum" | "Maximum" | "p95";
   readonly comparison: "GreaterThanThreshold" | "LessThanThreshold";
   readonly threshold: number;
   readonly periodSeconds: number;
@@ -39,6 +39,8 @@ export interface Alarm extends MetricReference {
 
 const FIVE_MINUTES_SECONDS = 300;
 const DAY_SECONDS = 86_400;
+/** 120 MB of orders that have all fields, of the 200 MB of a streamed response. */
+const MAX_LIST_ORDERS = 1_000_000;
 /** More than none in two of three periods: a single spike does not alarm. */
 const TWO_OF_THREE = {
   statistic: "Sum",
@@ -79,6 +81,16 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
       statistic: "p95",
       threshold: 2_000,
       datapoints: { breaching: 3, of: 3 },
+    },
+    {
+      ...ownMetric(monitored, "ListRows"),
+      key: "list-size",
+      description: `A list has more than ${MAX_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
+      statistic: "Maximum",
+      comparison: "GreaterThanThreshold",
+      threshold: MAX_LIST_ORDERS,
+      periodSeconds: DAY_SECONDS,
+      datapoints: { breaching: 1, of: 1 },
     },
   ];
 }

@@ -63,6 +63,7 @@ export function dashboardBody(
   const graphs: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
     ["Time to first byte of the list (ms)", firstByte],
+    ["Orders in a list", [{ metric: ownMetric(monitored, "ListRows"), stat: "Maximum", label: "most" }]],
     ["Admitted requests by plan", byPlan("Admitted")],
     ["Rejected requests (429) by plan", byPlan("Rejected")],
     ["Bans by plan", byPlan("Bans")],

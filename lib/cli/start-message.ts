@@ -19,7 +19,7 @@ export function formatStartMessage({ url, docs, database, metrics, key }: StartI
   if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
   if (key !== null) {
     lines.push(`key            ${key}            shown once`);
-    lines.push(`try            curl -H 'Authorization: Bearer ${key}' ${url}/store/orders`);
+    lines.push(`try            curl --compressed -H 'Authorization: Bearer ${key}' ${url}/store/orders`);
   }
   return `${lines.join("\n")}\n`;
 }
@@ -34,7 +34,7 @@ export API=${url} KEY=${key}
 
 Then try:
 
-curl -i -H "Authorization: Bearer $KEY" "$API/store/orders"
+curl -i --compressed -H "Authorization: Bearer $KEY" "$API/store/orders"
 curl -i -H "Authorization: Bearer $KEY" -X DELETE "$API/store/orders/1001"
 ${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
 `;

@@ -12,7 +12,6 @@ import { admission } from "./jobs/admission.ts";
 import { bundle } from "./jobs/bundle.ts";
 import { cancel, singleCancel } from "./jobs/cancel.ts";
 import { dynamodbList } from "./jobs/dynamodb-list.ts";
-import { growth } from "./jobs/growth.ts";
 import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
@@ -31,7 +30,6 @@ const JOBS: readonly Job[] = [
   admission,
   bundle,
   importOrders,
-  growth,
 ];
 
 const { values } = parseArgs({

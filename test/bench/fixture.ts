@@ -69,7 +69,7 @@ export async function createAccountWithKey(store: Store, id: string, plan: PlanA
 const MAX_USED_KEYS = 500;
 
 /** Creates accounts, many in one transaction, and returns one key of each, or of some if there are very many. */
-async function createShops(store: Store, accounts: number, keysPerAccount: number): Promise<string[]> {
+export async function createShops(store: Store, accounts: number, keysPerAccount: number): Promise<string[]> {
   const used: string[] = [];
   const step = Math.max(1, Math.ceil(accounts / MAX_USED_KEYS));
   const create = (account: number) => {

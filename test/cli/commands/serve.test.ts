@@ -27,7 +27,7 @@ const START_MESSAGE = new RegExp(
     "docs           \\1/docs",
     "database       demo\\.db",
     "key            (so_test_demo_[0-9A-Za-z]{38})            shown once",
-    "try            curl -H 'Authorization: Bearer \\2' \\1/v1/store/orders\n$",
+    "try            curl --compressed -H 'Authorization: Bearer \\2' \\1/v1/store/orders\n$",
   ].join("\n"),
 );
 

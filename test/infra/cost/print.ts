@@ -1,16 +1,29 @@
-/** Prints the tables of the section "Cost" in infra/README.md: `node test/infra/cost/print.ts`. */
+/** Prints the tables of infra/README.md and infra/scale.md, and draws infra/scale.svg: `node test/infra/cost/print.ts`. */
+import { writeFileSync } from "node:fs";
 import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { measure } from "./measure.ts";
+import { compressionRatio } from "./realistic-orders.ts";
+import { drawScale, scaleRows } from "./scale.ts";
 import { consumptionRows, longListCost, millionRows, monthRows, priceRows, type Rows } from "./tables.ts";
 
 const emulator = await startEmulator("all-old");
 const measured = await measure(emulator.endpoint);
 await emulator.stop();
 
-for (const rows of [consumptionRows(measured), millionRows(measured), monthRows(measured), priceRows()]) {
+const ratio = compressionRatio();
+writeFileSync(new URL("../../../infra/scale.svg", import.meta.url), drawScale(measured, ratio));
+for (const rows of [
+  consumptionRows(measured),
+  millionRows(measured),
+  monthRows(measured),
+  priceRows(),
+  scaleRows(measured, ratio),
+]) {
   process.stdout.write(`${toMarkdown(rows)}\n`);
 }
-process.stdout.write(`${JSON.stringify({ metrics: measured.metrics, ...longListCost(measured, 100e6) })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ ratio, metrics: measured.metrics, ...longListCost(measured, 100e6) })}\n`,
+);
 
 function toMarkdown([header = [], ...rows]: Rows): string {
   const lines = [header, header.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`);

@@ -2,17 +2,19 @@ import { planAlarms } from "../../../infra/observability/alarms.ts";
 import { planReleaseAlarms } from "../../../infra/observability/release-alarms.ts";
 import type { Consumption, Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
+import { QUOTAS } from "./quotas.ts";
 
 /** The rows of a Markdown table, its header first. */
 export type Rows = readonly (readonly string[])[];
 
-/** Assumed, because it depends on the platform: the billed duration of a short request, and the memory by default. */
-const DURATION_SECONDS = 0.02;
-const MEMORY_GB = 0.5;
+/** Assumed, because it depends on the platform: the billed duration of a short request. */
+export const DURATION_SECONDS = 0.02;
+/** The default of a stack. */
+export const MEMORY_GB = 0.5;
 /** Lambda writes the start and the end of each invocation as lines of JSON into the same log. */
-const PLATFORM_LOG_BYTES = 500;
+export const PLATFORM_LOG_BYTES = 500;
 /** Response bytes that a function streams without a charge. */
-const FREE_STREAM_BYTES = 6e6;
+export const FREE_STREAM_BYTES = 6e6;
 
 const MONTHLY_REQUESTS = [1e3, 1e6, 1e9];
 /** Without hosts. */
@@ -77,15 +79,23 @@ export function monthRows(measured: Measured): Rows {
 export function longListCost(measured: Measured, bytes: number) {
   const { bytes: measuredBytes, readUnits } = consumptionOf(measured, "list 10,000 orders");
   const units = Math.round((readUnits / measuredBytes) * bytes);
-  const requests = Math.ceil(bytes / 10e6);
+  const requests = Math.ceil(bytes / QUOTAS.burstBytes);
   const streamed = bytes - FREE_STREAM_BYTES;
+  const seconds = (bytes - QUOTAS.burstBytes) / QUOTAS.streamBytesPerSecond;
   const parts = {
     gateway: priceOf("gateway", requests),
+    duration: priceOf("duration", seconds * MEMORY_GB),
     reads: priceOf("read", units),
     streamed: priceOf("streamed", streamed),
     transfer: priceOf("transfer", bytes),
   };
-  return { units, requests, ...parts, total: Object.values(parts).reduce((all, part) => all + part, 0) };
+  return {
+    units,
+    requests,
+    seconds,
+    ...parts,
+    total: Object.values(parts).reduce((all, part) => all + part, 0),
+  };
 }
 
 /** What the options of a stack add, in dollars: a month, and by request. */
@@ -136,7 +146,7 @@ function partsOf(
   };
 }
 
-function consumptionOf({ operations }: Measured, name: string): Consumption {
+export function consumptionOf({ operations }: Measured, name: string): Consumption {
   const found = operations.find(({ operation }) => operation === name);
   if (found === undefined) throw new Error(`Not measured: ${name}`);
   return found;
@@ -146,6 +156,6 @@ function sum(parts: Readonly<Record<string, number>>): number {
   return Object.values(parts).reduce((all, part) => all + part, 0);
 }
 
-function dollars(value: number): string {
+export function dollars(value: number): string {
   return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }

@@ -2,8 +2,6 @@
 export interface Curve {
   readonly label: string;
   readonly points: readonly { readonly at: number; readonly value: number }[];
-  /** Ours are solid lines, others are dashed. */
-  readonly ours: boolean;
 }
 
 /** One chart. Both axes are logarithmic. */
@@ -13,19 +11,19 @@ export interface Panel {
   readonly curves: readonly Curve[];
 }
 
-const WIDTH = 460;
+const WIDTH = 520;
 const HEIGHT = 340;
 const PLOT = { left: 62, right: 300, top: 44, bottom: 290 };
 /** Colours of equal lightness, legible on white and on black. */
-const COLOURS = ["#3b82c4", "#c2681f", "#3f9655"];
+const COLOURS = ["#3b82c4", "#c2681f", "#3f9655", "#9a5fc9", "#c44e6d", "#85803a"];
 
-/** Draws the panels side by side as an SVG, legible in light and dark mode. */
-export function drawGrowthPicture(panels: readonly Panel[]): string {
+/** Draws the panels side by side as an SVG, legible in light and dark mode. `description` is its text alternative. */
+export function drawPicture(panels: readonly Panel[], description: string): string {
   const style = `text { font: 12px system-ui, sans-serif; fill: #24292f } .faint { fill: #6e7781 }
     .grid { stroke: #8c959f; stroke-opacity: .3 } .curve { fill: none; stroke-width: 2 }
     @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .faint { fill: #9198a1 } }`;
   const width = WIDTH * panels.length;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" role="img" aria-label="How the cost grows">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" role="img" aria-label="${description}">
   <style>${style}</style>
 ${panels.map((panel, index) => `  <g transform="translate(${index * WIDTH} 0)">\n${drawPanel(panel)}\n  </g>`).join("\n")}
 </svg>
@@ -57,16 +55,15 @@ function drawPanel({ title, unit, curves }: Panel): string {
     ),
   ];
   const ends = spreadLabels(curves.map(({ points }) => y.of(points.at(-1)?.value ?? 1)));
-  const marks = curves.map(({ label, points, ours }, index) => {
-    const colour = COLOURS[Math.floor(index / 2) % COLOURS.length];
+  const marks = curves.map(({ label, points }, index) => {
+    const colour = COLOURS[index % COLOURS.length];
     const path = points
       .map(({ at, value }, nth) => `${nth === 0 ? "M" : "L"}${x.of(at)} ${y.of(value)}`)
       .join("");
     const dots = points.map(
       ({ at, value }) => `<circle cx="${x.of(at)}" cy="${y.of(value)}" r="3" fill="${colour}"/>`,
     );
-    const dash = ours ? "" : ` stroke-dasharray="4 4"`;
-    return `<path class="curve" stroke="${colour}"${dash} d="${path}"/>${dots.join("")}<text x="${PLOT.right + 10}" y="${(ends[index] ?? 0) + 4}">${label}</text>`;
+    return `<path class="curve" stroke="${colour}" d="${path}"/>${dots.join("")}<text x="${PLOT.right + 10}" y="${(ends[index] ?? 0) + 4}" style="fill:${colour}">${label}</text>`;
   });
   return [...lines, ...marks].map((line) => `    ${line}`).join("\n");
 }
@@ -92,6 +89,7 @@ function spreadLabels(positions: readonly number[]): readonly number[] {
 }
 
 function abbreviate(value: number): string {
+  if (value >= 1e9) return `${value / 1e9}G`;
   if (value >= 1_000_000) return `${value / 1_000_000}M`;
   if (value >= 1_000) return `${value / 1_000}k`;
   return `${Number(value.toPrecision(1))}`;

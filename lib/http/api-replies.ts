@@ -49,7 +49,7 @@ export function createApiReplies(
       if (!access.ok) return { ...matched, ...access };
       const { quota, caller } = access;
       // Either the store has started the operation, or it is performed now.
-      const reply = await (work?.started ?? perform(caller));
+      const reply = await (work?.startedReply() ?? perform(caller));
       // The change is durable by now, and so is the count of the request.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);

@@ -136,10 +136,12 @@ export class CustomDomain extends pulumi.ComponentResource {
   #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
     const { host, dns, restApi, stageName } = this.#args;
     // No base path: with one, the host would serve only the paths below it.
+    const what = `The mapping of the domain name ${host}`;
+    const onError = explainExisting(`${this.#name}-mapping`, { what, advice: IMPORT_DOMAIN }, this);
     const mapping = new aws.apigateway.BasePathMapping(
       `${this.#name}-mapping`,
       { restApi, stageName, domainName },
-      { parent: this },
+      { parent: this, hooks: { onError } },
     );
     if (dns.provider === "manual") {
       const status = statusWithDomain(this.#manualHost(dns), regionalDomainName);

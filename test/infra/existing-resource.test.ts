@@ -20,6 +20,10 @@ const domainName = withFailure(
   "orders-example-com-domain",
   "ConflictException: The domain name you provided already exists.",
 );
+const mapping = withFailure(
+  "orders-example-com-mapping",
+  "ConflictException: Base path already exists for this domain name",
+);
 const denied = withFailure("tables-orders", "AccessDeniedException: not authorized to perform CreateTable");
 
 test("a table that exists, but is not in the state, fails the update with the way out", async () => {
@@ -33,6 +37,13 @@ test("a domain name that exists, but is not in the state, fails the update with 
   expect((await domainName).code).not.toBe(0);
   expect(errors(await domainName)[0]).toBe(
     "The domain name orders.example.com of API Gateway exists, but not in the state of this stack. An interrupted update or a lost state leaves it behind. If it belongs to this stack, import it. If another stack or AWS account serves the host, remove it there first. See infra/README.md#an-interrupted-run.",
+  );
+});
+
+test("a mapping that exists, but is not in the state, fails the update with the way out", async () => {
+  expect((await mapping).code).not.toBe(0);
+  expect(errors(await mapping)[0]).toMatch(
+    /^The mapping of the domain name orders\.example\.com exists, but not in the state .* import it\. /,
   );
 });
 

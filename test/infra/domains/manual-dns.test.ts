@@ -175,14 +175,26 @@ describe("with DNS managed elsewhere", () => {
     for (const statuses of queried.slice(1)) expect(statuses).toHaveLength(1);
   });
 
-  test("the command line reads the hosts and targets from the outputs", async () => {
+  test("the command line reads the hosts, their targets and their states from the outputs", async () => {
     const read = async (run: Promise<Outcome>) => {
       const { stackOutputs } = await success(run);
       return readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(stackOutputs))]) });
     };
     const host = { host: HOST, role: "primary" };
     const knownZones = ["example.org"];
-    expect(await read(first)).toEqual({ hosts: [host], knownZones });
-    expect(await read(issued)).toEqual({ hosts: [{ ...host, target: TARGET }], knownZones });
+    const stackOf = (reason: string) => ({
+      state: "pending_dns",
+      reason: expect.stringContaining(reason),
+      next: expect.arrayContaining([expect.any(String)]),
+    });
+    const period = { since: expect.any(String), until: expect.any(String) };
+    expect(await read(first)).toEqual({
+      hosts: [{ ...host, stack: { ...stackOf("ACM waits for the validation record"), ...period } }],
+      knownZones,
+    });
+    expect(await read(issued)).toEqual({
+      hosts: [{ ...host, target: TARGET, stack: stackOf("The certificate has been issued") }],
+      knownZones,
+    });
   });
 });

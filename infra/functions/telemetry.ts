@@ -11,9 +11,12 @@ export interface Telemetry {
   readonly onRequest: (event: RequestEvent) => void;
   /** Measures the time to the first byte of the list. */
   readonly onFirstByte: (status: number, milliseconds: number) => void;
-  /** Returns the same store, which also counts bans and the records of complete lists. */
+  /** Returns the same store, which also counts bans and the records of lists that are complete or long. */
   instrument(store: ServiceStore): ServiceStore;
 }
+
+/** A list with more orders triggers an alarm: 120 MB if they have all fields, of the 200 MB of a streamed response. */
+export const LONG_LIST_ORDERS = 1_000_000;
 
 type ServiceStore = HandlerOptions["store"];
 
@@ -58,10 +61,14 @@ export function createTelemetry({
           ...orders,
           async *list() {
             let rows = 0;
+            let isLong = false;
             for await (const page of orders.list()) {
               rows += countRecords(page.json);
-              // Emitted before the last page is yielded, because the consumer may not resume after it.
-              if (page.last) emit({ name: "ListRows", value: rows });
+              const becomesLong: boolean = !isLong && rows > LONG_LIST_ORDERS;
+              isLong ||= becomesLong;
+              // Emitted before the last page is yielded, because the consumer may not resume after it. A long list may
+              // never get there, because the platform cuts it off.
+              if (page.last || becomesLong) emit({ name: "ListRows", value: rows });
               yield page;
             }
           },

@@ -1,5 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { FunctionRole } from "../functions/permissions.ts";
+import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 
 /** The resources with metrics, by the names that CloudWatch uses. */
 export interface MonitoredResources {
@@ -39,8 +40,6 @@ export interface Alarm extends MetricReference {
 
 const FIVE_MINUTES_SECONDS = 300;
 const DAY_SECONDS = 86_400;
-/** 120 MB of orders that have all fields, of the 200 MB of a streamed response. */
-const MAX_LIST_ORDERS = 1_000_000;
 /** More than none in two of three periods: a single spike does not alarm. */
 const TWO_OF_THREE = {
   statistic: "Sum",
@@ -85,10 +84,10 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
     {
       ...ownMetric(monitored, "ListRows"),
       key: "list-size",
-      description: `A list has more than ${MAX_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
+      description: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
       statistic: "Maximum",
       comparison: "GreaterThanThreshold",
-      threshold: MAX_LIST_ORDERS,
+      threshold: LONG_LIST_ORDERS,
       periodSeconds: DAY_SECONDS,
       datapoints: { breaching: 1, of: 1 },
     },

@@ -21,9 +21,9 @@ export function accessControl(accounts: AccountStore, clock: Clock): onRequestAs
     const admission = key && (await accounts.admit(key, at));
 
     if (admission === undefined || (!admission.ok && admission.code === "invalid_api_key")) {
-      const { admitted, quota } = anonymousCallers.count(request.ip, at);
+      const { withinLimit, quota } = anonymousCallers.count(request.ip, at);
       setLimitHeaders(reply, quota);
-      if (admitted) return sendError(reply, "invalid_api_key");
+      if (withinLimit) return sendError(reply, "invalid_api_key");
       return sendError(reply.header("retry-after", secondsUntil(quota.resetsAt, at)), "rate_limit_exceeded");
     }
 

@@ -51,7 +51,8 @@ export const OPERATIONS = [
     summary: "List all orders",
     description:
       "Streams every order, whatever its status, ascending by `id`, as one JSON array. " +
-      "Accept gzip: a list is then about five times smaller. An incomplete list is not valid JSON, because its array is not closed. " +
+      "Accept gzip: a list is then about five times smaller. " +
+      "An incomplete list is not valid JSON, because its array is not closed. " +
       "Filtering and pagination are planned for v2.",
     success: { status: 200, description: "All orders.", schema: "OrderList" },
     errors: [],

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BatchWriteItemCommand, type DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AccountStore } from "../../lib/accounts/account-store.ts";
+import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { tableShapes } from "../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
@@ -42,6 +44,7 @@ test("a hot account is throttled and limited, never beyond its limit, and 1,000 
   const key = (id: string) => ({ id: `${id}.first`, hash: hashOf(id), createdAt: 0 });
   await accounts.create({ id: "hot", ...HOT, keys: [key("hot")] });
   await accounts.create({ id: "warm-up", plan: "free", keys: [key("warm-up")] });
+  await warmUpRejections(accounts);
   await copyAccount(client, "warm-up", quietAccounts);
   const throttle = throttledItems("hot", CUT_EVERY);
   proxy.chooseFault = throttle.chooseFault;
@@ -59,8 +62,8 @@ test("a hot account is throttled and limited, never beyond its limit, and 1,000 
   const hotSince = Math.min(...hot.map(({ at }) => at));
   const before = waits(quiet.filter(({ at }) => at < hotSince));
   const during = waits(quiet.filter(({ at }) => at >= hotSince));
-  // Half of the call timeout, because here one emulator on a busy machine works for all accounts.
-  expect(percentile(during, 0.99)).toBeLessThan(2_000);
+  // Usually 0.1 seconds, but on a busy machine the one emulator for all accounts has to wait.
+  expect(percentile(during, 0.99)).toBeLessThan(1_000);
 
   const withCode = (code: Outcome["code"]) => hot.filter((outcome) => outcome.code === code);
   const admitted = withCode("admitted");
@@ -104,6 +107,22 @@ function waits(outcomes: readonly Outcome[]): readonly number[] {
 
 function percentile(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.floor(share * sorted.length)] ?? Number.NaN);
+}
+
+/** The emulator takes a second to parse what the store sends for the first rejection of a key. */
+async function warmUpRejections(accounts: AccountStore): Promise<void> {
+  const id = "hot-warm-up";
+  const customLimits = { perMinute: 1, perDay: 100_000 };
+  const key = { accountId: id, hash: hashOf(id) };
+  await accounts.create({
+    ...{ id, plan: "enterprise", customLimits },
+    keys: [{ id: `${id}.first`, hash: key.hash, createdAt: 0 }],
+  });
+  for (let call = 0; call < 4; call++)
+    await accounts.admit(key, Date.now(), { ...DEFAULT_BAN_POLICY, maxRejections: 90_000 });
+  for (let call = 0; call < 2; call++) {
+    await accounts.recordRejections(key, 2, Date.now(), { ...DEFAULT_BAN_POLICY, maxRejections: 90_000 });
+  }
 }
 
 /** Copies the first item of an account, 25 at a time, because creating as many takes long. */

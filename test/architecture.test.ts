@@ -61,7 +61,10 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "lib/node": [/^node:/],
   "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
-  "lib/console": [/^(hono|@hono\/node-server)(\/|$)/, /^node:(crypto|fs\/promises|http|module|net)$/],
+  "lib/console": [
+    /^(hono|@hono\/node-server)(\/|$)/,
+    /^node:(crypto|fs\/promises|http|module|net|timers\/promises)$/,
+  ],
   "lib/cli": [/./],
   infra: [/./],
 };

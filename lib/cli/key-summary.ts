@@ -1,4 +1,5 @@
-import { type ApiKey, isActive, type RejectionCount } from "../accounts/account.ts";
+import type { ApiKey, RejectionCount } from "../accounts/account.ts";
+import { keyStateAt } from "../accounts/account-usage.ts";
 import type { Instant } from "../clock.ts";
 import type { Result } from "./results.ts";
 
@@ -10,22 +11,13 @@ export function summarizeKey(key: ApiKey, now: Instant, rejections?: RejectionCo
   const bannedUntil = rejections?.bannedUntil ?? 0;
   return {
     keyId: key.id,
-    state: stateOf(key, now, bannedUntil),
+    state: keyStateAt(key, bannedUntil, now),
     bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
     created: toRfc3339(key.createdAt),
     expires: toRfc3339(key.expiresAt),
     revoked: toRfc3339(key.revokedAt),
     successorId: key.successorId ?? null,
   };
-}
-
-function stateOf(
-  key: ApiKey,
-  now: Instant,
-  bannedUntil: Instant,
-): "active" | "banned" | "revoked" | "expired" {
-  if (isActive(key, now)) return bannedUntil > now ? "banned" : "active";
-  return key.revokedAt === undefined ? "expired" : "revoked";
 }
 
 /** Returns `null` for a missing instant, and for one that no date can represent: a key that expires then never does. */

@@ -15,21 +15,23 @@ export interface Page {
   readonly notice?: Notice | undefined;
   /** @default 200, and 422 with a notice of a failure */
   readonly status?: 200 | 404 | 422;
+  /** False for a page that costs too much to ask for it again and again. @default true */
+  readonly live?: boolean;
 }
 
 /**
  * Sends a page. The script asks again for the page that is shown; if nothing has changed, the response is 304 without a
  * body.
  */
-export async function sendPage(c: ConsoleRequest, { title, body, notice, status }: Page): Promise<Response> {
-  const view = c.get("view");
-  const text = `${await layout(view, c.req.path, title, notice, body)}`;
+export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response> {
+  const { notice, status } = page;
+  const text = `${await layout(c.get("view"), c.req.path, page)}`;
   const etag = `"${createHash("sha256").update(text).digest("base64url")}"`;
   if (c.req.method === "GET" && c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
   return c.html(text, status ?? (notice?.kind === "failure" ? 422 : 200), { etag });
 }
 
-function layout(view: View, path: string, title: string, notice: Notice | undefined, body: Html): Html {
+function layout(view: View, path: string, { title, notice, body, live = true }: Page): Html {
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
@@ -38,7 +40,7 @@ function layout(view: View, path: string, title: string, notice: Notice | undefi
   return html`<!doctype html>
 <html lang="en">
   <head>${documentHead(view.basePath, title)}</head>
-  <body data-live>
+  <body${live ? html` data-live` : ""}>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
       <p class="brand">Store Orders</p>

@@ -46,7 +46,7 @@ function report(message) {
 }
 
 async function poll() {
-  if (document.hidden || sending) return;
+  if (document.hidden || sending || !("live" in document.body.dataset)) return;
   const address = location.href;
   try {
     const response = await fetch(address, { headers: etag === "" ? {} : { "if-none-match": etag } });
@@ -119,8 +119,6 @@ window.addEventListener("popstate", () => location.reload());
 
 const entry = document.getElementById("entry");
 if (entry !== null) enter(entry);
-if ("live" in document.body.dataset) {
-  setInterval(poll, POLL_MS);
-  document.addEventListener("visibilitychange", poll);
-}
+setInterval(poll, POLL_MS);
+document.addEventListener("visibilitychange", poll);
 `;

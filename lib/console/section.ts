@@ -3,6 +3,7 @@ import type { html } from "hono/html";
 import type { Environment } from "../accounts/api-key.ts";
 import type { Clock } from "../clock.ts";
 import type { Store } from "../stores/store.ts";
+import type { TrafficSampler } from "./accounts/traffic-sampler.ts";
 
 /** Escaped HTML, from the template `html`. */
 export type Html = ReturnType<typeof html>;
@@ -17,6 +18,8 @@ export interface ConsoleContext {
   /** The environment segment of new keys. */
   readonly environment: Environment;
   readonly clock: Clock;
+  /** The traffic that the console has observed. */
+  readonly traffic: TrafficSampler;
 }
 
 /** A part of the console with a place in its navigation. */

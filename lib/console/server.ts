@@ -9,6 +9,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import { createTrafficSampler } from "./accounts/traffic-sampler.ts";
 import { type AppOptions, createConsoleApp } from "./app.ts";
 import type { ConsoleContext } from "./section.ts";
 import { createSession } from "./session.ts";
@@ -16,8 +17,11 @@ import { createSession } from "./session.ts";
 /** The only address that the console listens on: nobody else can reach it. */
 export const LOOPBACK = "127.0.0.1";
 
+/** One sample per minute and account is enough; with three, a slow one does not leave a gap. */
+const SAMPLE_INTERVAL_MS = 20_000;
+
 /** Options of `startConsole`. */
-export interface ConsoleOptions extends ConsoleContext, Pick<AppOptions, "explain" | "log"> {
+export interface ConsoleOptions extends Omit<ConsoleContext, "traffic">, Pick<AppOptions, "explain" | "log"> {
   /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
 }
@@ -34,7 +38,9 @@ export interface RunningConsole {
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const session = createSession();
   let port = options.port;
-  const app = createConsoleApp(options, { ...options, session, port: () => port });
+  const { store, clock } = options;
+  const traffic = createTrafficSampler(store.accounts, clock);
+  const app = createConsoleApp({ ...options, traffic }, { ...options, session, port: () => port });
   const server = createAdaptorServer({
     fetch: app.fetch,
     serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
@@ -44,10 +50,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     server.once("error", reject).listen(port, LOOPBACK, resolve);
   });
   port = (server.address() as AddressInfo).port;
+  // A store that cannot be reached is a gap in the chart; the page reports it.
+  const sampling = setInterval(() => traffic.sample().catch(() => {}), SAMPLE_INTERVAL_MS);
   return {
     link: `http://${LOOPBACK}:${port}${session.basePath}/start#${session.linkToken}`,
     close: () =>
       new Promise((resolve) => {
+        clearInterval(sampling);
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -1,10 +1,12 @@
 import { html } from "hono/html";
 import { type Account, isActive } from "../../accounts/account.ts";
+import { usedQuotasAt } from "../../accounts/account-usage.ts";
 import type { Instant } from "../../clock.ts";
-import { type Notice, sendPage } from "../page.ts";
+import { changeForm, fieldOf, type Outcome } from "../form.ts";
+import { sendPage } from "../page.ts";
 import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
 import { formatDuration } from "../text.ts";
-import { bansOf, usageOf } from "./account-usage.ts";
+import { planFields } from "./plan-fields.ts";
 import { usageBar } from "./usage-bar.ts";
 
 /** The most accounts on one page. */
@@ -13,12 +15,13 @@ const PAGE_SIZE = 50;
 /** Sends the list of accounts. */
 export async function sendAccountsPage(
   c: ConsoleRequest,
-  { store, clock }: ConsoleContext,
-  notice?: Notice,
+  { store, clock, traffic }: ConsoleContext,
+  outcome?: Outcome,
 ): Promise<Response> {
   const found: Account[] = [];
   // One more, to know whether there are more.
   for await (const account of store.accounts.list()) if (found.push(account) > PAGE_SIZE) break;
+  for (const account of found.slice(0, PAGE_SIZE)) traffic.record(account);
   const now = clock();
   const view = c.get("view");
   const rows = found.slice(0, PAGE_SIZE).map((account) => accountRow(view, account, now));
@@ -30,9 +33,34 @@ export async function sendAccountsPage(
     </div>
     <section class="panel flush" aria-label="All accounts">
       ${rows.length === 0 ? NO_ACCOUNTS : table(rows)}
-      ${found.length > PAGE_SIZE ? html`<p class="quiet small">These are the first ${PAGE_SIZE} accounts.</p>` : ""}
-    </section>`;
-  return sendPage(c, { title: "Accounts", body, notice });
+      ${
+        found.length > PAGE_SIZE
+          ? html`<p class="quiet small">These are the first ${PAGE_SIZE} accounts.
+        To see another one, enter its ID below.</p>`
+          : ""
+      }
+    </section>
+    <div class="columns">
+      <section class="panel" aria-labelledby="create-title">
+        <h2 id="create-title">Create an account</h2>
+        ${changeForm(view, pathOf(view, "accounts"), createFields(outcome), "form")}
+      </section>
+      <section class="panel" aria-labelledby="open-title">
+        <h2 id="open-title">Open an account</h2>
+        <form class="form" method="get" action="${pathOf(view, "find-account")}">
+          ${fieldOf("open", { name: "id", label: "Account ID" })}
+          <div><button>Open</button></div>
+        </form>
+      </section>
+    </div>`;
+  return sendPage(c, { title: "Accounts", body, notice: outcome?.notice });
+}
+
+function createFields(outcome: Outcome | undefined): Html {
+  const hint = "Lower-case letters, digits and hyphens.";
+  return html`${fieldOf("create", { name: "account", label: "Account ID", hint }, outcome)}
+    ${planFields("create", outcome)}
+    <div><button class="main">Create account</button></div>`;
 }
 
 const NO_ACCOUNTS = html`<p class="empty">There is no account yet.</p>`;
@@ -54,22 +82,22 @@ function table(rows: readonly Html[]): Html {
 }
 
 function accountRow(view: View, account: Account, now: Instant): Html {
-  const { minute, day } = usageOf(account, now);
+  const { minute, day } = usedQuotasAt(account, now);
   const active = account.keys.filter((key) => isActive(key, now)).length;
   return html`<tr id="account-${account.id}">
     <th scope="row"><a href="${pathOf(view, "accounts", account.id)}">${account.id}</a></th>
     <td data-label="Plan">${account.plan}</td>
-    <td data-label="This minute">${usageBar(minute.quota, minute.used, now)}</td>
-    <td data-label="Today (UTC)">${usageBar(day.quota, day.used, now)}</td>
+    <td data-label="This minute">${usageBar(minute, now)}</td>
+    <td data-label="Today (UTC)">${usageBar(day, now)}</td>
     <td data-label="Active keys" class="right number">${active}</td>
     <td data-label="Bans">${banBadge(account, now)}</td>
   </tr>`;
 }
 
 function banBadge(account: Account, now: Instant): Html {
-  const bans = bansOf(account, now);
+  const bans = Object.values(account.rejections).filter(({ bannedUntil = 0 }) => bannedUntil > now);
   if (bans.length === 0) return html`<span class="quiet">none</span>`;
-  const last = Math.max(...bans.map(({ until }) => until));
+  const last = Math.max(...bans.map(({ bannedUntil = 0 }) => bannedUntil));
   const subject = bans.length === 1 ? "1 key" : `${bans.length} keys`;
   return html`<div>
     <span class="badge bad">${subject} banned</span>

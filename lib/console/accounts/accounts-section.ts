@@ -1,11 +1,91 @@
-import type { Section } from "../section.ts";
+import { html } from "hono/html";
+import type { AccountResult } from "../../accounts/account.ts";
+import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
+import { ACCOUNT_ERRORS, invalidInput } from "../../errors.ts";
+import { attempt } from "../form.ts";
+import type { Notice } from "../page.ts";
+import { type ConsoleApp, type ConsoleContext, type Html, pathOf, type Section } from "../section.ts";
+import { sendAccountPage } from "./account-page.ts";
 import { sendAccountsPage } from "./accounts-page.ts";
+import { readPlan } from "./plan-fields.ts";
 
 /** Accounts: who uses how much, who is banned, and everything an operator does about it. */
-export const accountsSection: Section = {
-  path: "accounts",
-  title: "Accounts",
-  add(app, context) {
-    app.get("/accounts", (c) => sendAccountsPage(c, context));
-  },
-};
+export const accountsSection: Section = { path: "accounts", title: "Accounts", add: addAccountPages };
+
+type Fields = Readonly<Record<string, string>>;
+
+function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
+  const { store, environment, clock } = context;
+  const accounts = createAccounts({ store: store.accounts, environment, clock });
+  app.get("/accounts", (c) => sendAccountsPage(c, context));
+  app.get("/find-account", (c) =>
+    c.redirect(pathOf(c.get("view"), "accounts", (c.req.query("id") ?? "").trim())),
+  );
+  app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
+
+  app.post("/accounts", async (c) => {
+    const { fields } = c.get("view");
+    const id = (fields["account"] ?? "").trim();
+    const outcome = await attempt("create", c.get("view"), async () =>
+      noticeOf(
+        await accounts.create(id, readPlan(fields)),
+        `The account ${id} has been created. Issue its first key on its page.`,
+      ),
+    );
+    return sendAccountsPage(c, context, outcome);
+  });
+
+  /** Adds a change of an account, which shows the page of the account with its outcome. */
+  function addChange(
+    path: string,
+    form: string,
+    change: (id: string, fields: Fields, key: string) => Promise<Notice>,
+  ): void {
+    app.post(`/accounts/:id/${path}`, async (c) => {
+      const { id, key = "" } = c.req.param() as { id: string; key?: string };
+      const view = c.get("view");
+      return sendAccountPage(c, context, id, await attempt(form, view, () => change(id, view.fields, key)));
+    });
+  }
+  addChange("plan", "plan", async (id, fields) =>
+    noticeOf(await accounts.setPlan(id, readPlan(fields)), `The plan is now ${fields["plan"]}.`),
+  );
+  addChange("keys", "issue", async (id, { expires = "" }) =>
+    issuedNotice(await issue(accounts, id, expires)),
+  );
+  addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) =>
+    issuedNotice(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) })),
+  );
+  addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
+    noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
+  );
+  addChange("keys/:key/unban", "unban", async (_id, _fields, key) =>
+    noticeOf(await accounts.unbanKey(key), html`The ban of <code>${key}</code> has been lifted.`),
+  );
+}
+
+function issue(accounts: Accounts, id: string, expires: string): Promise<KeyResult> {
+  if (expires === "") return accounts.issueKey(id);
+  const expiresAt = /^\d{4}-\d\d-\d\d$/.test(expires) ? Date.parse(`${expires}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(expiresAt)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
+  return accounts.issueKey(id, { expiresAt });
+}
+
+function noticeOf(result: AccountResult, done: string | Html): Notice {
+  return result.ok
+    ? { kind: "success", message: done }
+    : { kind: "failure", message: ACCOUNT_ERRORS[result.code] };
+}
+
+/** The only place where a key is shown. */
+function issuedNotice(result: KeyResult): Notice {
+  if (!result.ok) {
+    const successor =
+      result.code === "key_already_rotated" ? ` Use its successor, ${result.successorId}.` : "";
+    return { kind: "failure", message: `${ACCOUNT_ERRORS[result.code]}${successor}` };
+  }
+  const message = html`Store the new key now: it cannot be shown again.
+    <span class="secret"><code id="issued-key">${result.key}</code>
+    <button type="button" data-copy="issued-key">Copy key</button></span>`;
+  return { kind: "success", message };
+}

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
+import type { UsedQuota } from "../../accounts/account-usage.ts";
 import type { Instant } from "../../clock.ts";
-import type { Quota } from "../../plans/windows.ts";
 import type { Html } from "../section.ts";
 import { formatCount, formatDuration } from "../text.ts";
 
@@ -8,7 +8,7 @@ import { formatCount, formatDuration } from "../text.ts";
 const HIGH = 0.8;
 
 /** The usage of one window as a bar, with the same in words. */
-export function usageBar({ limit, remaining, resetsAt }: Quota, used: number, now: Instant): Html {
+export function usageBar({ limit, used, remaining, resetsAt }: UsedQuota, now: Instant): Html {
   const part = limit === 0 ? 1 : Math.min(1, used / limit);
   const level = remaining === 0 ? "full" : part >= HIGH ? "high" : "";
   return html`<div class="usage number">

@@ -18,9 +18,11 @@ tbody th { color: var(--ink); font-size: 15px; font-weight: 600; }
 .bar.high .fill { fill: var(--warn); }
 .bar.full .fill { fill: var(--bad); }
 .chart { display: block; height: auto; max-width: 100%; width: 100%; }
-.chart .admitted, .key-admitted { fill: var(--accent); background: var(--accent); }
-.chart .rejected, .key-rejected { fill: var(--bad); background: var(--bad); }
-.chart .unseen { fill: var(--sunken); }
+.chart .admitted, .key .admitted { fill: var(--accent); }
+.chart .rejected, .key .rejected { fill: var(--bad); }
+.chart .unseen, .key .unseen { fill: var(--line); }
+.key { height: 10px; width: 10px; }
+.legend { list-style: none; }
 .chart .axis { stroke: var(--strong-line); }
 .legend { color: var(--quiet); display: flex; flex-wrap: wrap; font-size: 13px; gap: 4px 16px; }
 .badge { border: 1px solid currentColor; border-radius: 99px; display: inline-block; font-size: 13px; line-height: 1.3; padding: 1px 9px; white-space: nowrap; }

@@ -1,0 +1,72 @@
+import type { Account } from "../../accounts/account.ts";
+import type { Instant } from "../../clock.ts";
+import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
+
+/** What the counters of an account said in one minute. */
+interface Observation {
+  /** Requests that were admitted on this day before the minute began: exact, however late in the minute it was read. */
+  readonly before: number;
+  /** Requests that were admitted in the minute, up to the last time it was read. */
+  readonly during: number;
+  /** The day that `before` counts from. */
+  readonly day: Instant;
+  /** The most rejections of each key that were seen in the minute. */
+  readonly rejections: Readonly<Record<string, number>>;
+}
+
+/** The observations of an account by the start of their minute. */
+export type Observations = ReadonlyMap<Instant, Observation>;
+
+/** The requests of one minute. `undefined` if the console did not observe it. */
+export interface MinuteTraffic {
+  readonly start: Instant;
+  readonly admitted: number | undefined;
+  /** As far as the store held the count when it was read. */
+  readonly rejected: number;
+}
+
+const MINUTES = 60;
+
+/** Adds what an account's counters say at an instant, and forgets what is older than an hour. */
+export function observe(known: Observations, { usage, rejections }: Account, now: Instant): Observations {
+  const own = now - (now % MINUTE_MS);
+  // A process whose clock is ahead has opened the next minute already.
+  const start = Math.max(own, usage.minute.start > now + MINUTE_MS ? own : usage.minute.start);
+  const day = start - (start % DAY_MS);
+  const during = usage.minute.start === start ? usage.minute.count : 0;
+  const total = usage.day.start === day ? usage.day.count : 0;
+  const next = new Map([...known].filter(([minute]) => minute > start - (MINUTES + 1) * MINUTE_MS));
+  next.set(start, { before: total - during, during, day, rejections: next.get(start)?.rejections ?? {} });
+  for (const [key, { windowStart, count }] of Object.entries(rejections)) {
+    const minute = next.get(windowStart);
+    if (minute === undefined) continue;
+    const most = Math.max(minute.rejections[key] ?? 0, count);
+    next.set(windowStart, { ...minute, rejections: { ...minute.rejections, [key]: most } });
+  }
+  return next;
+}
+
+/**
+ * The last 60 minutes. The requests of a minute are the difference between the counts before it and before the next one,
+ * so both must have been observed. None is estimated.
+ */
+export function trafficOf(known: Observations, now: Instant): readonly MinuteTraffic[] {
+  const current = now - (now % MINUTE_MS);
+  return Array.from({ length: MINUTES }, (_, index) => {
+    const start = current - (MINUTES - 1 - index) * MINUTE_MS;
+    const own = known.get(start);
+    const rejected = Object.values(own?.rejections ?? {}).reduce((sum, count) => sum + count, 0);
+    return {
+      start,
+      admitted: own && admittedIn(own, known.get(start + MINUTE_MS), start === current),
+      rejected,
+    };
+  });
+}
+
+function admittedIn(own: Observation, next: Observation | undefined, isCurrent: boolean): number | undefined {
+  if (isCurrent) return own.during;
+  const isComparable = next !== undefined && next.day === own.day;
+  // Less than before: an operator has set the counters to zero.
+  return isComparable && next.before >= own.before ? next.before - own.before : undefined;
+}

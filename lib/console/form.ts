@@ -1,0 +1,91 @@
+import { html } from "hono/html";
+import { explainIssues, isInvalidInput } from "../errors.ts";
+import type { Notice } from "./page.ts";
+import type { Html, View } from "./section.ts";
+
+/** What became of a form: a notice above the page, and the errors of its fields by name. */
+export interface Outcome {
+  /** The name of the form. */
+  readonly form: string;
+  readonly notice: Notice;
+  readonly errors: Readonly<Record<string, string>>;
+  /** What was sent, to show it again beside the errors. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Makes a change. An invalid input becomes errors of the fields, by the paths of its issues. */
+export async function attempt(
+  form: string,
+  { fields }: View,
+  change: () => Promise<Notice>,
+): Promise<Outcome> {
+  try {
+    return { form, notice: await change(), errors: {}, values: {} };
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    const { issues } = error;
+    const errors = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
+    return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values: fields };
+  }
+}
+
+/** A form that makes a change. It carries the token of the session. */
+export function changeForm(
+  view: View,
+  action: string,
+  body: Html,
+  layout: "form" | "form row" | "" = "",
+): Html {
+  return html`<form class="${layout}" method="post" action="${action}">
+    <input type="hidden" name="token" value="${view.formToken}">
+    ${body}
+  </form>`;
+}
+
+/** One field of a form. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value?: string;
+  /** The type of the input. @default text */
+  readonly type?: string;
+  /** The options of a selection, with their labels. */
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly inputMode?: "numeric";
+}
+
+/** A field with its label, its hint and, if what was sent is invalid, its error. */
+export function fieldOf(form: string, field: Field, outcome?: Outcome): Html {
+  const { name, label, hint, type = "text", options, inputMode } = field;
+  const own = outcome?.form === form ? outcome : undefined;
+  const id = `${form}-${name}`;
+  const error = own?.errors[name];
+  const value = own?.values[name] ?? field.value ?? "";
+  const described = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`];
+  const attributes = html`id="${id}" name="${name}" aria-describedby="${described.join(" ").trim()}"${
+    error === undefined ? "" : html` aria-invalid="true"`
+  }`;
+  const control =
+    options === undefined
+      ? html`<input ${attributes} type="${type}" value="${value}" autocomplete="off"${inputMode === undefined ? "" : html` inputmode="${inputMode}"`}>`
+      : html`<select ${attributes}>${options.map(
+          ([option, text]) =>
+            html`<option value="${option}"${option === value ? html` selected` : ""}>${text}</option>`,
+        )}</select>`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    ${control}
+    ${hint === undefined ? "" : html`<p class="hint" id="${id}-hint">${hint}</p>`}
+    ${error === undefined ? "" : html`<p class="error" id="${id}-error">${error}</p>`}
+  </div>`;
+}
+
+/** A button that opens a dialog. The dialog closes with Escape, with a click beside it, or when its form succeeds. */
+export function dialogButton(id: string, label: string, title: string, body: Html): Html {
+  return html`<button type="button" popovertarget="${id}">${label}</button>
+    <div popover id="${id}" role="dialog" aria-labelledby="${id}-title">
+      <h2 id="${id}-title">${title}</h2>
+      ${body}
+    </div>`;
+}

@@ -5,6 +5,7 @@ import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../errors.ts";
 import { accountsSection } from "./accounts/accounts-section.ts";
 import { assetOf } from "./assets.ts";
+import { ordersSection } from "./orders/orders-section.ts";
 import { entryPage, HOW_TO_GET_A_LINK, plainPage } from "./plain-page.ts";
 import { checkRequest, type GuardProblem } from "./request-guard.ts";
 import type { ConsoleApp, ConsoleContext, Section } from "./section.ts";
@@ -12,7 +13,7 @@ import { SECURITY_HEADERS } from "./security-headers.ts";
 import type { Session } from "./session.ts";
 
 /** The navigation, in its order. */
-const SECTIONS: readonly Section[] = [accountsSection];
+const SECTIONS: readonly Section[] = [accountsSection, ordersSection];
 
 /** The largest form is a few hundred bytes. */
 const MAX_FORM_BYTES = 64 * 1024;

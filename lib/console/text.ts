@@ -30,3 +30,8 @@ export function formatInstant(at: Instant): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? "never" : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
+
+/** Formats an instant of today in UTC: `09:30:12 UTC`. */
+export function formatTime(at: Instant): string {
+  return `${new Date(at).toISOString().slice(11, 19)} UTC`;
+}

@@ -117,13 +117,15 @@ describe("with the session's cookie", () => {
       fetch(console.at("accounts"), {
         method: "POST",
         headers: { ...postHeaders(console), cookie, ...headers },
-        body: new URLSearchParams({ id: "acme", plan: "pro", ...fields }),
+        body: new URLSearchParams({ account: "acme", plan: "pro", ...fields }),
       });
     expect((await send({})).status).toBe(403);
     expect((await send({ token: "x" })).status).toBe(403);
     expect((await send({ token }, { origin: "https://example.com" })).status).toBe(403);
     expect((await send({ token }, { "sec-fetch-site": "same-site" })).status).toBe(403);
     expect(await console.store.accounts.find("acme")).toBeUndefined();
+    expect((await send({ token })).status).toBe(200);
+    expect(await console.store.accounts.find("acme")).toBeDefined();
   });
 
   test("another method gets 405, and a form of more than 64 KiB gets 413", async () => {
@@ -156,6 +158,43 @@ describe("with the session's cookie", () => {
     expect(await failed.text()).not.toMatch(/undefined|\bat \w/);
     expect(console.lines).toEqual(["error: x is undefined"]);
   });
+});
+
+test("what a store or a form contains is text in the page, and a header has no line of its own", async () => {
+  const store = createMemoryStore();
+  const hostile = `"><script>alert(1)</script>`;
+  await store.accounts.create({ id: hostile, plan: `${hostile}plan`, keys: [] });
+  await store.orders.place([{ record: { id: 1n, shipDate: hostile }, status: "pending" }]);
+  const console = await useConsole({ store, storeName: hostile });
+  const cookie = await signIn(console);
+  const token = await formToken(console, cookie);
+  const body = new URLSearchParams({ token, account: hostile, plan: hostile, id: hostile, perDay: hostile });
+  const escaped = encodeURIComponent(hostile);
+  const pages = [
+    await fetch(console.at("accounts"), { headers: { cookie } }),
+    await fetch(console.at(`accounts/${escaped}`), { headers: { cookie } }),
+    await fetch(console.at("orders"), { headers: { cookie } }),
+    await fetch(console.at(`find-order?id=${escaped}`), { headers: { cookie } }),
+    await fetch(console.at("accounts"), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body,
+    }),
+    await fetch(console.at(`accounts/${escaped}/keys/${escaped}/revoke`), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body,
+    }),
+  ];
+  for (const page of pages) {
+    const text = await page.text();
+    expect(text, page.url).toContain("&lt;script&gt;");
+    expect(text, page.url).not.toContain("<script>");
+  }
+  const split = console.at(`find-account?id=${encodeURIComponent("x\r\nset-cookie: a=b")}`);
+  const redirect = await fetch(split, { headers: { cookie }, redirect: "manual" });
+  expect(redirect.headers.getSetCookie()).toEqual([]);
+  expect(redirect.headers.get("location")).toMatch(/accounts\/x%0D%0Aset-cookie%3A%20a%3Db$/);
 });
 
 test("every response forbids inline scripts, framing, caching and referrers", async () => {

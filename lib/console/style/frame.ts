@@ -12,7 +12,7 @@ export const FRAME = `
 .top nav a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 600; }
 main { display: flex; flex-direction: column; gap: 32px; margin: 0 auto; max-width: 1168px; padding: 32px 24px 96px; }
 .plain-page main { gap: 16px; max-width: 640px; padding-top: 15vh; }
-.head { align-items: end; display: flex; flex-wrap: wrap; gap: 16px 24px; justify-content: space-between; }
+.head { align-items: start; display: flex; flex-wrap: wrap; gap: 16px 24px; justify-content: space-between; }
 .head p { color: var(--quiet); margin-top: 4px; }
 .crumb { display: block; font-size: 13px; margin-bottom: 8px; }
 .panel { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); padding: 20px 24px; }

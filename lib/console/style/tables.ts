@@ -25,6 +25,13 @@ tbody th { color: var(--ink); font-size: 15px; font-weight: 600; }
 .legend { list-style: none; }
 .chart .axis { stroke: var(--strong-line); }
 .legend { color: var(--quiet); display: flex; flex-wrap: wrap; font-size: 13px; gap: 4px 16px; }
+.counts { display: flex; flex-wrap: wrap; gap: 8px 48px; }
+.counts dt { color: var(--quiet); font-size: 13px; }
+.counts dd { font-size: 26px; font-weight: 650; letter-spacing: -0.015em; line-height: 1.2; }
+.pager { border-top: 1px solid var(--line); padding: 12px 24px; }
+.events { display: grid; gap: 12px; list-style: none; }
+.events li { align-items: center; display: flex; flex-wrap: wrap; gap: 8px 16px; }
+.events button { min-width: 88px; }
 .badge { border: 1px solid currentColor; border-radius: 99px; display: inline-block; font-size: 13px; line-height: 1.3; padding: 1px 9px; white-space: nowrap; }
 .badge.good { background: var(--good-ground); color: var(--good); }
 .badge.warn { background: var(--warn-ground); color: var(--warn); }

@@ -1,0 +1,74 @@
+import { invalidInput } from "../../errors.ts";
+import { parseInt64 } from "../../orders/int64.ts";
+import { explainTransitionError } from "../../orders/lifecycle.ts";
+import { createOrders, type Orders } from "../../orders/orders.ts";
+import { attempt } from "../form.ts";
+import type { Notice } from "../page.ts";
+import { type ConsoleApp, type ConsoleContext, pathOf, type Section } from "../section.ts";
+import { EVENTS } from "./order-actions.ts";
+import { sendOrderPage } from "./order-page.ts";
+import { sendOrdersPage } from "./orders-page.ts";
+import { placeOrder } from "./place-order.ts";
+import { createStatusCounter } from "./status-counter.ts";
+
+/** Orders: how many have which status, all of them page by page, and single ones through their lifecycle. */
+export const ordersSection: Section = { path: "orders", title: "Orders", add: addOrderPages };
+
+function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
+  const { store, clock } = context;
+  const orders = createOrders({ store: store.orders, clock });
+  const counter = createStatusCounter(store.orders, clock);
+
+  app.get("/orders", (c) => sendOrdersPage(c, context, counter, parseInt64(c.req.query("after") ?? "")));
+
+  app.get("/find-order", async (c) => {
+    const text = (c.req.query("id") ?? "").trim();
+    const id = parseInt64(text);
+    if (id !== undefined) return c.redirect(pathOf(c.get("view"), "orders", `${id}`));
+    const view = { ...c.get("view"), fields: { id: text } };
+    const outcome = await attempt("find", view, () => {
+      throw invalidInput("id", "Enter a whole number in plain digits.");
+    });
+    return sendOrdersPage(c, context, counter, undefined, outcome);
+  });
+
+  app.get("/orders/:id{-?\\d+}", (c) => {
+    const id = parseInt64(c.req.param("id"));
+    return id === undefined ? c.notFound() : sendOrderPage(c, context, id);
+  });
+
+  app.post("/orders", async (c) => {
+    const view = c.get("view");
+    const outcome = await attempt("place", view, () => placeOrder(orders, view));
+    return sendOrdersPage(c, context, counter, undefined, outcome);
+  });
+
+  app.post("/orders/count", async (c) => {
+    await counter.count();
+    const message =
+      counter.progress === undefined ? "Every order has been counted." : "The count has started.";
+    const notice = { kind: "success", message } as const;
+    return sendOrdersPage(c, context, counter, undefined, { form: "count", notice, errors: {}, values: {} });
+  });
+
+  for (const event of EVENTS) {
+    app.post(`/orders/:id{-?\\d+}/${event}`, async (c) => {
+      const id = parseInt64(c.req.param("id"));
+      if (id === undefined) return c.notFound();
+      const { list } = c.get("view").fields;
+      const outcome = await attempt(event, c.get("view"), () => applyEvent(orders, event, id));
+      if (list === undefined) return sendOrderPage(c, context, id, outcome);
+      return sendOrdersPage(c, context, counter, parseInt64(list), outcome);
+    });
+  }
+}
+
+const DONE = { ship: "has been shipped", fulfil: "is complete", cancel: "has been cancelled" } as const;
+
+async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint): Promise<Notice> {
+  const result = await orders[event](id);
+  if (result.ok) return { kind: "success", message: `Order ${id} ${DONE[event]}.` };
+  const reason =
+    result.code === "order_not_found" ? "There is no order with this ID." : explainTransitionError(result);
+  return { kind: "failure", message: `${id}: ${reason}` };
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { createStatusCounter } from "../../lib/console/orders/status-counter.ts";
+import { formatDuration } from "../../lib/console/text.ts";
+import { StoreUnavailableError } from "../../lib/errors.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+
+test("orders are counted by status, and again after a change", async () => {
+  const { orders } = createMemoryStore();
+  const counter = createStatusCounter(orders, systemClock);
+  await orders.place([
+    { record: { id: 1n }, status: "pending" },
+    { record: { id: 2n }, status: "shipped" },
+  ]);
+  await counter.count();
+  expect(counter.latest?.counts).toEqual({ pending: 1, shipped: 1, cancelled: 0 });
+  await orders.apply(1n, "cancel", 0);
+  await counter.refresh();
+  expect(counter.latest?.counts.cancelled, "not due yet").toBe(0);
+  await counter.count();
+  expect(counter.latest?.counts).toEqual({ pending: 0, shipped: 1, cancelled: 1 });
+});
+
+test("a long count goes on in the background, while the event loop serves others", async () => {
+  const { orders } = createMemoryStore();
+  let turns = 0;
+  const pages = 20_000;
+  async function* scan() {
+    for (let page = 0; page < pages; page++)
+      yield [{ record: { id: BigInt(page) }, status: "pending" as const }];
+  }
+  const counter = createStatusCounter({ ...orders, scan }, systemClock);
+  let counting = true;
+  const turn = () => {
+    turns += 1;
+    if (counting) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await counter.count();
+  while (counter.progress !== undefined) await new Promise(setImmediate);
+  counting = false;
+  expect(counter.latest?.counts.pending).toBe(pages);
+  expect(turns).toBeGreaterThan(pages / 2);
+});
+
+test("a store that cannot be reached fails the count, and the next one can succeed", async () => {
+  const { orders } = createMemoryStore();
+  let fails = true;
+  const scan: typeof orders.scan = (after) => {
+    if (fails) throw new StoreUnavailableError("The store does not answer.");
+    return orders.scan(after);
+  };
+  const counter = createStatusCounter({ ...orders, scan }, systemClock);
+  await expect(counter.count()).rejects.toThrow("The store does not answer.");
+  fails = false;
+  await counter.count();
+  expect(counter.latest?.counts.pending).toBe(0);
+});
+
+test.each([
+  [0, "0 s"],
+  [36_001, "37 s"],
+  [125_000, "2 min 5 s"],
+  [7_500_000, "2 h 5 min"],
+  [90 * 86_400_000, "90 d"],
+])("%d ms are %s", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});

@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { type Accounts, createAccounts } from "../../lib/accounts/accounts.ts";
+import { createOrders, type Orders } from "../../lib/orders/orders.ts";
+import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
+import { createDynamodbTables } from "../../lib/stores/dynamodb/provision.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { type ConsoleFixture, useConsole } from "../support/console.ts";
+import type { useEmulator } from "../support/dynamodb/use-emulator.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** The stores that the console is tested on. */
+export const STORES = ["SQLite", "DynamoDB"] as const;
+
+let tables = 0;
+
+/** Opens an empty store for one test. */
+export async function openTestStore(
+  kind: (typeof STORES)[number],
+  { client }: Pick<ReturnType<typeof useEmulator>, "client">,
+): Promise<Store> {
+  if (kind === "DynamoDB") {
+    const prefix = `console-${tables++}`;
+    await createDynamodbTables({ prefix, client });
+    return createDynamodbStore({ prefix, client });
+  }
+  const directory = mkdtempSync(join(tmpdir(), "store-orders-console-"));
+  const store = createSqliteStore({ path: join(directory, "orders.db") });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+  return store;
+}
+
+/** A console that is open in a browser. */
+export interface OpenConsole extends ConsoleFixture {
+  readonly page: Page;
+  readonly accounts: Accounts;
+  readonly orders: Orders;
+  /** What the page did wrong: script errors, blocked content, and requests to other hosts. */
+  readonly faults: readonly string[];
+  violations(): Promise<unknown>;
+}
+
+/** Opens the console's link in a browser, and waits for the first page. */
+export async function openConsole(
+  browser: Browser,
+  store: Store,
+  { isMetered = false, ...options }: BrowserContextOptions & { readonly isMetered?: boolean } = {},
+): Promise<OpenConsole> {
+  const fixture = await useConsole({ store, isMetered });
+  const context = await browser.newContext({
+    permissions: ["clipboard-read", "clipboard-write"],
+    ...options,
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => {
+    // Chromium also writes a line for each response that is an error.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load"))
+      faults.push(message.text());
+  });
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== "data:" && origin !== fixture.origin) faults.push(request.url());
+  });
+  await page.goto(fixture.link);
+  await page.waitForSelector("h1:text-is('Accounts')");
+  const accounts = createAccounts({ store: store.accounts, environment: "test" });
+  const orders = createOrders({ store: store.orders });
+  const violations = async () => {
+    await page.evaluate(AXE);
+    return page.evaluate(
+      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))",
+    );
+  };
+  return { ...fixture, page, accounts, orders, faults, violations };
+}

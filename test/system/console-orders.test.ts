@@ -1,0 +1,102 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useEmulator } from "../support/dynamodb/use-emulator.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
+import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { openConsole, openTestStore, STORES } from "./console-fixture.ts";
+
+const MAX = 9223372036854775807n;
+
+describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders in the console", () => {
+  const emulator = useEmulator();
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test.each(STORES)("%s: an order is placed, found by its ID, shipped and fulfilled", async (kind) => {
+    const store = await openTestStore(kind, emulator);
+    const { page, at, faults } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    await page.click("a:text-is('Orders')");
+    await page.fill("#place-id", `${MAX}`);
+    await page.fill("#place-petId", "9007199254740993");
+    await page.click("button:text-is('Place order')");
+    await page.waitForSelector("text=has been placed");
+    expect((await store.orders.find(MAX))?.record.petId).toBe(9007199254740993n);
+
+    await page.fill("#find-id", `${MAX}`);
+    await page.click("button:text-is('Find')");
+    await page.waitForURL(at(`orders/${MAX}`));
+    expect(await page.innerText("main")).toContain("9007199254740993");
+    expect(await page.isDisabled("button:text-is('Fulfil')")).toBe(true);
+    expect(await page.innerText(".events")).toContain("only shipped orders accept 'fulfil'");
+    await page.click("button:text-is('Ship')");
+    await page.waitForSelector(`text=Order ${MAX} has been shipped.`);
+    await page.click("button:text-is('Fulfil')");
+    await page.waitForSelector(`text=Order ${MAX} is complete.`);
+    expect(await store.orders.find(MAX)).toMatchObject({ status: "shipped", record: { complete: true } });
+    expect(faults).toEqual([]);
+  });
+
+  test.each(STORES)("%s: if someone else was first, the state machine's reason is shown", async (kind) => {
+    const store = await openTestStore(kind, emulator);
+    const { page, at, orders } = await openConsole(browser, store, { isMetered: true });
+    await orders.place({ id: 7n });
+    await page.goto(at("orders"));
+    await orders.ship(7n);
+    await page.click("[aria-label='Cancel order 7']");
+    await page.waitForSelector("text=The order is shipped; only pending orders accept 'cancel'.");
+    expect((await store.orders.find(7n))?.status).toBe("shipped");
+  });
+
+  test("invalid fields of an order are named, and nothing is placed", async () => {
+    const store = await openTestStore("SQLite", emulator);
+    const { page, at, violations } = await openConsole(browser, store);
+    await page.goto(at("orders"));
+    await page.fill("#place-id", "9223372036854775808");
+    await page.fill("#place-quantity", "-1");
+    await page.fill("#place-shipDate", "soon");
+    await page.click("button:text-is('Place order')");
+    for (const name of ["id", "quantity", "shipDate"]) await page.waitForSelector(`#place-${name}-error`);
+    expect(await page.inputValue("#place-shipDate")).toBe("soon");
+    expect(await violations()).toEqual([]);
+    await page.fill("#find-id", "1e3");
+    await page.click("button:text-is('Find')");
+    await page.waitForSelector("#find-id-error");
+    expect(await page.innerText("main")).toContain("There are no orders.");
+  });
+
+  test("the table pages through all orders, and the counts follow changes by others", async () => {
+    const store = await openTestStore("SQLite", emulator);
+    const { page, at, orders } = await openConsole(browser, store);
+    const all = Array.from({ length: 120 }, (_, index) => BigInt(index) - 10n);
+    await store.orders.place(all.map((id) => ({ record: { id }, status: "pending" as const })));
+    await page.goto(at("orders"));
+    const seen: string[] = [];
+    for (;;) {
+      seen.push(...(await page.locator("tbody th").allInnerTexts()));
+      const next = page.locator("a:text-is('Next page')");
+      if ((await next.count()) === 0) break;
+      await Promise.all([page.waitForNavigation(), next.click()]);
+    }
+    expect(seen).toEqual(all.map(String));
+    await page.goto(at("orders"));
+    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["120", "0", "0"]);
+    await orders.cancel(3n);
+    await page.waitForSelector("#order-3 >> text=cancelled", { timeout: 2_000 });
+    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["119", "0", "1"]);
+  });
+
+  test("on a metered store, orders are counted on request only, and the page does not update itself", async () => {
+    const store = await openTestStore("DynamoDB", emulator);
+    const { page, at, orders } = await openConsole(browser, store, { isMetered: true });
+    await orders.place({ id: 1n });
+    await page.goto(at("orders"));
+    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["–", "–", "–"]);
+    expect(await page.locator("body[data-live]").count()).toBe(0);
+    await page.click("text=Count now");
+    await page.waitForSelector("text=Every order has been counted.");
+    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);
+  });
+});

@@ -42,7 +42,14 @@ export interface OrderStore {
 
   /**
    * Lists every order with its status, ascending by identifier, from the first one above `after`. Pages are read on
-   * demand.
+   * demand. `limit` is the number of orders that the caller needs: a store should not read many more for them. The
+   * iteration does not end there.
    */
-  scan(after?: bigint): AsyncIterable<readonly StoredOrder[]>;
+  scan(after?: bigint, limit?: number): AsyncIterable<readonly StoredOrder[]>;
+
+  /**
+   * Returns a text that is different whenever an order has been added or changed. It may also be different for another
+   * reason. A store that would have to read its orders for it does not have this method.
+   */
+  revision?(): Promise<string>;
 }

@@ -29,6 +29,7 @@ const PAGE_SIZE = 500;
 
 function memoryOrders(): OrderStore {
   const orders = new Map<bigint, StoredOrder>();
+  let changes = 0;
 
   async function* scan(after?: bigint) {
     const ids = [...orders.keys()].filter((id) => after === undefined || id > after).sort(ascending);
@@ -43,6 +44,7 @@ function memoryOrders(): OrderStore {
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
         orders.set(order.record.id, order);
+        changes++;
         return "placed";
       });
     },
@@ -54,6 +56,7 @@ function memoryOrders(): OrderStore {
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transition(order, event, at);
       if (result.ok) orders.set(id, result.order);
+      if (result.ok) changes++;
       return result;
     },
 
@@ -67,6 +70,7 @@ function memoryOrders(): OrderStore {
     },
 
     scan,
+    revision: async () => `${changes}`,
   };
 }
 

@@ -15,6 +15,7 @@ import { banCases } from "./ban-cases.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { orderCases } from "./order-cases.ts";
 import { planCases } from "./plan-cases.ts";
+import { scanCases } from "./scan-cases.ts";
 import { workCases } from "./work-cases.ts";
 
 export type { Store } from "../store.ts";
@@ -23,6 +24,7 @@ export type { ContractCase } from "./contract-case.ts";
 /** Every guarantee of `OrderStore` and `AccountStore`. */
 export const storeContract: readonly ContractCase[] = [
   ...orderCases,
+  ...scanCases,
   ...accountCases,
   ...admissionCases,
   ...banCases,

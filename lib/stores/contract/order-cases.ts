@@ -184,14 +184,4 @@ export const orderCases: readonly ContractCase[] = [
       assert.equal((await orders.apply(1n, "cancel", AT)).ok, true);
     },
   },
-  {
-    name: "a scan starts after the given identifier",
-    async check({ orders }) {
-      const placed = [-4n, 0n, 3n, MAX].map(pending);
-      await orders.place(placed);
-      assert.deepEqual((await collect(orders.scan(-4n))).flat(), placed.slice(1));
-      assert.deepEqual((await collect(orders.scan(1n))).flat(), placed.slice(2));
-      assert.deepEqual(await collect(orders.scan(MAX)), []);
-    },
-  },
 ];

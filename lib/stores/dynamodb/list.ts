@@ -33,21 +33,25 @@ export function createList(table: Table, buckets: () => Promise<number>): () => 
 
 async function* listLong(table: Table, buckets: number): AsyncGenerator<OrderPage> {
   const pending: string[] = [];
-  for await (const wires of readAscending(table, buckets, undefined, "#wire", packWires)) {
+  const every = { after: undefined, pageSize: PAGE_SIZE };
+  for await (const wires of readAscending(table, buckets, every, "#wire", packWires)) {
     pending.push(...wires);
     while (pending.length > PAGE_SIZE) yield { json: pending.splice(0, PAGE_SIZE).join(","), last: false };
   }
   yield { json: pending.join(","), last: true };
 }
 
-/** Lists the items of the orders, from the first identifier above `after`. */
+/** Lists the items of the orders, from the first identifier above `after`, in small pages if `limit` is small. */
 export async function* scanOrders(
   table: Table,
   buckets: number,
   after: bigint | undefined,
+  limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly Item[]> {
   const keep = (items: readonly Item[]) => (index: number) => items[index] ?? {};
-  for await (const items of readAscending(table, buckets, after, "#wire, #status", keep)) {
+  // Buckets have about the same number of orders of a range. With twice their share, few are read again.
+  const range = { after, pageSize: Math.min(PAGE_SIZE, Math.ceil((2 * limit) / buckets)) };
+  for await (const items of readAscending(table, buckets, range, "#wire, #status", keep)) {
     for (let from = 0; from < items.length; from += PAGE_SIZE) yield items.slice(from, from + PAGE_SIZE);
   }
 }
@@ -56,7 +60,7 @@ export async function* scanOrders(
 async function* readAscending<Row>(
   table: Table,
   buckets: number,
-  after: bigint | undefined,
+  { after, pageSize }: { readonly after: bigint | undefined; readonly pageSize: number },
   projection: string,
   keep: (items: readonly Item[]) => (index: number) => Row,
 ): AsyncGenerator<readonly Row[]> {
@@ -75,7 +79,7 @@ async function* readAscending<Row>(
           ":bucket": { N: String(bucket) },
           ...(after === undefined ? {} : { ":after": { N: String(after) } }),
         },
-        limit: PAGE_SIZE,
+        limit: pageSize,
         from,
       };
       return limitPages(async () => {

@@ -90,8 +90,9 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
 
     list: createList(listTable, buckets),
 
-    async *scan(after) {
-      for await (const items of scanOrders(listTable, await buckets(), after)) yield items.map(orderOf);
+    async *scan(after, limit) {
+      for await (const items of scanOrders(listTable, await buckets(), after, limit))
+        yield items.map(orderOf);
     },
   };
 }

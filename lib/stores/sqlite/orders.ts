@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Instant } from "../../clock.ts";
 import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
@@ -32,6 +33,11 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     `SELECT CASE WHEN EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?) THEN NULL
        ELSE (SELECT coalesce(group_concat(record, ','), '') FROM orders) END AS json`,
   );
+
+  // SQLite counts the commits of other connections and the rows that this one changed, both since it was opened.
+  const connectionId = randomUUID();
+  const dataVersion = db.prepare("PRAGMA data_version");
+  const ownChanges = db.prepare("SELECT total_changes() AS count");
 
   function readPage(from: bigint): { readonly json: string; readonly next: bigint | undefined } {
     const all = from === MIN_ID ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
@@ -72,19 +78,23 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
       }
     },
 
-    async *scan(after) {
+    async *scan(after, limit = PAGE_SIZE) {
+      const pageSize = Math.min(limit, PAGE_SIZE);
       let from = after === undefined ? MIN_ID : after + 1n;
       while (from <= MAX_ID) {
         const start = from;
-        const page = (await read(() => selectPage.all(start, PAGE_SIZE) as unknown as OrderRow[])).map(
+        const page = (await read(() => selectPage.all(start, pageSize) as unknown as OrderRow[])).map(
           toOrder,
         );
         if (page.length > 0) yield page;
-        const lastOrder = page.length < PAGE_SIZE ? undefined : page.at(-1);
+        const lastOrder = page.length < pageSize ? undefined : page.at(-1);
         if (lastOrder === undefined) return;
         from = lastOrder.record.id + 1n;
       }
     },
+
+    revision: () =>
+      read(() => `${connectionId} ${dataVersion.get()?.["data_version"]} ${ownChanges.get()?.["count"]}`),
   };
 }
 

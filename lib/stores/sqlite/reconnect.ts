@@ -62,7 +62,8 @@ export function withReconnect(first: OpenedStore, open: () => OpenedStore): Stor
       find: (id) => call((store) => store.orders.find(id)),
       apply: (id, event, at) => call((store) => store.orders.apply(id, event, at)),
       list: () => pages((store) => store.orders.list()),
-      scan: (after) => pages((store) => store.orders.scan(after)),
+      scan: (after, limit) => pages((store) => store.orders.scan(after, limit)),
+      revision: () => call(async (store) => (await store.orders.revision?.()) ?? ""),
     },
     accounts: {
       recordEnvironment: (environment) => call((store) => store.accounts.recordEnvironment(environment)),

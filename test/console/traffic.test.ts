@@ -49,7 +49,7 @@ test("counters that an operator sets to zero, and the end of a day, invent no fi
   known = observe(known, account(0, [NOON, 0]), NOON + MINUTE_MS);
   expect(admitted(known, 2)).toEqual([undefined, 0]);
   const midnight = NOON + DAY_MS / 2;
-  known = observe(new Map(), account(900, [midnight - MINUTE_MS, 3]), midnight - 1);
+  known = observe(new Map(), account(3, [midnight - MINUTE_MS, 3]), midnight - 1);
   known = observe(known, account(2, [midnight, 2]), midnight + 1);
   expect(
     trafficOf(known, midnight + 1)

@@ -5,6 +5,7 @@ import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../errors.ts";
 import { accountsSection } from "./accounts/accounts-section.ts";
 import { assetOf } from "./assets.ts";
+import { domainsSection } from "./domains/domains-section.ts";
 import { ordersSection } from "./orders/orders-section.ts";
 import { entryPage, HOW_TO_GET_A_LINK, plainPage } from "./plain-page.ts";
 import { checkRequest, type GuardProblem } from "./request-guard.ts";
@@ -13,7 +14,7 @@ import { SECURITY_HEADERS } from "./security-headers.ts";
 import type { Session } from "./session.ts";
 
 /** The navigation, in its order. */
-const SECTIONS: readonly Section[] = [accountsSection, ordersSection];
+const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSection];
 
 /** The largest form is a few hundred bytes. */
 const MAX_FORM_BYTES = 64 * 1024;

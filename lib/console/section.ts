@@ -4,6 +4,7 @@ import type { Environment } from "../accounts/api-key.ts";
 import type { Clock } from "../clock.ts";
 import type { Store } from "../stores/store.ts";
 import type { TrafficSampler } from "./accounts/traffic-sampler.ts";
+import type { DomainsOptions } from "./domains/domains-source.ts";
 
 /** Escaped HTML, from the template `html`. */
 export type Html = ReturnType<typeof html>;
@@ -20,6 +21,8 @@ export interface ConsoleContext {
   readonly clock: Clock;
   /** The traffic that the console has observed. */
   readonly traffic: TrafficSampler;
+  /** The domains of the project, if the console was started with them. */
+  readonly domains?: DomainsOptions;
 }
 
 /** A part of the console with a place in its navigation. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { type Accounts, createAccounts } from "../../lib/accounts/accounts.ts";
+import type { ConsoleOptions } from "../../lib/console/server.ts";
 import { createOrders, type Orders } from "../../lib/orders/orders.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/provision.ts";
@@ -53,9 +54,14 @@ export interface OpenConsole extends ConsoleFixture {
 export async function openConsole(
   browser: Browser,
   store: Store,
-  { isMetered = false, ...options }: BrowserContextOptions & { readonly isMetered?: boolean } = {},
+  { isMetered = false, clock, domains, ...options }: BrowserContextOptions & Partial<ConsoleOptions> = {},
 ): Promise<OpenConsole> {
-  const fixture = await useConsole({ store, isMetered });
+  const fixture = await useConsole({
+    store,
+    isMetered,
+    ...(clock && { clock }),
+    ...(domains && { domains }),
+  });
   const context = await browser.newContext({
     permissions: ["clipboard-read", "clipboard-write"],
     ...options,

@@ -71,7 +71,7 @@ function readHosts(file: string, targets: readonly string[]): readonly TargetedH
 }
 
 /** Finds the certificate authority that `--authority` names. */
-export function findAuthority({ authority }: CheckFlags): CertificateAuthority {
+export function findAuthority({ authority }: Pick<CheckFlags, "authority">): CertificateAuthority {
   const known = new Map<string, CertificateAuthority>(Object.entries(AUTHORITIES)).get(authority);
   if (known !== undefined) return known;
   const names = Object.keys(AUTHORITIES).join(", ");

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { onTestFinished } from "vitest";
+import type { DomainsOptions } from "../../lib/console/domains/domains-source.ts";
+import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
+import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
+import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createTestAuthority } from "../support/certificates.ts";
+import { type DnsServer, startDnsServer } from "../support/dns-server.ts";
+import { startTlsServer } from "../support/tls-server.ts";
+import { type OpenConsole, openConsole } from "./console-fixture.ts";
+
+export const TARGET = "d-1a2b3c.platform.example.net";
+export const FILE = `# The hosts of the shop.
+domains:
+  primary: orders.example.com   # printed on the bags
+  redirects:
+    - { from: www.orders.example.com, to: orders.example.com, status: 301 }
+`;
+/** The platform, and zones that exist. */
+const WORLD = `com NS ns.registry.example\nexample.com NS ns1.example.com\nnet NS ns.registry.example
+platform.example.net NS ns1.platform.example.net\n${TARGET} A 127.0.0.1\n`;
+
+/** A console with domains, open in a browser on its page "Domains", beside the servers that it asks. */
+export interface DomainsConsole extends OpenConsole {
+  readonly path: string;
+  readonly dns: DnsServer;
+  /** The records besides the platform's. */
+  setRecords(...records: readonly string[]): void;
+  /** Makes the platform have a certificate for a host. */
+  issueFor(host: string): void;
+  /** Moves the console's clock. */
+  advance(ms: number): void;
+}
+
+interface Settings extends BrowserContextOptions {
+  /** @default a domains file */
+  readonly source?: ((path: string) => DomainsOptions["source"]) | "none";
+  /** The content of the file. */
+  readonly file?: string;
+}
+
+/** Opens a console with a domains file of its own. */
+export async function openDomainsConsole(
+  browser: Browser,
+  { source = fileSource, file = FILE, ...options }: Settings = {},
+): Promise<DomainsConsole> {
+  const directory = mkdtempSync(join(tmpdir(), "console-domains-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "domains.yaml");
+  writeFileSync(path, file);
+  const authority = createTestAuthority();
+  const dns = await startDnsServer(WORLD);
+  const tls = await startTlsServer({ "*": authority.issue(["*.platform.example.net"]) });
+  onTestFinished(async () => {
+    await dns[Symbol.asyncDispose]();
+    await tls[Symbol.asyncDispose]();
+  });
+  let ahead = 0;
+  const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
+  const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
+  const how = { resolver, probe, authority: AUTHORITIES.amazon, intervalMs: 1000 };
+  const opened = await openConsole(browser, createMemoryStore(), {
+    clock: () => Date.now() + ahead,
+    ...(source === "none" ? {} : { domains: { source: source(path), ...how } }),
+    ...options,
+  });
+  opened.page.setDefaultTimeout(10_000);
+  await opened.page.click("nav >> text=Domains");
+  await opened.page.waitForSelector("h1:text-is('Domains')");
+  return {
+    ...opened,
+    path,
+    dns,
+    setRecords: (...records) => dns.update([WORLD, ...records].join("\n")),
+    issueFor: (host) => tls.certificates.set(host, authority.issue([host])),
+    advance(ms) {
+      ahead += ms;
+    },
+  };
+}
+
+function fileSource(path: string): DomainsOptions["source"] {
+  return { kind: "file", path, plan: "pro", target: TARGET };
+}

@@ -1,0 +1,158 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { watchDomainsFile } from "../../lib/cli/domains-file.ts";
+import { startNodeServer } from "../../lib/node/server.ts";
+import { createHandlerFixture } from "../http/fixture.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
+import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
+
+const HOST = "new.example.com";
+const MINUTE = 60_000;
+
+describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip()))("domains", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test("a domain is added by keyboard, errors are at the field, and each value of its record is copied", async () => {
+    const { page, path, dns, faults } = await openDomainsConsole(browser);
+    await page.focus("#add-host");
+    await page.keyboard.type(`https://${HOST}/`);
+    await page.keyboard.press("Enter");
+    const error = page.locator("#add-host-error");
+    await error.waitFor();
+    expect(await error.innerText()).toBe(`This is a URL. Write only its hostname: ${HOST}.`);
+    expect(await page.getAttribute("#add-host", "aria-describedby")).toContain("add-host-error");
+    expect(await page.evaluate("document.activeElement.id")).toBe("add-host");
+    expect(readFileSync(path, "utf8")).toBe(FILE);
+
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("New.Example.com.");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Redirects");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`h1:text-is('${HOST}')`);
+    expect(await page.innerText("#result")).toContain("Set its record at the DNS provider");
+    expect(readFileSync(path, "utf8")).toBe(
+      `${FILE}    - { from: ${HOST}, to: orders.example.com, status: 301 }\n`,
+    );
+    for (const [label, value] of Object.entries({ type: "CNAME", name: "new", value: TARGET, ttl: "3600" })) {
+      await page.click(`[aria-label='Copy ${label}']`);
+      await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe(value);
+    }
+    expect(dns.queries).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("an apex domain gets an ALIAS or ANAME record", async () => {
+    const { page } = await openDomainsConsole(browser, { file: "domains:\n  primary: example.com\n" });
+    await page.click("th >> text=example.com");
+    await page.waitForSelector("#record-type");
+    expect(await page.innerText(".record")).toMatch(/ALIAS\s+or ANAME/);
+    expect(await page.innerText("#record-name")).toBe("@");
+  });
+
+  test("a host is verified on demand, with every reason, and then followed until it is live, without a reload", async () => {
+    const open = await openDomainsConsole(browser);
+    const { page, dns, setRecords, issueFor } = open;
+    const host = "orders.example.com";
+    setRecords(`${host} A 192.0.2.1`, 'example.com CAA 0 issue "letsencrypt.org"');
+    await page.click(`th >> text="${host}"`);
+    await page.waitForSelector("#verification");
+    await page.waitForTimeout(3500);
+    expect(dns.queries).toEqual([]);
+
+    await page.click("#verification button:text-is('Verify')");
+    await page.waitForSelector(".reason");
+    const reasons = await page.locator(".reason").allInnerTexts();
+    expect(reasons).toHaveLength(2);
+    expect(reasons[0]).toMatch(
+      /block the CNAME[\s\S]*Found\s+A 192.0.2.1\s+Expected\s+CNAME d-1a2b3c[\s\S]*Fix\s+At the DNS/,
+    );
+    expect(reasons[1]).toContain('example.com CAA 0 issue "letsencrypt.org"');
+    expect(await page.innerText(".head .badge")).toBe("Waiting for DNS");
+    expect(await page.innerText("#verification")).toContain("48 hours");
+
+    setRecords(`${host} CNAME ${TARGET}`);
+    await page.waitForSelector(".badge:text-is('Certificate pending')");
+    expect(await page.innerText("#verification")).toMatch(/30 minutes after verification\. (29|30) min/);
+    issueFor(host);
+    await page.waitForSelector(".badge:text-is('Live')");
+    expect(await page.locator(".steps .done").count()).toBe(4);
+    const asked = dns.queries.length;
+    await page.waitForTimeout(3500);
+    expect(dns.queries).toHaveLength(asked);
+  });
+
+  test("30 minutes without a certificate need attention, and Re-verify starts a new attempt", async () => {
+    const { page, setRecords, issueFor, advance } = await openDomainsConsole(browser);
+    setRecords(`orders.example.com CNAME ${TARGET}`);
+    await page.click('th >> text="orders.example.com"');
+    await page.click("#verification button:text-is('Verify')");
+    await page.waitForSelector(".badge:text-is('Certificate pending')");
+    advance(31 * MINUTE);
+    await page.waitForSelector(".badge:text-is('Needs attention')");
+    const todo = await page.innerText(".todo");
+    expect(todo).toContain("Does orders.example.com still verify? Now: yes.");
+    expect(todo).toContain("Do CAA records block the certificate authority? Now: no.");
+    issueFor("orders.example.com");
+    await page.click("#verification button:text-is('Re-verify')");
+    await page.waitForSelector(".badge:text-is('Live')");
+  });
+
+  test("a removal asks once, and the server stops serving the host at the next request", async () => {
+    const { page, path } = await openDomainsConsole(browser);
+    const hosts = watchDomainsFile(path, "pro", [], () => {});
+    const { handler } = await createHandlerFixture({ hosts });
+    const server = await startNodeServer({ handler, port: 0 });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    const request = async () => {
+      const { request: send } = await import("node:http");
+      return new Promise((resolve) => {
+        const headers = { host: "www.orders.example.com" };
+        send(`${server.url}/v1/store/orders`, { headers }, ({ statusCode }) => resolve(statusCode)).end();
+      });
+    };
+    expect(await request()).toBe(301);
+    await page.click("tr:has-text('www.orders') >> text=Remove…");
+    expect(await request()).toBe(301);
+    await page.click("button:text-is('Remove domain')");
+    await page.waitForSelector("#result >> text=www.orders.example.com has been removed");
+    expect(await request()).toBe(421);
+    expect(readFileSync(path, "utf8")).toContain("# The hosts of the shop.");
+    expect(await page.locator("tbody tr").count()).toBe(1);
+  });
+
+  test("a redirect becomes the primary, and the old primary an alias", async () => {
+    const { page, path } = await openDomainsConsole(browser);
+    await page.click("th >> text=www.orders");
+    await page.selectOption("#role-role", "primary");
+    await page.click("text=Change role");
+    await page.waitForSelector("#result >> text=is now the primary");
+    expect(readFileSync(path, "utf8")).toBe(`# The hosts of the shop.
+domains:
+  primary: www.orders.example.com # printed on the bags
+  aliases: [ orders.example.com ]
+`);
+  });
+
+  test("another's change appears within two seconds, and a form that has not seen it writes nothing", async () => {
+    const { page, path } = await openDomainsConsole(browser);
+    await page.fill("#add-host", HOST);
+    const theirs = FILE.replace("www.orders", "shop");
+    writeFileSync(path, theirs);
+    await page.waitForSelector("th >> text=shop.example.com", { timeout: 2000 });
+    await page.click("button:text-is('Add domain')");
+    await page.waitForSelector(".notice.failure >> text=The file has changed");
+    expect(readFileSync(path, "utf8")).toBe(theirs);
+    expect(await page.inputValue("#add-host")).toBe(HOST);
+    await page.click("button:text-is('Add domain')");
+    await page.waitForSelector(`h1:text-is('${HOST}')`);
+    expect(readFileSync(path, "utf8")).toContain("shop.example.com");
+  });
+});

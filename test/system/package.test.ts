@@ -69,7 +69,7 @@ describe("the installed package", () => {
       )
       .sort();
     const documents = DOCUMENTS.map(({ path }) => path);
-    const pictures = ["infra/scale.svg", "test/bench/growth.svg"];
+    const pictures = ["infra/scale.svg", "lib/console/screenshot.png", "test/bench/growth.svg"];
     const schemas = ["lib/domains/domains.schema.json", "infra/config/stack.schema.json"];
     expect(others).toEqual([...documents, ...schemas, ...pictures, "LICENSE", "package.json"].sort());
   });

@@ -60,7 +60,7 @@ export interface AccountStore {
    * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
    * admission is never cached: a revoked key, a new plan and a ban take effect at the next call. Admitting a request
    * may remove what has ended by then: the ban of the key, and its rejections of another minute. A store with
-   * transactions can start `work` in the one that admits; others ignore it. Both are durable if `work` is.
+   * transactions can start `work` in the one that admits; both are then durable if `work` is. Other stores ignore it.
    */
   admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy, work?: AdmittedWork): Promise<Admission>;
 

@@ -28,7 +28,7 @@ interface Denied {
   readonly reply: ErrorReply;
 }
 
-/** Authenticates and rate-limits requests before anything else is done. */
+/** Authenticates and rate-limits requests before an operation of the API is performed. */
 export interface AccessControl {
   /**
    * Authenticates a request and counts it. Rejects with `StoreUnavailableError` if the store cannot be reached: no
@@ -52,6 +52,7 @@ export function createAccessControl(
 ): AccessControl {
   if (plans !== undefined) validatePlans(plans);
   const policy: AdmissionPolicy = { ...banPolicy, ...(plans === undefined ? {} : { plans }) };
+  // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });

@@ -50,7 +50,7 @@ export function createApiReplies(
       const { quota, caller } = access;
       // Either the store has started the operation, or it is performed now.
       const reply = await (work?.startedReply() ?? perform(caller));
-      // The change is durable by now, and so is the count of the request.
+      // The change is durable by now.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply };

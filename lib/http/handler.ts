@@ -45,7 +45,7 @@ export function createHandler(options: HandlerOptions): Handler {
     if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
     const outcome = publicReply({ request, context, target, path });
-    // Documents and health checks have to be waited for. Most requests are for the API and do not.
+    // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = outcome instanceof Promise ? await outcome : outcome;
     return found ?? apiReply({ request, path, address, requestId });
   }

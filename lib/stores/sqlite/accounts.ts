@@ -125,6 +125,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         return admission;
       }),
 
+    // Needs no token: a call that failed has changed nothing.
     recordRejections: (key, count, at, policy) =>
       write("relaxed", () => {
         const state = findKeyState(key);

@@ -19,7 +19,8 @@ export interface Connection extends GroupCommit {
 
 /**
  * Opens a database file and migrates its schema. A missing file is created, readable by its owner only. With
- * `existing`, a missing file is an error and a locked one fails at once.
+ * `existing`, an empty database is an error and a locked one fails at once. `assertReopenable` has checked that the file
+ * is there.
  */
 export function openConnection(path: string, { existing = false } = {}): Connection {
   let db: DatabaseSync;

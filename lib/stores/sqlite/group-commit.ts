@@ -12,7 +12,8 @@ export interface GroupCommit {
   /**
    * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
    * share a transaction, so that they wait for the disk once. `task` must not throw after it has written: its error
-   * does not roll back the transaction, because that would undo the other writes.
+   * rejects this write only and does not roll back the transaction, because that would undo the other writes. An error
+   * of SQLite does, and rejects all of them.
    *
    * A write that `task` itself requests before it returns joins the transaction, unless that is less durable. This is
    * how the work of a request (`AdmittedWork`) is committed with its admission.

@@ -15,8 +15,8 @@ export type ReadFile =
   | { readonly ok: true; readonly content: FileContent }
   | { readonly ok: false; readonly code: "unreadable"; readonly message: string };
 
-/** More than ten thousand hosts. */
-const MAX_BYTES = 1024 * 1024;
+/** About ten thousand hosts. A file that is wrong everywhere takes longest, and must not stop the console for long. */
+const MAX_BYTES = 256 * 1024;
 
 /** Reads a text file. Returns in bounded time: a pipe, a device and a huge file are not read. */
 export async function readTextFile(path: string): Promise<ReadFile> {
@@ -25,7 +25,7 @@ export async function readTextFile(path: string): Promise<ReadFile> {
     // Opening a named pipe would wait for its writer.
     await using file = await open(realPath, NON_BLOCKING);
     const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : Promise.reject(NO_FILE)));
-    if (size > MAX_BYTES) return unreadable("The file is larger than 1 MiB. Keep only the domains in it.");
+    if (size > MAX_BYTES) return unreadable("The file is larger than 256 KiB. Keep only the domains in it.");
     const bytes = await file.readFile();
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const version = createHash("sha256").update(`${realPath}\0`).update(bytes).digest("base64url");

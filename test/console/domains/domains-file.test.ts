@@ -137,7 +137,7 @@ describe("a file that is not a valid domains file", () => {
   });
 
   test.each([
-    ["a huge file", () => writeFileSync(path, "#".repeat(2 ** 20 + 1)), "The file is larger than 1 MiB"],
+    ["a huge file", () => writeFileSync(path, "#".repeat(2 ** 18 + 1)), "The file is larger than 256 KiB"],
     [
       "a file of other bytes",
       () => writeFileSync(path, Buffer.from([0x64, 0xff])),

@@ -82,7 +82,7 @@ export function fieldOf(form: string, field: Field, outcome?: Outcome): Html {
 }
 
 /** A button that opens a dialog. The dialog closes with Escape, with a click beside it, or when its form succeeds. */
-export function dialogButton(id: string, label: string, title: string, body: Html): Html {
+export function dialogButton(id: string, label: string | Html, title: string, body: Html): Html {
   return html`<button type="button" popovertarget="${id}">${label}</button>
     <div popover id="${id}" role="dialog" aria-labelledby="${id}-title">
       <h2 id="${id}-title">${title}</h2>

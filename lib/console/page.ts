@@ -15,8 +15,6 @@ export interface Page {
   readonly notice?: Notice | undefined;
   /** @default 200, and 422 with a notice of a failure */
   readonly status?: 200 | 404 | 422;
-  /** False for a page that costs too much to ask for it again and again. @default true */
-  readonly live?: boolean;
 }
 
 /**
@@ -31,7 +29,7 @@ export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response>
   return c.html(text, status ?? (notice?.kind === "failure" ? 422 : 200), { etag });
 }
 
-function layout(view: View, path: string, { title, notice, body, live = true }: Page): Html {
+function layout(view: View, path: string, { title, notice, body }: Page): Html {
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
@@ -40,7 +38,7 @@ function layout(view: View, path: string, { title, notice, body, live = true }: 
   return html`<!doctype html>
 <html lang="en">
   <head>${documentHead(view.basePath, title)}</head>
-  <body${live ? html` data-live` : ""}>
+  <body data-live>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
       <p class="brand">Store Orders</p>

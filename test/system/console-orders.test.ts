@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
@@ -21,9 +22,18 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
     await page.click("a:text-is('Orders')");
     await page.fill("#place-id", `${MAX}`);
     await page.fill("#place-petId", "9007199254740993");
+    await page.fill("#place-quantity", "3");
+    await page.fill("#place-shipDate", "2026-12-01T09:00:00+01:00");
+    await page.selectOption("#place-complete", "false");
     await page.click("button:text-is('Place order')");
     await page.waitForSelector("text=has been placed");
-    expect((await store.orders.find(MAX))?.record.petId).toBe(9007199254740993n);
+    expect(await store.orders.find(MAX)).toEqual({
+      status: "pending",
+      record: {
+        ...{ id: MAX, petId: 9007199254740993n, quantity: 3, complete: false },
+        shipDate: "2026-12-01T09:00:00+01:00",
+      },
+    });
 
     await page.fill("#find-id", `${MAX}`);
     await page.click("button:text-is('Find')");
@@ -41,11 +51,15 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test.each(STORES)("%s: if someone else was first, the state machine's reason is shown", async (kind) => {
     const store = await openTestStore(kind, emulator);
-    const { page, at, orders } = await openConsole(browser, store, { isMetered: true });
+    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: 7n });
     await page.goto(at("orders"));
+    await page.route(/orders$/, (route) =>
+      route.request().method() === "GET" ? route.abort() : route.continue(),
+    );
     await orders.ship(7n);
-    await page.click("[aria-label='Cancel order 7']");
+    await page.click("#order-7 >> text=Cancel");
+    await page.click("#cancel-7 >> text='Cancel order'");
     await page.waitForSelector("text=The order is shipped; only pending orders accept 'cancel'.");
     expect((await store.orders.find(7n))?.status).toBe("shipped");
   });
@@ -88,15 +102,56 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
     await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["119", "0", "1"]);
   });
 
-  test("on a metered store, orders are counted on request only, and the page does not update itself", async () => {
-    const store = await openTestStore("DynamoDB", emulator);
-    const { page, at, orders } = await openConsole(browser, store, { isMetered: true });
+  test.each(STORES)("%s: orders that others place or change appear within two seconds", async (kind) => {
+    const store = await openTestStore(kind, emulator);
+    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: 1n });
     await page.goto(at("orders"));
+    await orders.place({ id: 2n });
+    await orders.ship(1n);
+    await page.waitForSelector("#order-2 >> text=pending", { timeout: 2_000 });
+    await page.waitForSelector("#order-1 >> text=shipped", { timeout: 100 });
+    await page.goto(at("orders/2"));
+    await orders.cancel(2n);
+    await page.waitForSelector("dd >> text=cancelled", { timeout: 2_000 });
+    expect(await page.isDisabled("button:text-is('Ship')")).toBe(true);
+  });
+
+  test.each(STORES)("%s: a cancel asks for confirmation, by keyboard, and can be left", async (kind) => {
+    const store = await openTestStore(kind, emulator);
+    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    await orders.place({ id: -7n });
+    await page.goto(at("orders"));
+    const open = page.locator("#order--7 button[popovertarget]");
+    await open.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#cancel--7:popover-open");
+    // The page asks for itself meanwhile; the dialog stays.
+    await sleep(2_000);
+    expect(await page.isVisible("#cancel--7:popover-open")).toBe(true);
+    await page.keyboard.press("Escape");
+    expect(await page.isVisible("#cancel--7")).toBe(false);
+    expect((await store.orders.find(-7n))?.status).toBe("pending");
+    await open.focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("text=Order -7 has been cancelled.");
+    expect((await store.orders.find(-7n))?.status).toBe("cancelled");
+  });
+
+  test("on DynamoDB, orders are counted on request only, and what it costs is shown before", async () => {
+    const store = await openTestStore("DynamoDB", emulator);
+    const { page, at, orders, violations } = await openConsole(browser, store, { isMetered: true });
+    await orders.place({ id: 1n });
+    await page.goto(at("orders"));
+    await sleep(2_000);
     expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["–", "–", "–"]);
-    expect(await page.locator("body[data-live]").count()).toBe(0);
+    expect(await page.innerText("main")).toContain("at most 62,500 read units for a million orders");
+    expect(await violations()).toEqual([]);
     await page.click("text=Count now");
     await page.waitForSelector("text=Every order has been counted.");
     expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);
+    expect(await page.innerText("main")).toMatch(/Counted at \d\d:\d\d:\d\d UTC/);
   });
 });

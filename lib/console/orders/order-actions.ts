@@ -1,6 +1,8 @@
 import { html } from "hono/html";
-import { acceptsEvent, type OrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
-import { changeForm } from "../form.ts";
+import type { Instant } from "../../clock.ts";
+import { type OrderEvent, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import { toLine } from "../../orders/wire.ts";
+import { changeForm, dialogButton } from "../form.ts";
 import { type Html, pathOf, type View } from "../section.ts";
 
 /** The events that an operator can apply, with the labels of their buttons. */
@@ -12,17 +14,31 @@ export const EVENT_LABELS = { ship: "Ship", fulfil: "Fulfil", cancel: "Cancel" }
 /** Every event, in the order of its button. */
 export const EVENTS = Object.keys(EVENT_LABELS) as readonly OrderEvent[];
 
-/** A button for each event that changes the order. `list` is the page of the table to return to. */
-export function orderActions(view: View, order: StoredOrder, list?: string): Html {
-  const offered = EVENTS.filter((event) => acceptsEvent(order.status, event) && !isDone(order, event));
-  return html`<div class="actions">${offered.map((event) => {
-    const target = list === undefined ? "" : html`<input type="hidden" name="list" value="${list}">`;
-    const label = html`<button aria-label="${EVENT_LABELS[event]} order ${order.record.id}">${EVENT_LABELS[event]}</button>`;
-    return changeForm(view, pathOf(view, "orders", `${order.record.id}`, event), html`${target}${label}`);
+/** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */
+export function eventsThatChange(order: StoredOrder, at: Instant): readonly OrderEvent[] {
+  return EVENTS.filter((event) => {
+    const result = transition(order, event, at);
+    return result.ok && toLine(result.order) !== toLine(order);
+  });
+}
+
+/** A button for each event that changes the order. `list` are the fields that name the page of the table. */
+export function orderActions(view: View, order: StoredOrder, at: Instant, list: Html): Html {
+  const { id } = order.record;
+  return html`<div class="actions">${eventsThatChange(order, at).map((event) => {
+    const label = html`${EVENT_LABELS[event]}<span class="sr"> order ${id}</span>`;
+    return eventControl(view, id, event, label, list);
   })}</div>`;
 }
 
-/** Fulfilling a complete order is allowed, and changes nothing. */
-function isDone({ record }: StoredOrder, event: OrderEvent): boolean {
-  return event === "fulfil" && record.complete === true;
+/** The button of an event. A cancel cannot be undone, and is not what usually happens: it asks for confirmation. */
+export function eventControl(view: View, id: bigint, event: OrderEvent, label: Html, list: Html): Html {
+  const action = pathOf(view, "orders", `${id}`, event);
+  if (event !== "cancel") return changeForm(view, action, html`${list}<button>${label}</button>`);
+  const confirmation = html`${list}<p>A cancelled order stays cancelled: it can no longer be shipped.</p>
+    <div class="actions">
+      <button class="danger">Cancel order</button> <button type="button" data-close>Keep it</button>
+    </div>`;
+  const form = changeForm(view, action, confirmation);
+  return dialogButton(`cancel-${id}`, html`${label}…`, `Cancel order ${id}?`, form);
 }

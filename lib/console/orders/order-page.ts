@@ -1,9 +1,11 @@
 import { html } from "hono/html";
-import { acceptsEvent, explainTransitionError, transition } from "../../orders/lifecycle.ts";
-import { changeForm, type Outcome } from "../form.ts";
+import type { Instant } from "../../clock.ts";
+import { explainTransitionError, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import type { Outcome } from "../form.ts";
 import { sendPage } from "../page.ts";
-import { type ConsoleContext, type ConsoleRequest, pathOf } from "../section.ts";
-import { EVENT_LABELS, EVENTS } from "./order-actions.ts";
+import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
+import { EVENT_LABELS, EVENTS, eventControl, eventsThatChange } from "./order-actions.ts";
+import { formatComplete } from "./order-text.ts";
 import { statusBadge } from "./status-badge.ts";
 
 /** Sends the page of one order, with every event: what the state machine allows, and why it does not allow the rest. */
@@ -21,12 +23,6 @@ export async function sendOrderPage(
     return sendPage(c, { title: "No such order", body, notice: outcome?.notice, status: 404 });
   }
   const { record, status } = order;
-  const events = EVENTS.map((event) => {
-    const result = transition(order, event, clock());
-    const reason = result.ok ? "" : html`<span class="quiet small">${explainTransitionError(result)}</span>`;
-    const button = html`<button${acceptsEvent(status, event) ? "" : html` disabled`}>${EVENT_LABELS[event]}</button>`;
-    return html`<li>${changeForm(view, pathOf(view, "orders", `${id}`, event), button)} ${reason}</li>`;
-  });
   const body = html`<div>${back}<h1 class="number">Order ${id}</h1></div>
     <div class="columns">
       <section class="panel" aria-labelledby="record-title">
@@ -36,13 +32,26 @@ export async function sendOrderPage(
           <dt>Pet</dt><dd>${record.petId ?? "–"}</dd>
           <dt>Quantity</dt><dd>${record.quantity ?? "–"}</dd>
           <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
-          <dt>Complete</dt><dd>${record.complete === true ? "yes" : "no"}</dd>
+          <dt>Complete</dt><dd>${formatComplete(record)}</dd>
         </dl>
       </section>
       <section class="panel" aria-labelledby="events-title">
         <h2 id="events-title">What can happen next</h2>
-        <ul class="events">${events}</ul>
+        <ul class="events">${eventList(view, order, clock())}</ul>
       </section>
     </div>`;
   return sendPage(c, { title: `Order ${id}`, body, notice: outcome?.notice });
+}
+
+/** Every event: a button if it changes the order, otherwise why not. */
+function eventList(view: View, order: StoredOrder, at: Instant): readonly Html[] {
+  const changes = eventsThatChange(order, at);
+  return EVENTS.map((event) => {
+    const label = html`${EVENT_LABELS[event]}`;
+    if (changes.includes(event))
+      return html`<li>${eventControl(view, order.record.id, event, label, html``)}</li>`;
+    const result = transition(order, event, at);
+    const reason = result.ok ? "This would change nothing." : explainTransitionError(result);
+    return html`<li><button type="button" disabled>${label}</button> <span class="quiet small">${reason}</span></li>`;
+  });
 }

@@ -6,6 +6,8 @@ import { sendPage } from "../page.ts";
 import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
 import { countsPanel } from "./counts-panel.ts";
 import { orderActions } from "./order-actions.ts";
+import { formatComplete } from "./order-text.ts";
+import { placeFields } from "./place-fields.ts";
 import { statusBadge } from "./status-badge.ts";
 import type { StatusCounter } from "./status-counter.ts";
 
@@ -15,7 +17,7 @@ const PAGE_SIZE = 50;
 /** Sends one page of the table of orders: those above `after`. */
 export async function sendOrdersPage(
   c: ConsoleRequest,
-  { store, isMetered }: ConsoleContext,
+  { store, clock, isMetered }: ConsoleContext,
   counter: StatusCounter,
   after: bigint | undefined,
   outcome?: Outcome,
@@ -26,6 +28,9 @@ export async function sendOrdersPage(
   if (!isMetered) await counter.refresh();
   const shown = orders.slice(0, PAGE_SIZE);
   const next = orders.length > PAGE_SIZE ? shown.at(-1)?.record.id : undefined;
+  // A change returns to the page of the table that it was made on.
+  const list = html`<input type="hidden" name="list" value="${after ?? ""}">`;
+  const rows = shown.map((order) => orderRow(view, order, orderActions(view, order, clock(), list)));
   const body = html`<div class="head">
       <div><h1>Orders</h1><p>Ascending by ID, ${PAGE_SIZE} on a page.</p></div>
       <form class="form row" method="get" action="${pathOf(view, "find-order")}">
@@ -33,23 +38,21 @@ export async function sendOrdersPage(
         <button>Find</button>
       </form>
     </div>
-    ${countsPanel(view, counter, isMetered)}
+    ${countsPanel(view, counter, isMetered, list)}
     <section class="panel flush" aria-label="${after === undefined ? "The first orders" : `Orders after ${after}`}">
-      ${shown.length === 0 ? html`<p class="empty">There are no ${after === undefined ? "" : "more "}orders.</p>` : table(view, shown, after)}
+      ${rows.length === 0 ? html`<p class="empty">There are no ${after === undefined ? "" : "more "}orders.</p>` : table(rows)}
       ${pager(view, after, next)}
     </section>
     <section class="panel" aria-labelledby="place-title">
       <h2 id="place-title">Place an order</h2>
-      ${changeForm(view, pathOf(view, "orders"), placeFields(outcome), "form")}
+      ${changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(outcome)}`, "form")}
     </section>
-    ${
-      isMetered
-        ? html`<p class="quiet small">This page does not update itself: each time it reads up to 500 orders of every
-      bucket, which DynamoDB charges for. Reload it to see changes by others.</p>`
-        : ""
-    }`;
-  return sendPage(c, { title: "Orders", body, notice: outcome?.notice, live: !isMetered });
+    ${isMetered ? POLLING_COST : ""}`;
+  return sendPage(c, { title: "Orders", body, notice: outcome?.notice });
 }
+
+const POLLING_COST = html`<p class="quiet small">While this page is visible, it reads its ${PAGE_SIZE} orders again every
+  1.5 seconds: about two read units of DynamoDB for each bucket.</p>`;
 
 async function readOrders(
   store: OrderStore,
@@ -57,33 +60,33 @@ async function readOrders(
   limit: number,
 ): Promise<StoredOrder[]> {
   const found: StoredOrder[] = [];
-  for await (const page of store.scan(after)) {
+  for await (const page of store.scan(after, limit)) {
     found.push(...page.slice(0, limit - found.length));
     if (found.length === limit) break;
   }
   return found;
 }
 
-function table(view: View, orders: readonly StoredOrder[], after: bigint | undefined): Html {
-  return html`<table>
+function table(rows: readonly Html[]): Html {
+  return html`<table class="even">
     <thead><tr>
       <th scope="col">Order</th><th scope="col">Status</th><th scope="col">Pet</th><th scope="col" class="right">Quantity</th>
       <th scope="col">Ship date</th><th scope="col">Complete</th><th scope="col"><span class="sr">Actions</span></th>
     </tr></thead>
-    <tbody>${orders.map((order) => orderRow(view, order, after))}</tbody>
+    <tbody>${rows}</tbody>
   </table>`;
 }
 
-function orderRow(view: View, order: StoredOrder, after: bigint | undefined): Html {
-  const { id, petId, quantity, shipDate, complete } = order.record;
+function orderRow(view: View, { record, status }: StoredOrder, actions: Html): Html {
+  const { id, petId, quantity, shipDate } = record;
   return html`<tr id="order-${id}">
     <th scope="row" class="number"><a href="${pathOf(view, "orders", `${id}`)}">${id}</a></th>
-    <td data-label="Status">${statusBadge(order.status)}</td>
+    <td data-label="Status">${statusBadge(status)}</td>
     <td data-label="Pet" class="number">${petId ?? "–"}</td>
     <td data-label="Quantity" class="right number">${quantity ?? "–"}</td>
     <td data-label="Ship date" class="number">${shipDate ?? "–"}</td>
-    <td data-label="Complete">${complete === true ? "yes" : "no"}</td>
-    <td>${orderActions(view, order, `${after ?? ""}`)}</td>
+    <td data-label="Complete">${formatComplete(record)}</td>
+    <td>${actions}</td>
   </tr>`;
 }
 
@@ -94,20 +97,4 @@ function pager(view: View, after: bigint | undefined, next: bigint | undefined):
     ${after === undefined ? "" : html`<a class="button" href="${orders}">First page</a>`}
     ${next === undefined ? "" : html`<a class="button" href="${orders}?after=${next}">Next page</a>`}
   </nav>`;
-}
-
-function placeFields(outcome: Outcome | undefined): Html {
-  const field = (name: string, label: string, hint: string) =>
-    fieldOf(
-      "place",
-      { name, label, hint, ...(name === "shipDate" ? {} : { inputMode: "numeric" }) },
-      outcome,
-    );
-  return html`<div class="columns">
-      ${field("id", "ID", "Optional: a new one is chosen.")}
-      ${field("petId", "Pet ID", "Optional.")}
-      ${field("quantity", "Quantity", "Optional.")}
-      ${field("shipDate", "Expected ship date", "Optional; such as 2026-12-01T09:00:00Z.")}
-    </div>
-    <div><button class="main">Place order</button></div>`;
 }

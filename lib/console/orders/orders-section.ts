@@ -1,10 +1,18 @@
 import { invalidInput } from "../../errors.ts";
+import { ORDER_FIELDS } from "../../orders/fields.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
 import { attempt } from "../form.ts";
 import type { Notice } from "../page.ts";
-import { type ConsoleApp, type ConsoleContext, pathOf, type Section } from "../section.ts";
+import {
+  type ConsoleApp,
+  type ConsoleContext,
+  type ConsoleRequest,
+  pathOf,
+  type Section,
+  type View,
+} from "../section.ts";
 import { EVENTS } from "./order-actions.ts";
 import { sendOrderPage } from "./order-page.ts";
 import { sendOrdersPage } from "./orders-page.ts";
@@ -19,28 +27,36 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
   const orders = createOrders({ store: store.orders, clock });
   const counter = createStatusCounter(store.orders, clock);
 
-  app.get("/orders", (c) => sendOrdersPage(c, context, counter, parseInt64(c.req.query("after") ?? "")));
+  async function sendWrongId(c: ConsoleRequest, text: string): Promise<Response> {
+    const view = { ...c.get("view"), fields: { id: text } };
+    const outcome = await attempt("find", view, () => {
+      throw invalidInput("id", ORDER_FIELDS.id.validate(text) ?? "");
+    });
+    return sendOrdersPage(c, context, counter, undefined, outcome);
+  }
+
+  app.get("/orders", (c) => {
+    const text = c.req.query("after");
+    const after = parseInt64(text ?? "");
+    if (text !== undefined && after === undefined) return sendWrongId(c, text);
+    return sendOrdersPage(c, context, counter, after);
+  });
 
   app.get("/find-order", async (c) => {
     const text = (c.req.query("id") ?? "").trim();
     const id = parseInt64(text);
-    if (id !== undefined) return c.redirect(pathOf(c.get("view"), "orders", `${id}`));
-    const view = { ...c.get("view"), fields: { id: text } };
-    const outcome = await attempt("find", view, () => {
-      throw invalidInput("id", "Enter a whole number in plain digits.");
-    });
-    return sendOrdersPage(c, context, counter, undefined, outcome);
+    return id === undefined ? sendWrongId(c, text) : c.redirect(pathOf(c.get("view"), "orders", `${id}`));
   });
 
-  app.get("/orders/:id{-?\\d+}", (c) => {
+  app.get("/orders/:id{-?\\d+}", async (c) => {
     const id = parseInt64(c.req.param("id"));
-    return id === undefined ? c.notFound() : sendOrderPage(c, context, id);
+    return id === undefined ? sendWrongId(c, c.req.param("id")) : sendOrderPage(c, context, id);
   });
 
   app.post("/orders", async (c) => {
     const view = c.get("view");
     const outcome = await attempt("place", view, () => placeOrder(orders, view));
-    return sendOrdersPage(c, context, counter, undefined, outcome);
+    return sendOrdersPage(c, context, counter, listOf(view), outcome);
   });
 
   app.post("/orders/count", async (c) => {
@@ -48,19 +64,25 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
     const message =
       counter.progress === undefined ? "Every order has been counted." : "The count has started.";
     const notice = { kind: "success", message } as const;
-    return sendOrdersPage(c, context, counter, undefined, { form: "count", notice, errors: {}, values: {} });
+    const outcome = await attempt("count", c.get("view"), async () => notice);
+    return sendOrdersPage(c, context, counter, listOf(c.get("view")), outcome);
   });
 
   for (const event of EVENTS) {
     app.post(`/orders/:id{-?\\d+}/${event}`, async (c) => {
       const id = parseInt64(c.req.param("id"));
       if (id === undefined) return c.notFound();
-      const { list } = c.get("view").fields;
-      const outcome = await attempt(event, c.get("view"), () => applyEvent(orders, event, id));
-      if (list === undefined) return sendOrderPage(c, context, id, outcome);
-      return sendOrdersPage(c, context, counter, parseInt64(list), outcome);
+      const view = c.get("view");
+      const outcome = await attempt(event, view, () => applyEvent(orders, event, id));
+      if (view.fields["list"] === undefined) return sendOrderPage(c, context, id, outcome);
+      return sendOrdersPage(c, context, counter, listOf(view), outcome);
     });
   }
+}
+
+/** The page of the table that a form was on: the orders above this identifier. */
+function listOf({ fields }: View): bigint | undefined {
+  return parseInt64(fields["list"] ?? "");
 }
 
 const DONE = { ship: "has been shipped", fulfil: "is complete", cancel: "has been cancelled" } as const;

@@ -21,13 +21,14 @@ export async function placeOrder(orders: Orders, view: View): Promise<Notice> {
   return { kind: "success", message };
 }
 
-/** Empty fields are missing. What cannot be read stays as it is, so that the validation names the field and the fix. */
-function readOrder(fields: Readonly<Record<string, string>>): NewOrder {
+/** Reads the fields of an order. Empty ones are missing. What cannot be read stays text, which the validation rejects. */
+export function readOrder(fields: Readonly<Record<string, string>>): NewOrder {
   const readers: Readonly<Record<string, (text: string) => unknown>> = {
     id: (text) => parseInt64(text) ?? text,
     petId: (text) => parseInt64(text) ?? text,
-    quantity: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
+    quantity: (text) => (parseInt64(text) === undefined ? text : Number(text)),
     shipDate: (text) => text,
+    complete: (text) => (text === "true" || text === "false" ? text === "true" : text),
   };
   const entries = Object.entries(readers).flatMap(([name, read]) => {
     const text = (fields[name] ?? "").trim();

@@ -6,18 +6,25 @@ import type { OrderStore } from "../../orders/order-store.ts";
 /** How many orders had each status. */
 export interface StatusCounts {
   readonly counts: Readonly<Record<OrderStatus, number>>;
+  /** When counting began. */
   readonly at: Instant;
+  /** The revision of the store before, if it has one. */
+  readonly revision: string | undefined;
 }
 
 /** Counts the orders of a store by status, in the background. */
 export interface StatusCounter {
   /** The last complete count. */
   readonly latest: StatusCounts | undefined;
+  /** True if the store has said that no order has changed since. */
+  readonly isCurrent: boolean;
   /** The orders that the running count has seen so far. */
   readonly progress: number | undefined;
+  /** True if the last count ended with an error. */
+  readonly hasFailed: boolean;
   /** Counts unless a count is running. Resolves with its end, or after a tenth of a second. */
   count(): Promise<void>;
-  /** Counts again if this has become due: counting takes at most a twentieth of the time. */
+  /** Counts again if an order has changed, and counting takes at most a twentieth of the time. */
   refresh(): Promise<void>;
 }
 
@@ -28,48 +35,65 @@ const PATIENCE_MS = 100;
 /** Creates a counter that has counted nothing yet. It reads page by page, so requests are served in between. */
 export function createStatusCounter(store: OrderStore, clock: Clock): StatusCounter {
   let latest: StatusCounts | undefined;
+  let isCurrent = false;
   let progress: number | undefined;
   let running: Promise<void> | undefined;
-  let failure: unknown;
+  let hasFailed = false;
   let dueAt = 0;
 
   async function countAll(): Promise<void> {
-    const [start, startedAt] = [performance.now(), clock()];
+    const [start, at] = [performance.now(), clock()];
     const counts = emptyCounts();
     progress = 0;
+    const revision = await store.revision?.();
     for await (const page of store.scan()) {
       for (const { status } of page) counts[status] += 1;
       progress += page.length;
       await nextTurn();
     }
-    latest = { counts, at: startedAt };
+    latest = { counts, at, revision };
+    isCurrent = await isLatest();
     dueAt = performance.now() + Math.max(MIN_AGE_MS, (performance.now() - start) / MAX_SHARE);
   }
 
+  async function isLatest(): Promise<boolean> {
+    return latest?.revision !== undefined && (await store.revision?.()) === latest.revision;
+  }
+
   async function count(): Promise<void> {
-    running ??= countAll()
-      .catch((error) => {
-        failure = error;
-      })
-      .finally(() => {
+    if (running === undefined) {
+      hasFailed = false;
+      running = countAll().finally(() => {
         running = undefined;
         progress = undefined;
       });
+      // A failure after the caller's patience is only noted.
+      running.catch(() => {
+        hasFailed = true;
+      });
+    }
     await Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
-    const error = failure;
-    failure = undefined;
-    if (error !== undefined) throw error;
   }
 
   return {
     get latest() {
       return latest;
     },
+    get isCurrent() {
+      return isCurrent;
+    },
     get progress() {
       return progress;
     },
+    get hasFailed() {
+      return hasFailed;
+    },
     count,
-    refresh: async () => (performance.now() >= dueAt ? count() : undefined),
+    async refresh() {
+      if (running !== undefined) return;
+      isCurrent = await isLatest();
+      if (!isCurrent && performance.now() >= dueAt) await count();
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { createStatusCounter } from "../../lib/console/orders/status-counter.ts";
@@ -5,20 +6,31 @@ import { formatDuration } from "../../lib/console/text.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
-test("orders are counted by status, and again after a change", async () => {
+test("orders are counted by status, and again only after a change", async () => {
   const { orders } = createMemoryStore();
-  const counter = createStatusCounter(orders, systemClock);
+  let scans = 0;
+  const scan: typeof orders.scan = (after) => {
+    scans += 1;
+    return orders.scan(after);
+  };
+  const counter = createStatusCounter({ ...orders, scan }, systemClock);
   await orders.place([
     { record: { id: 1n }, status: "pending" },
     { record: { id: 2n }, status: "shipped" },
   ]);
-  await counter.count();
+  await counter.refresh();
   expect(counter.latest?.counts).toEqual({ pending: 1, shipped: 1, cancelled: 0 });
   await orders.apply(1n, "cancel", 0);
   await counter.refresh();
   expect(counter.latest?.counts.cancelled, "not due yet").toBe(0);
-  await counter.count();
+  expect(counter.isCurrent).toBe(false);
+  await sleep(1_050);
+  await counter.refresh();
   expect(counter.latest?.counts).toEqual({ pending: 0, shipped: 1, cancelled: 1 });
+  await sleep(1_050);
+  await counter.refresh();
+  expect(scans, "nothing has changed").toBe(2);
+  expect(counter.isCurrent).toBe(true);
 });
 
 test("a long count goes on in the background, while the event loop serves others", async () => {
@@ -52,9 +64,11 @@ test("a store that cannot be reached fails the count, and the next one can succe
   };
   const counter = createStatusCounter({ ...orders, scan }, systemClock);
   await expect(counter.count()).rejects.toThrow("The store does not answer.");
+  expect(counter.hasFailed).toBe(true);
   fails = false;
   await counter.count();
   expect(counter.latest?.counts.pending).toBe(0);
+  expect(counter.hasFailed).toBe(false);
 });
 
 test.each([

@@ -100,8 +100,9 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
     const todo = await page.innerText(".todo");
     expect(todo).toContain("Does orders.example.com still verify? Now: yes.");
     expect(todo).toContain("Do CAA records block the certificate authority? Now: no.");
-    issueFor("orders.example.com");
     await page.click("#verification button:text-is('Re-verify')");
+    await page.waitForSelector(".badge:text-is('Certificate pending')");
+    issueFor("orders.example.com");
     await page.waitForSelector(".badge:text-is('Live')");
   });
 

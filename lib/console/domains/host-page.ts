@@ -54,7 +54,10 @@ export async function sendHostPage(
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
   if (c.req.query("added") === undefined) return undefined;
   const next = target === undefined ? "" : " Set its record at the DNS provider, then choose Verify.";
-  return { kind: "success", message: `${host} has been added and is served from the next request.${next}` };
+  return {
+    kind: "success",
+    message: `${host} has been added: a running server knows it from the next request on.${next}`,
+  };
 }
 
 const ROLE_OPTIONS: readonly (readonly [HostRole, string])[] = [

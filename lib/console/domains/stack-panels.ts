@@ -72,8 +72,8 @@ function demote(hosts: readonly HostToVerify[], role: string): readonly HostToVe
 }
 
 function linesToCopy(lines: string, id: string): Html {
-  return html`<p>In <code>Pulumi.&lt;stack&gt;.yaml</code>, replace <code>store-orders:domains</code> under <code>config</code>
-      by these lines. Then run <code>npx pulumi preview</code> and <code>npx pulumi up</code>.</p>
+  return html`<p>In <code>Pulumi.&lt;stack&gt;.yaml</code>, make <code>store-orders:domains</code> as follows, and keep the other
+      lines under <code>config</code>. Then run <code>npx pulumi preview</code> and <code>npx pulumi up</code>.</p>
     <div class="lines"><pre id="${id}" tabindex="0" role="region" aria-label="Lines for the stack file">${lines}</pre>
       <button type="button" data-copy="${id}">Copy lines</button></div>`;
 }

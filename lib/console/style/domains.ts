@@ -29,4 +29,5 @@ ul.problems { display: grid; gap: 12px; list-style: none; }
 .todo ol, .plain-list { display: grid; gap: 4px; padding-left: 20px; }
 .lines { align-items: start; display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); justify-items: start; }
 .lines pre { justify-self: stretch; }
+@media (max-width: 760px) { .actions .button { padding-block: 9px; } }
 `;

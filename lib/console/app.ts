@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../errors.ts";
@@ -8,6 +7,7 @@ import { assetOf } from "./assets.ts";
 import { domainsSection } from "./domains/domains-section.ts";
 import { ordersSection } from "./orders/orders-section.ts";
 import { entryPage, HOW_TO_GET_A_LINK, plainPage } from "./plain-page.ts";
+import { isShortForm, readForm } from "./read-form.ts";
 import { checkRequest, type GuardProblem } from "./request-guard.ts";
 import type { ConsoleApp, ConsoleContext, Section } from "./section.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
@@ -15,9 +15,6 @@ import type { Session } from "./session.ts";
 
 /** The navigation, in its order. */
 const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSection];
-
-/** The largest form is a few hundred bytes. */
-const MAX_FORM_BYTES = 64 * 1024;
 
 /** What the console needs besides its context. */
 export interface AppOptions {
@@ -36,53 +33,53 @@ export function createConsoleApp(
   { session, port, explain, log }: AppOptions,
 ): ConsoleApp {
   const { basePath } = session;
-  const page = (title: string, body: ReturnType<typeof html>) => plainPage(basePath, title, body);
   const app: ConsoleApp = new Hono();
 
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.header(name, value);
     const header = (name: string) => c.req.header(name);
-    const origin = { host: header("host"), origin: header("origin"), fetchSite: header("sec-fetch-site") };
+    // A request line may name another host than the header.
+    const host = new URL(c.req.url).host === header("host") ? header("host") : undefined;
+    const origin = { host, origin: header("origin"), fetchSite: header("sec-fetch-site") };
     const isEntry = c.req.path === `${basePath}/start`;
     const problem = checkRequest({ method: c.req.method, ...origin }, port(), isEntry);
     if (problem === undefined) return next();
     return c.html(
-      page("Not allowed", html`<p>${PROBLEMS[problem]}</p>`),
+      plainPage("Not allowed", html`<p>${PROBLEMS[problem]}</p>`),
       problem === "wrong_method" ? 405 : 403,
     );
   });
-  app.use(
-    bodyLimit({
-      maxSize: MAX_FORM_BYTES,
-      onError: (c) => c.html(page("Too large", html`<p>The form is larger than 64 KiB.</p>`), 413),
-    }),
+  app.use((c, next) =>
+    c.req.method !== "POST" || isShortForm(c.req.header("content-length"))
+      ? next()
+      : Promise.resolve(
+          c.html(plainPage("Too large", html`<p>The form is larger than 64 KiB, or has no length.</p>`), 413),
+        ),
   );
 
   app.get(`${basePath}/start`, (c) => c.html(entryPage(basePath)));
-  app.get(`${basePath}/:name{console\\.(?:css|js)|idiomorph\\.js}`, async (c) => {
+  app.get(`/:name{console\\.(?:css|js)|idiomorph\\.js}`, async (c) => {
     const { type, content } = await assetOf(c.req.param("name"));
     return c.body(content, 200, { "content-type": type });
   });
   app.post(`${basePath}/session`, async (c) => {
-    const { token } = await c.req.parseBody();
-    const cookie = typeof token === "string" ? session.redeem(token) : undefined;
-    if (cookie === undefined) return c.html(page("This link has been used", USED_LINK), 403);
+    const { token = "" } = await readForm(c);
+    const cookie = session.redeem(token);
+    if (cookie === undefined) return c.html(plainPage("This link has been used", USED_LINK), 403);
     setCookie(c, cookieName(), cookie, { path: `${basePath}/`, httpOnly: true, sameSite: "Strict" });
     return c.body(null, 204);
   });
 
   app.use(async (c, next) => {
-    const fields: Record<string, string> = {};
     if (!session.ownsCookie(getCookie(c, cookieName())))
       return c.html(
-        page("No access", html`<p>This browser has no session of the console.</p>${HOW_TO_GET_A_LINK}`),
+        plainPage("No access", html`<p>This browser has no session of the console.</p>${HOW_TO_GET_A_LINK}`),
         401,
       );
-    if (c.req.method === "POST") {
-      for (const [name, value] of Object.entries(await c.req.parseBody()))
-        if (typeof value === "string") fields[name] = value;
-      if (!session.ownsForm(fields["token"])) return c.html(page("Not allowed", WRONG_FORM), 403);
-    }
+    const isChange = c.req.method === "POST";
+    const fields = isChange ? await readForm(c) : {};
+    if (isChange && !session.ownsForm(fields["token"]))
+      return c.html(plainPage("Not allowed", WRONG_FORM), 403);
     const { formToken } = session;
     c.set("view", { basePath, formToken, storeName: context.storeName, sections: SECTIONS, fields });
     return next();
@@ -93,7 +90,7 @@ export function createConsoleApp(
 
   app.notFound((c) =>
     c.html(
-      page("Not found", html`<p>There is no such page. <a href="${basePath}/">To the console</a></p>`),
+      plainPage("Not found", html`<p>There is no such page. <a href="${basePath}/">To the console</a></p>`),
       404,
     ),
   );
@@ -101,12 +98,12 @@ export function createConsoleApp(
     const explained = explain(error);
     if (isStoreUnavailable(explained))
       return c.html(
-        page("The store cannot be reached", html`<p data-problem>${errorMessage(explained)}</p>`),
+        plainPage("The store cannot be reached", html`<p data-problem>${errorMessage(explained)}</p>`),
         503,
       );
     log(`error: ${errorMessage(explained)}`);
     return c.html(
-      page("The console failed", html`<p data-problem>The console failed; its terminal shows why.</p>`),
+      plainPage("The console failed", html`<p data-problem>The console failed; its terminal shows why.</p>`),
       500,
     );
   });

@@ -37,7 +37,7 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
   });
   return html`<!doctype html>
 <html lang="en">
-  <head>${documentHead(view.basePath, title)}</head>
+  <head>${documentHead(title)}</head>
   <body data-live>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
@@ -54,17 +54,17 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
 </html>`;
 }
 
-/** The content of `head`. */
-export function documentHead(basePath: string, title: string): Html {
+/** The content of `head`. The files have no base path, so that a page without the session can load them too. */
+export function documentHead(title: string): Html {
   return html`
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title} · Store Orders</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="${basePath}/console.css">
-    <script src="${basePath}/idiomorph.js" defer></script>
-    <script src="${basePath}/console.js" defer></script>`;
+    <link rel="stylesheet" href="/console.css">
+    <script src="/idiomorph.js" defer></script>
+    <script src="/console.js" defer></script>`;
 }
 
 function noticeBox({ kind, message }: Notice): Html {

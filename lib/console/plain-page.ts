@@ -2,11 +2,14 @@ import { html } from "hono/html";
 import { documentHead } from "./page.ts";
 import type { Html } from "./section.ts";
 
-/** A page outside the session: the entry, and every error. */
-export function plainPage(basePath: string, title: string, body: Html): Html {
+/**
+ * A page outside the session: the entry, and every error. Anyone on the machine can ask for an error, so it does not
+ * contain the base path: that would tell another server where the browser sends the cookie.
+ */
+export function plainPage(title: string, body: Html): Html {
   return html`<!doctype html>
 <html lang="en">
-  <head>${documentHead(basePath, title)}</head>
+  <head>${documentHead(title)}</head>
   <body class="plain-page">
     <main id="main">
       <h1>${title}</h1>
@@ -23,7 +26,6 @@ export const HOW_TO_GET_A_LINK = html`<p>Stop the console with Ctrl-C in its ter
 /** The page that the link opens. Its script sends the token, which is behind the `#` and so in no request's address. */
 export function entryPage(basePath: string): Html {
   return plainPage(
-    basePath,
     "Opening the console",
     html`<div id="entry" data-action="${basePath}/session" data-next="${basePath}/">
       <p>One moment.</p>

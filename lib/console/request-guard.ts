@@ -20,7 +20,8 @@ export function checkRequest(
   port: number,
   isEntry: boolean,
 ): GuardProblem | undefined {
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // As browsers write it: without port 80.
+  const hosts = ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
   if (host === undefined || !hosts.includes(host)) return "wrong_host";
   if (method === "POST") {
     const isOwn = origin === `http://${host}` && (fetchSite === undefined || fetchSite === "same-origin");

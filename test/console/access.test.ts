@@ -200,8 +200,8 @@ test("what a store or a form contains is text in the page, and a header has no l
 test("every response forbids inline scripts, framing, caching and referrers", async () => {
   const console = await useConsole();
   const cookie = await signIn(console);
-  for (const path of ["start", "accounts", "console.js", "console.css", "idiomorph.js", "nothing"]) {
-    const { headers } = await fetch(console.at(path), { headers: { cookie } });
+  for (const path of ["start", "accounts", "/console.js", "/console.css", "/idiomorph.js", "nothing"]) {
+    const { headers } = await fetch(new URL(path, console.at("")), { headers: { cookie } });
     expect(headers.get("content-security-policy"), path).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -5,9 +5,12 @@
  */
 export const SCRIPT = `"use strict";
 const POLL_MS = 1500;
+const TIMEOUT_MS = 20000;
 const STOPPED = "The console has stopped, or this computer was asleep. If this text stays, start the console again.";
 let etag = "";
 let sending = false;
+let polling = false;
+let changes = 0;
 
 async function enter(entry) {
   const token = location.hash.slice(1);
@@ -46,14 +49,19 @@ function report(message) {
 }
 
 async function poll() {
-  if (document.hidden || sending || !("live" in document.body.dataset)) return;
+  if (document.hidden || sending || polling || !("live" in document.body.dataset)) return;
+  polling = true;
   const address = location.href;
+  const seen = changes;
+  // What was read before a change of this page is out of date.
+  const isLate = () => sending || seen !== changes || address !== location.href;
   try {
-    const response = await fetch(address, { headers: etag === "" ? {} : { "if-none-match": etag } });
-    if (sending || address !== location.href) return;
+    const headers = etag === "" ? {} : { "if-none-match": etag };
+    const response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (isLate()) return;
     if (response.status === 304) return report("");
     const page = parse(await response.text());
-    if (sending) return;
+    if (isLate()) return;
     const problem = page.querySelector("[data-problem]");
     if (problem !== null) return report(problem.textContent);
     if (response.status === 401) return location.reload();
@@ -62,11 +70,14 @@ async function poll() {
     report("");
   } catch {
     report(STOPPED);
+  } finally {
+    polling = false;
   }
 }
 
 async function send(form, submitter) {
   sending = true;
+  changes++;
   form.ariaBusy = "true";
   try {
     const body = new URLSearchParams(new FormData(form, submitter));
@@ -109,6 +120,8 @@ document.addEventListener("input", (event) => {
   if (event.target.form) event.target.form.dataset.edited = "true";
 });
 document.addEventListener("click", (event) => {
+  // The second click of a double click would make the change again.
+  if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
   const copier = event.target.closest("[data-copy]");
   if (copier !== null) copy(copier);
   if (event.target.closest("[data-dismiss]") !== null) document.getElementById("result").replaceChildren();

@@ -1,0 +1,79 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
+import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { openConsole } from "./console-fixture.ts";
+
+/** A store that can keep one reader of an account waiting. */
+function storeThatWaits() {
+  const store = createMemoryStore();
+  let holds = false;
+  let release: (() => void) | undefined;
+  const accounts: Store["accounts"] = {
+    ...store.accounts,
+    async find(id) {
+      const found = await store.accounts.find(id);
+      if (holds && release === undefined) await new Promise<void>((resolve) => (release = resolve));
+      return found;
+    },
+  };
+  return {
+    store: { ...store, accounts },
+    isWaiting: () => release !== undefined,
+    hold: () => (holds = true),
+    release: () => release?.(),
+  };
+}
+
+describe.skipIf(skipsBecause("updates of the console", reasonToSkip()))("updates of the console", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test("a double click makes a change once", async () => {
+    const { page, at, accounts, store } = await openConsole(browser, createMemoryStore(), {
+      viewport: { width: 1280, height: 1600 },
+    });
+    await accounts.create("acme", { plan: "pro" });
+    await page.goto(at("accounts/acme"));
+    await page.click("text=Issue key");
+    const first = await page.innerText("#issued-key");
+    // The result of the first change stays, so nothing moves under the pointer.
+    await page.dblclick("text=Issue key", { delay: 100 });
+    await page.waitForSelector(`#issued-key:not(:text-is("${first}"))`);
+    await page.waitForTimeout(300);
+    expect((await store.accounts.find("acme"))?.keys).toHaveLength(2);
+  });
+
+  test("while the store is slow, one update is waiting, and it does not take back a change", async () => {
+    const slow = storeThatWaits();
+    const { page, at, accounts, store } = await openConsole(browser, slow.store);
+    await accounts.create("acme", { plan: "pro" });
+    await page.goto(at("accounts/acme"));
+    let asked = 0;
+    page.on("request", (request) => {
+      if (request.method() === "GET") asked++;
+    });
+    slow.hold();
+    await expect.poll(slow.isWaiting, { timeout: 4_000 }).toBe(true);
+    asked = 0;
+    await page.waitForTimeout(4_000);
+    expect(asked).toBe(0);
+    await page.selectOption("#plan-plan", "free");
+    await page.click("text=Change plan");
+    await page.waitForSelector("text=The plan is now free.");
+    await page.evaluate(`new MutationObserver(() => {
+      if (document.querySelector("h1 + p").textContent.includes("pro")) window.isOutOfDate = true;
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })`);
+    slow.release();
+    await page.waitForTimeout(1_000);
+    expect(await page.evaluate("window.isOutOfDate")).toBeUndefined();
+    await accounts.setPlan("acme", { plan: "pro" });
+    await page.waitForSelector("h1 + p:has-text('pro')", { timeout: 4_000 });
+    expect((await store.accounts.find("acme"))?.plan).toBe("pro");
+  });
+});

@@ -23,6 +23,8 @@ export interface AppOptions {
   readonly port: () => number;
   /** Replaces an error of the store by one that names the fix. */
   readonly explain: (error: unknown) => unknown;
+  /** Is called for each request with the session, with the bindings of the adapter. */
+  readonly onSession: (bindings: unknown) => void;
   /** Writes a line for the operator. */
   readonly log: (line: string) => void;
 }
@@ -30,7 +32,7 @@ export interface AppOptions {
 /** Creates the console as a function from `Request` to `Response`. */
 export function createConsoleApp(
   context: ConsoleContext,
-  { session, port, explain, log }: AppOptions,
+  { session, port, explain, onSession, log }: AppOptions,
 ): ConsoleApp {
   const { basePath } = session;
   const app: ConsoleApp = new Hono();
@@ -76,6 +78,7 @@ export function createConsoleApp(
         plainPage("No access", html`<p>This browser has no session of the console.</p>${HOW_TO_GET_A_LINK}`),
         401,
       );
+    onSession(c.env);
     const isChange = c.req.method === "POST";
     const fields = isChange ? await readForm(c) : {};
     if (isChange && !session.ownsForm(fields["token"]))

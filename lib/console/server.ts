@@ -8,9 +8,10 @@
  */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { createTrafficSampler } from "./accounts/traffic-sampler.ts";
 import { type AppOptions, createConsoleApp } from "./app.ts";
+import { limitConnections } from "./connections.ts";
 import type { ConsoleContext } from "./section.ts";
 import { createSession } from "./session.ts";
 
@@ -40,12 +41,14 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   let port = options.port;
   const { store, clock } = options;
   const traffic = createTrafficSampler(store.accounts, clock);
-  const app = createConsoleApp({ ...options, traffic }, { ...options, session, port: () => port });
+  let keep: ReturnType<typeof limitConnections> | undefined;
+  const onSession = (bindings: unknown) => keep?.((bindings as HttpBindings).incoming.socket);
+  const app = createConsoleApp({ ...options, traffic }, { ...options, session, port: () => port, onSession });
   const server = createAdaptorServer({
     fetch: app.fetch,
     serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
   }) as Server;
-  server.maxConnections = 100;
+  keep = limitConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, LOOPBACK, resolve);
   });

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type ConsoleFixture, signIn, useConsole } from "../support/console.ts";
 import { sendRaw } from "../support/raw-request.ts";
@@ -117,4 +118,28 @@ test("a malformed, unfinished or chunked form is rejected, and is no failure of 
     duplex: "half",
   } as RequestInit).catch(() => {});
   expect(console.lines).toEqual([]);
+});
+
+test("300 connections of another program do not keep the operator out, and do not end the operator's", async () => {
+  const console = await useConsole();
+  const { host, port } = new URL(console.origin);
+  const cookie = await signIn(console);
+  const own = connect(Number(port), "127.0.0.1");
+  const ask = () => {
+    own.write(`GET ${basePathOf(console)}/accounts HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
+    return new Promise((resolve) =>
+      own.once("data", (data) => resolve(statusOf(`${data}`))).once("close", resolve),
+    );
+  };
+  expect(await ask()).toBe(200);
+  const idle = Array.from({ length: 300 }, () => connect(Number(port), "127.0.0.1").on("error", () => {}));
+  try {
+    let closed = 0;
+    for (const connection of idle) connection.once("close", () => closed++).resume();
+    await expect.poll(() => closed).toBeGreaterThanOrEqual(200);
+    expect(statusOf(await send(console, `GET ${basePathOf(console)}/start`))).toBe(200);
+    expect(await ask()).toBe(200);
+  } finally {
+    for (const connection of [own, ...idle]) connection.destroy();
+  }
 });

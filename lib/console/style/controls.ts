@@ -8,7 +8,7 @@ button.plain { background: none; border-color: transparent; color: var(--accent)
 button:disabled { background: none; border-color: var(--line); color: var(--quiet); cursor: not-allowed; }
 form[aria-busy=true] button { cursor: progress; }
 .actions { align-items: center; display: flex; flex-wrap: wrap; gap: 8px; }
-td .actions { justify-content: flex-end; }
+td > .actions { justify-content: flex-end; }
 .form { display: grid; gap: 16px; }
 .form.row { align-items: end; display: flex; flex-wrap: wrap; gap: 12px 16px; }
 .field { display: grid; gap: 4px; min-width: 0; }
@@ -25,7 +25,7 @@ input[aria-invalid=true], select[aria-invalid=true] { border-color: var(--bad); 
 [popover]::backdrop { background: rgb(0 0 0 / 0.35); }
 [popover] > * + *, [popover] form > * + * { margin-top: 16px; }
 @media (max-width: 760px) {
-  td .actions { justify-content: flex-start; }
+  td > .actions { justify-content: flex-start; }
   button, .button, input, select { min-height: 40px; }
   input[type=checkbox] { min-height: 0; }
 }

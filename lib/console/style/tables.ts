@@ -30,7 +30,7 @@ tbody th { color: var(--ink); font-size: 15px; font-weight: 600; }
 .counts dd { font-size: 26px; font-weight: 650; letter-spacing: -0.015em; line-height: 1.2; }
 .panel > .pager { border-top: 1px solid var(--line); margin-top: 0; padding: 12px 24px; }
 .even tbody :is(td, th) { vertical-align: middle; }
-.even td .actions { margin-block: -5px; }
+.even td > .actions { margin-block: -5px; }
 .events { display: grid; gap: 12px; list-style: none; }
 .events li { align-items: center; display: flex; flex-wrap: wrap; gap: 8px 16px; }
 .events button:not([popover] *) { min-width: 96px; }
@@ -50,6 +50,6 @@ tbody th { color: var(--ink); font-size: 15px; font-weight: 600; }
   td[data-label]::before { color: var(--quiet); content: attr(data-label); font-size: 13px; line-height: 22px; }
   .empty { padding: 16px; }
   .panel > .pager { padding: 12px 16px; }
-  .even td .actions { margin-block: 4px 0; }
+  .even td > .actions { margin-block: 4px 0; }
 }
 `;

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { type ConsoleFixture, signIn, useConsole } from "../support/console.ts";
+import { generateKey } from "../../lib/accounts/api-key.ts";
+import { type ConsoleFixture, postHeaders, signIn, useConsole } from "../support/console.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
 const basePathOf = (console: ConsoleFixture) => new URL(console.at("x")).pathname.slice(0, -2);
@@ -142,4 +143,31 @@ test("300 connections of another program do not keep the operator out, and do no
   } finally {
     for (const connection of [own, ...idle]) connection.destroy();
   }
+});
+
+test("what is pasted as the ID of an account, such as a key, becomes neither an address nor a header", async () => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  const page = await (await fetch(console.at("accounts"), { headers: { cookie } })).text();
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+  const open = (id: string) =>
+    fetch(console.at("find-account"), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body: new URLSearchParams({ token, id }),
+      redirect: "manual",
+    });
+  expect(/<form[^>]*action="[^"]*find-account"/.exec(page)?.[0]).toContain('method="post"');
+  const key = generateKey("test", "acme");
+  for (const id of [key, "x\r\nset-cookie: a=b", "//example.com", "..", ""]) {
+    const response = await open(id);
+    expect(response.status, id).toBe(422);
+    expect(response.headers.get("location")).toBeNull();
+    expect(await response.text()).not.toContain(key);
+  }
+  const found = await open(" acme ");
+  expect([found.status, found.headers.get("location")]).toEqual([
+    303,
+    `${basePathOf(console)}/accounts/acme`,
+  ]);
 });

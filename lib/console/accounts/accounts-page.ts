@@ -47,10 +47,7 @@ export async function sendAccountsPage(
       </section>
       <section class="panel" aria-labelledby="open-title">
         <h2 id="open-title">Open an account</h2>
-        <form class="form" method="get" action="${pathOf(view, "find-account")}">
-          ${fieldOf("open", { name: "id", label: "Account ID" })}
-          <div><button>Open</button></div>
-        </form>
+        ${changeForm(view, pathOf(view, "find-account"), html`${fieldOf("open", { name: "id", label: "Account ID" }, outcome)}<div><button>Open</button></div>`, "form")}
       </section>
     </div>`;
   return sendPage(c, { title: "Accounts", body, notice: outcome?.notice });

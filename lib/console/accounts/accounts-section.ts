@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import type { AccountResult } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
+import { isAccountId, redactKeys } from "../../accounts/api-key.ts";
 import { ACCOUNT_ERRORS, invalidInput } from "../../errors.ts";
 import { attempt } from "../form.ts";
 import type { Notice } from "../page.ts";
@@ -18,9 +19,15 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
   const { store, environment, clock } = context;
   const accounts = createAccounts({ store: store.accounts, environment, clock });
   app.get("/accounts", (c) => sendAccountsPage(c, context));
-  app.get("/find-account", (c) =>
-    c.redirect(pathOf(c.get("view"), "accounts", (c.req.query("id") ?? "").trim())),
-  );
+  // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
+  app.post("/find-account", async (c) => {
+    const view = c.get("view");
+    const id = (view.fields["id"] ?? "").trim();
+    if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
+    const refuse = () => Promise.reject(invalidInput("id", "Enter the ID of an account, such as acme."));
+    const shown = { ...view, fields: { id: redactKeys(id) } };
+    return sendAccountsPage(c, context, await attempt("open", shown, refuse));
+  });
   app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
 
   app.post("/accounts", async (c) => {

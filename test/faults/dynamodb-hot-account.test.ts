@@ -13,7 +13,8 @@ import { hashOf, type Outcome, type Outcomes, type Task } from "./hot-account/ta
 import { ITEM_WRITES_PER_SECOND, SCALE, throttledItems } from "./hot-account/throttled-items.ts";
 import { reportFigures } from "./run.ts";
 
-const PER_MINUTE = 300;
+/** The hot account exceeds it in one of two windows at least, wherever the minute ends. */
+const PER_MINUTE = 200;
 const HOT = { plan: "enterprise", customLimits: { perMinute: PER_MINUTE, perDay: 100_000 } } as const;
 const PREFIX = "throttled";
 const PROCESSES = 3;
@@ -23,7 +24,7 @@ const CUT_EVERY = 20;
 const HOT_AFTER_MS = 5_000;
 /** In each process: three times what the item takes. */
 const HOT_EVERY_MS = (1_000 * PROCESSES) / (3 * ITEM_WRITES_PER_SECOND);
-const DURATION_MS = 17_000;
+const DURATION_MS = 26_000;
 
 let emulator: Emulator;
 let proxy: DynamodbProxy;
@@ -63,7 +64,7 @@ test("a hot account is throttled and limited, never beyond its limit, and 1,000 
   const before = waits(quiet.filter(({ at }) => at < hotSince));
   const during = waits(quiet.filter(({ at }) => at >= hotSince));
   // Usually 0.1 seconds, but on a busy machine the one emulator for all accounts has to wait.
-  expect(percentile(during, 0.99)).toBeLessThan(1_000);
+  expect(percentile(during, 0.99)).toBeLessThan(2_000);
 
   const withCode = (code: Outcome["code"]) => hot.filter((outcome) => outcome.code === code);
   const admitted = withCode("admitted");

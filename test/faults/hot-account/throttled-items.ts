@@ -2,9 +2,9 @@ import type { DynamodbProxy } from "../../support/dynamodb/proxy.ts";
 
 /**
  * What an item takes in a second is 1,000 write units and 3,000 read units on AWS. An emulator on two cores does not do
- * as many, so all is a twentieth.
+ * as many, so all is a fortieth.
  */
-export const SCALE = 20;
+export const SCALE = 40;
 export const ITEM_WRITES_PER_SECOND = 1_000 / SCALE;
 export const ITEM_READS_PER_SECOND = 3_000 / SCALE;
 

@@ -46,6 +46,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const app = createConsoleApp({ ...options, traffic }, { ...options, session, port: () => port, onSession });
   const server = createAdaptorServer({
     fetch: app.fetch,
+    // Otherwise the global Request and Response are replaced, also for the code around the console.
+    overrideGlobalObjects: false,
     serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
   }) as Server;
   keep = limitConnections(server);

@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 export const LONG_TESTS = [
   "test/cli/commands/release.test.ts",
   "test/cli/commands/tables.test.ts",
+  "test/cli/commands/smoke.test.ts",
   "test/client/long-list.test.ts",
   "test/infra/api/abuse.test.ts",
   "test/infra/canary.test.ts",
@@ -17,6 +18,7 @@ export const LONG_TESTS = [
   "test/infra/existing-resource.test.ts",
   "test/infra/policy/policies.test.ts",
   "test/stores/dynamodb/model.test.ts",
+  "test/stores/dynamodb/outage.test.ts",
   "test/stores/dynamodb/processes.test.ts",
 ];
 

@@ -1,6 +1,8 @@
+import type { WebBody } from "./body.ts";
+
 /** Compresses a body as gzip (RFC 1952) while it is being read. */
-export function gzipped(body: string | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const stream = typeof body === "string" ? new Blob([body]).stream() : body;
+export function gzipped(body: WebBody): ReadableStream<Uint8Array> {
+  const stream = body instanceof ReadableStream ? body : new Blob([body]).stream();
   return stream.pipeThrough(new CompressionStream("gzip"));
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { toInt64Json } from "../orders/int64.ts";
 import type { OrderStore } from "../orders/order-store.ts";
+import { toWebBody } from "./body.ts";
 import { acceptsGzip, gzipped } from "./gzip.ts";
 import type { OperationCall, ParameterValues } from "./operation-call.ts";
 import type { OPERATIONS } from "./operations.ts";
@@ -34,7 +35,7 @@ export function createOperationHandlers(
       if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
         return { status: 200, body, ended, headers };
       }
-      return { status: 200, body: gzipped(body), ended, headers: { ...headers, "content-encoding": "gzip" } };
+      return { status: 200, body: gzipped(toWebBody(body)), ended, headers: { ...headers, "content-encoding": "gzip" } };
     },
 
     async cancelOrder({ parameters: { orderId } }) {

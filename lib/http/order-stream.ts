@@ -1,4 +1,5 @@
 import type { OrderPage } from "../orders/order-store.ts";
+import type { TextStream } from "./body.ts";
 
 /** How a streamed body ended: completely, cancelled by its consumer, or failed because of a store error. */
 export type StreamEnd =
@@ -7,7 +8,7 @@ export type StreamEnd =
 
 /** The list of all orders as a response body: a string if there is only one page, otherwise a stream. */
 export interface OrderList {
-  readonly body: string | ReadableStream<Uint8Array>;
+  readonly body: string | TextStream;
   /** Resolves when nothing more will be sent. */
   readonly ended: Promise<StreamEnd>;
 }
@@ -26,49 +27,35 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
     end({ status: "complete" });
     return { body: `[${first.json}]`, ended };
   }
-
-  let firstPage: OrderPage | undefined = first;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const separator = firstPage === undefined ? COMMA : OPENING_BRACKET;
-          const { json, last } = firstPage ?? (await nextPage(pages));
-          firstPage = undefined;
-          controller.enqueue(encodePage(separator, json, last));
-          if (!last) return await yieldToEventLoop();
-          controller.close();
-          end({ status: "complete" });
-          await pages.return?.();
-        } catch (error) {
-          end({ status: "failed", error });
-          throw error;
-        }
-      },
-      async cancel() {
-        end({ status: "cancelled" });
-        await pages.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const body = joinPages(first, pages, end);
+  await body.next();
   return { body, ended };
 }
 
-const [COMMA, OPENING_BRACKET, CLOSING_BRACKET] = [0x2c, 0x5b, 0x5d];
-const encoder = new TextEncoder();
-
-/**
- * Encodes a page directly into its final buffer: concatenating strings first would copy each page once more, a quarter
- * of the memory of a long list. Records are ASCII, so a character is a byte.
- */
-function encodePage(separator: number, json: string, last: boolean): Uint8Array {
-  const start = json === "" ? 0 : 1;
-  const chunk = new Uint8Array(start + json.length + (last ? 1 : 0));
-  if (start === 1) chunk[0] = separator;
-  encoder.encodeInto(json, chunk.subarray(start));
-  if (last) chunk[chunk.length - 1] = CLOSING_BRACKET;
-  return chunk;
+/** One JSON array, a page at a time. Call `next` once before use: a generator that has not started has no `finally`. */
+async function* joinPages(
+  first: OrderPage,
+  pages: AsyncIterator<OrderPage>,
+  end: (end: StreamEnd) => void,
+): TextStream {
+  let status: StreamEnd = { status: "cancelled" };
+  try {
+    yield "";
+    yield `[${first.json}`;
+    for (let isLast = false; !isLast; ) {
+      await yieldToEventLoop();
+      const { json, last } = await nextPage(pages);
+      isLast = last;
+      yield `${json === "" ? "" : ","}${json}${isLast ? "]" : ""}`;
+    }
+    status = { status: "complete" };
+  } catch (error) {
+    status = { status: "failed", error };
+    throw error;
+  } finally {
+    end(status);
+    await pages.return?.();
+  }
 }
 
 async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {

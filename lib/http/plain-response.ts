@@ -1,3 +1,5 @@
+import { type ResponseBody, toWebBody } from "./body.ts";
+
 /** What the handler reads of a request. A `Request` is one; a server can pass something that is cheaper to create. */
 export interface RequestHead {
   readonly method: string;
@@ -12,12 +14,12 @@ export interface RequestHead {
 export interface PlainResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
+  readonly body: ResponseBody | null;
 }
 
 /** Creates a `Response` from plain data. */
 export function toResponse({ status, headers, body }: PlainResponse): Response {
   // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
   const encoding = "content-encoding" in headers ? { encodeBody: "manual" } : {};
-  return new Response(body, { status, headers, ...encoding });
+  return new Response(body === null ? null : toWebBody(body), { status, headers, ...encoding });
 }

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorBody, type ErrorCode } from "../errors.ts";
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { Quota } from "../plans/windows.ts";
+import type { ResponseBody } from "./body.ts";
 import type { StreamEnd } from "./order-stream.ts";
 import type { RequestHead } from "./plain-response.ts";
 
@@ -18,7 +19,7 @@ export interface SuccessReply {
   readonly error?: undefined;
   readonly status: 200 | 201 | 202 | 204 | 301 | 302;
   /** JSON, unless the headers have another content type. Missing for a response without a body. */
-  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly body?: ResponseBody;
   readonly headers?: HeaderFields;
   /** Resolves when a streamed body has ended. */
   readonly ended?: Promise<StreamEnd>;

@@ -1,6 +1,7 @@
 import type { Caller } from "../accounts/admission.ts";
 import { ERRORS, isStoreUnavailable } from "../errors.ts";
 import type { Quota } from "../plans/windows.ts";
+import { discardBody } from "./body.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { BASE_PATH, type Operation } from "./operations.ts";
 import type { PlainResponse } from "./plain-response.ts";
@@ -49,6 +50,6 @@ export function toPlainResponse(
     Object.assign(headers, deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`));
   if (reply.headers !== undefined) Object.assign(headers, reply.headers);
   if (!isHead) return { status, headers, body };
-  if (body instanceof ReadableStream) void body.cancel();
+  if (body !== null) discardBody(body);
   return { status, headers, body: null };
 }

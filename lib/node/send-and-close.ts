@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { toWebBody } from "../http/body.ts";
 import type { NodeResponse } from "./call-handler.ts";
 
 /**
@@ -11,7 +12,7 @@ export async function sendAndClose(
   socket: Duplex,
   lingerMs: number,
 ): Promise<void> {
-  const body = Buffer.from(await new Response(content).arrayBuffer());
+  const body = Buffer.from(await new Response(content === null ? null : toWebBody(content)).arrayBuffer());
   if (!socket.writable) {
     socket.destroy();
     return;

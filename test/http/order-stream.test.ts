@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
+import { toWebBody } from "../../lib/http/body.ts";
 import { acceptsGzip } from "../../lib/http/gzip.ts";
 import { type OrderList, orderList } from "../../lib/http/order-stream.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
@@ -24,7 +25,8 @@ function pagesOf(count: number, failAt = Infinity) {
   return { seen, pages: pages() };
 }
 
-const read = (list: OrderList) => new Response(list.body).text();
+const read = (list: OrderList) => new Response(toWebBody(list.body)).text();
+const readerOf = (list: OrderList) => (toWebBody(list.body) as ReadableStream<Uint8Array>).getReader();
 
 test("pages are written as one JSON array, even if the last one is empty", async () => {
   expect(await read(await orderList(pagesOf(1).pages))).toBe('[{"id":1}]');
@@ -40,7 +42,7 @@ test("pages are written as one JSON array, even if the last one is empty", async
 test("a page is read only when the consumer requests it", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await orderList(pages);
-  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  const reader = readerOf(list);
   expect(seen.read).toBe(1);
   await reader.read();
   expect(seen.read).toBe(1);
@@ -52,7 +54,7 @@ test("a page is read only when the consumer requests it", async () => {
 test("a consumer that cancels ends the reading", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await orderList(pages);
-  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  const reader = readerOf(list);
   await reader.read();
   await reader.cancel();
   expect([seen.left, seen.read]).toEqual([true, 1]);
@@ -62,7 +64,7 @@ test("a consumer that cancels ends the reading", async () => {
 test("an unavailable store rejects before anything is sent, and one that fails later leaves the array unclosed", async () => {
   await expect(orderList(pagesOf(3, 0).pages)).rejects.toThrow(StoreUnavailableError);
   const list = await orderList(pagesOf(3, 1).pages);
-  const reader = (list.body as ReadableStream<Uint8Array>).getReader();
+  const reader = readerOf(list);
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('[{"id":1}');
   await expect(reader.read()).rejects.toThrow("gone");
   expect(await list.ended).toMatchObject({ status: "failed", error: expect.any(StoreUnavailableError) });

@@ -1,10 +1,12 @@
-const MIN = -(2n ** 63n);
-const MAX = 2n ** 63n - 1n;
+/** The least integer of 64 bits. */
+export const MIN_INT64 = -(2n ** 63n);
+/** The greatest integer of 64 bits. */
+export const MAX_INT64 = 2n ** 63n - 1n;
 const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
 
 /** True for a `bigint` within the range of a signed 64-bit integer. */
 export function isInt64(value: bigint): boolean {
-  return value >= MIN && value <= MAX;
+  return value >= MIN_INT64 && value <= MAX_INT64;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
-import { toWebBody } from "../../lib/http/body.ts";
+import { discardBody, toWebBody } from "../../lib/http/body.ts";
 import { acceptsGzip } from "../../lib/http/gzip.ts";
 import { type OrderList, orderList } from "../../lib/http/order-stream.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
@@ -59,6 +59,14 @@ test("a consumer that cancels ends the reading", async () => {
   await reader.cancel();
   expect([seen.left, seen.read]).toEqual([true, 1]);
   expect(await list.ended).toEqual({ status: "cancelled" });
+});
+
+test("a list that is cancelled before it is read has ended too", async () => {
+  const { pages, seen } = pagesOf(100);
+  const list = await orderList(pages);
+  discardBody(list.body);
+  expect(await list.ended).toEqual({ status: "cancelled" });
+  await vi.waitFor(() => expect([seen.left, seen.read]).toEqual([true, 1]));
 });
 
 test("an unavailable store rejects before anything is sent, and one that fails later leaves the array unclosed", async () => {

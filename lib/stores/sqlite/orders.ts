@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Instant } from "../../clock.ts";
+import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
 import { fromWire, toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
+import { orderPages } from "./order-pages.ts";
 import { orderPlacer } from "./place-orders.ts";
 
-/** Rows of one page: 40 to 70 KB, so that reading a page blocks the event loop only briefly. */
-const PAGE_SIZE = 500;
-const MIN_ID = -(2n ** 63n);
-const MAX_ID = 2n ** 63n - 1n;
+/** Rows that `scan` reads at once. */
+const SCAN_SIZE = 500;
 
 /** The order store over the table `orders`. */
 export function sqliteOrders({ db, read, write }: Connection): OrderStore {
@@ -18,34 +18,11 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
   const updateStatus = db.prepare("UPDATE orders SET status = ? WHERE id = ?");
   const selectPage = db.prepare("SELECT status, record FROM orders WHERE id >= ? ORDER BY id LIMIT ?");
-  // SQLite joins the rows, so that one string is transferred instead of an object per row. A plain range is read in key
-  // order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
-  const rowsBetween = db.prepare(
-    "SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ? AND id < ?",
-  );
-  const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ?");
-  const nextPageStart = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
-  nextPageStart.setReadBigInts(true);
-
-  // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
-  // would run for every row.
-  const wholeTable = db.prepare(
-    `SELECT CASE WHEN EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?) THEN NULL
-       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM orders) END AS json`,
-  );
 
   // SQLite counts the commits of other connections and the rows that this one changed, both since it was opened.
   const connectionId = randomUUID();
   const dataVersion = db.prepare("PRAGMA data_version");
   const ownChanges = db.prepare("SELECT total_changes() AS count");
-
-  function readPage(from: bigint): { readonly json: string; readonly next: bigint | undefined } {
-    const all = from === MIN_ID ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
-    if (typeof all === "string") return { json: all, next: undefined };
-    const next = nextPageStart.get(from, PAGE_SIZE)?.["id"] as bigint | undefined;
-    const joined = next === undefined ? rowsFrom.get(from) : rowsBetween.get(from, next);
-    return { json: (joined?.["json"] ?? "") as string, next };
-  }
 
   function find(id: bigint): StoredOrder | undefined {
     const row = select.get(id) as unknown as OrderRow | undefined;
@@ -67,21 +44,12 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
     place: (orders) => write("durable", () => place(orders)),
     find: (id) => read(() => find(id)),
     apply: (id, event, at) => write("durable", () => apply(id, event, at)),
+    list: orderPages({ db, read }),
 
-    async *list() {
-      let from: bigint | undefined = MIN_ID;
-      while (from !== undefined) {
-        const start: bigint = from;
-        const page = await read(() => readPage(start));
-        from = page.next;
-        yield { json: page.json, last: from === undefined };
-      }
-    },
-
-    async *scan(after, limit = PAGE_SIZE) {
-      const pageSize = Math.min(limit, PAGE_SIZE);
-      let from = after === undefined ? MIN_ID : after + 1n;
-      while (from <= MAX_ID) {
+    async *scan(after, limit = SCAN_SIZE) {
+      const pageSize = Math.min(limit, SCAN_SIZE);
+      let from = after === undefined ? MIN_INT64 : after + 1n;
+      while (from <= MAX_INT64) {
         const start = from;
         const page = (await read(() => selectPage.all(start, pageSize) as unknown as OrderRow[])).map(
           toOrder,

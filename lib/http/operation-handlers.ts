@@ -35,7 +35,12 @@ export function createOperationHandlers(
       if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
         return { status: 200, body, ended, headers };
       }
-      return { status: 200, body: gzipped(toWebBody(body)), ended, headers: { ...headers, "content-encoding": "gzip" } };
+      return {
+        status: 200,
+        body: gzipped(toWebBody(body)),
+        ended,
+        headers: { ...headers, "content-encoding": "gzip" },
+      };
     },
 
     async cancelOrder({ parameters: { orderId } }) {

@@ -1,7 +1,8 @@
 /**
  * The baseline: `node:http` and SQLite with only what the responses need. It hashes the key and looks it up, counts both
  * windows in a Map, lets SQLite join the rows page by page, and commits the cancels of one turn of the event loop
- * together. It has no framework, no bans, and no persistent counters.
+ * together. It has no framework, no bans, and no persistent counters. `bare.ts DATABASE` serves our database, in which
+ * orders are stored as JSON; with `columns`, that of the peers, where SQLite builds the JSON from columns.
  */
 import { hash } from "node:crypto";
 import { once } from "node:events";
@@ -11,15 +12,29 @@ import { DatabaseSync } from "node:sqlite";
 import { ERRORS, type ErrorCode } from "../../../lib/errors.ts";
 import { errorJson } from "../../../lib/http/reply.ts";
 
-const db = new DatabaseSync(process.argv[2] ?? ":memory:");
+const [path = ":memory:", schema] = process.argv.slice(2);
+const SQL =
+  schema === "columns"
+    ? {
+        caller:
+          "SELECT account AS id, iif(per_minute = 60, 'free', 'enterprise') AS plan FROM keys WHERE hash = ?",
+        record: `'{"id":' || id || ',"petId":' || petId || ',"quantity":' || quantity || ',"shipDate":"' || shipDate ||
+          '","complete":' || iif(complete, 'true', 'false') || '}'`,
+      }
+    : {
+        caller: "SELECT a.id, a.plan FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?",
+        record: "record",
+      };
+
+const db = new DatabaseSync(path);
 db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-const callerOf = db.prepare(
-  "SELECT a.id, a.plan FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?",
-);
+const callerOf = db.prepare(SQL.caller);
 const range = db.prepare(
   "SELECT (SELECT min(id) FROM orders) AS first, (SELECT max(id) FROM orders) AS last",
 );
-const rows = db.prepare("SELECT group_concat(record, ',') AS rows FROM orders WHERE id >= ? AND id < ?");
+const rows = db.prepare(
+  `SELECT group_concat(${SQL.record}, ',') AS rows FROM orders WHERE id >= ? AND id < ?`,
+);
 const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
 const findOrder = db.prepare("SELECT 1 FROM orders WHERE id = ?");
 const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];

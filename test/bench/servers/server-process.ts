@@ -38,9 +38,9 @@ export function ours(options: OurOptions, environment: Readonly<Record<string, s
   return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment, flags: OUR_FLAGS };
 }
 
-/** `node:http` with only what the jobs need. */
-export function bare(database: string): Program {
-  return { file: pathOf("bare.ts"), arguments: [database] };
+/** `node:http` with only what the jobs need, on our database or, with `columns`, on that of the peers. */
+export function bare(database: string, schema: "records" | "columns" = "records"): Program {
+  return { file: pathOf("bare.ts"), arguments: [database, schema] };
 }
 
 /** The frameworks that ours is compared with. */

@@ -4,6 +4,7 @@
  */
 export const PAGE_CSS = `
 body { margin: 0; }
+@media (prefers-reduced-motion: reduce) { .swagger-ui * { transition: none !important; } }
 html.dark-mode body { background: #1c2022; }
 .badge {
   border: 1px solid currentColor;

@@ -57,10 +57,12 @@ function toCell(name: string, value: Result[string]): string {
 
 /** Formats a count for people: `1000`, and `10,000` with separators. Identifiers are bigints and have none. */
 export function formatCount(count: number): string {
-  return COUNT_FORMAT.format(count);
+  countFormat ??= new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
+  return countFormat.format(count);
 }
 
-const COUNT_FORMAT = new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
+/** Created on first use: it takes 7 MiB, which a server would keep. */
+let countFormat: Intl.NumberFormat | undefined;
 
 /** Columns without borders, so that tools such as awk can split them. */
 function formatTable(rows: readonly string[][]): string {

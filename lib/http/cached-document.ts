@@ -28,8 +28,15 @@ export function cachedDocument(
       return isLarge
         ? { error: "not_acceptable", headers: { vary: "accept-encoding" } }
         : { status: 200, headers, body: plain };
-    compressed ??= new Response(gzipped(new Blob([plain]).stream())).arrayBuffer();
+    compressed ??= compress(plain);
     const body = new Uint8Array(await compressed);
     return { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body };
   };
+}
+
+/** Without a `Response`: on Node, the first one would load all of `fetch`. */
+async function compress(plain: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of gzipped(new Blob([plain]).stream())) chunks.push(chunk);
+  return new Blob(chunks).arrayBuffer();
 }

@@ -1,6 +1,8 @@
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Metrics } from "./metrics.ts";
+
+// An `import` would read all exports of the module, and one of them loads Node's `fetch`.
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** Options of `startMetricsServer`. */
 export interface MetricsServerOptions {

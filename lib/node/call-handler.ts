@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Handler, RequestContext } from "../http/handler-options.ts";
-import type { PlainResponse } from "../http/plain-response.ts";
+import type { PlainResponse, RequestHead } from "../http/plain-response.ts";
 import { isImplementedMethod } from "../http/router.ts";
 import { NodeRequestHead, toRequest } from "./request-head.ts";
 
@@ -20,15 +20,18 @@ export async function callHandler(
   context: RequestContext,
 ): Promise<NodeResponse> {
   if (handler.respond !== undefined)
-    return handler.respond(req === undefined ? UNKNOWN : new NodeRequestHead(req), context);
+    return handler.respond(req === undefined ? UNKNOWN_HEAD : new NodeRequestHead(req), context);
   const isValid = context.requestError === undefined && req !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
   if (isValid && !isImplementedMethod(req.method ?? ""))
-    return fromResponse(await handler(UNKNOWN, { ...context, requestError: "not_implemented" }));
-  return fromResponse(await handler(isValid ? toRequest(req) : UNKNOWN, context));
+    return fromResponse(await handler(unknownRequest(), { ...context, requestError: "not_implemented" }));
+  return fromResponse(await handler(isValid ? toRequest(req) : unknownRequest(), context));
 }
 
-const UNKNOWN = new Request("http://localhost/");
+const UNKNOWN_URL = "http://localhost/";
+const UNKNOWN_HEAD: RequestHead = { method: "GET", url: UNKNOWN_URL, headers: { get: () => null } };
+// Created only for a handler that needs one: the first `Request` loads Node's `fetch`.
+const unknownRequest = () => new Request(UNKNOWN_URL);
 
 function fromResponse({ status, headers, body }: Response): NodeResponse {
   const cookies = headers.getSetCookie();

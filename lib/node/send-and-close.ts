@@ -1,7 +1,7 @@
-import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { toWebBody } from "../http/body.ts";
+import { buffer } from "node:stream/consumers";
 import type { NodeResponse } from "./call-handler.ts";
+import { STATUS_CODES } from "./node-http.ts";
 
 /**
  * Sends a final error response on a connection and closes it. Input is still read and discarded for `lingerMs`
@@ -12,7 +12,7 @@ export async function sendAndClose(
   socket: Duplex,
   lingerMs: number,
 ): Promise<void> {
-  const body = Buffer.from(await new Response(content === null ? null : toWebBody(content)).arrayBuffer());
+  const body = await readBody(content);
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -31,4 +31,12 @@ export async function sendAndClose(
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer));
+}
+
+/** Without a `Response`: the first one would load Node's `fetch`. */
+async function readBody(content: NodeResponse["body"]): Promise<Buffer> {
+  if (content === null) return Buffer.alloc(0);
+  if (typeof content === "string") return Buffer.from(content);
+  if (content instanceof Uint8Array) return Buffer.from(content);
+  return buffer(content);
 }

@@ -6,7 +6,7 @@
  * process.once("SIGTERM", () => server.close());
  * ```
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../errors.ts";
@@ -20,6 +20,7 @@ import {
   MAX_HEADER_FIELDS,
   resolveLimits,
 } from "./connection-limits.ts";
+import { createServer } from "./node-http.ts";
 import { type ParserError, parserErrorCode } from "./parser-error.ts";
 import { hasBody } from "./request-body.ts";
 import { sendAndClose } from "./send-and-close.ts";

@@ -60,7 +60,7 @@ describe.concurrent("shell blocks", () => {
 
   test("each curl line gets the status in its comment from the server of npm start", async () => {
     const [calls = ""] = codeBlocks(document("README.md"), "sh").filter(callsServer);
-    const args = ["lib/cli/bin.ts", "serve", "--demo", "--database", join(folder, "demo.db")];
+    const args = ["lib/cli/start.mjs", "serve", "--demo", "--database", join(folder, "demo.db")];
     const server = spawn(process.execPath, args, { cwd: ROOT, env });
     const exited = once(server, "exit");
     try {

@@ -33,7 +33,7 @@ export function addListCommand(parent: Command, context: CommandContext): void {
     .description("Lists orders with their status, ascending by ID.")
     .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
     .addOption(
-      new Option("--limit <n>", `the number of orders, at most ${formatCount(MAX_LISTED_ORDERS)}`)
+      new Option("--limit <n>", `the number of orders, at most ${MAX_LISTED_ORDERS}`)
         .argParser(readLimit)
         .default(DEFAULT_LIMIT),
     )

@@ -26,7 +26,8 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
       const environment = readEnvironment(env);
       // Loaded here, so that other commands start without the server's modules.
       const { createHandler } = await import("../../http/handler.ts");
-      const { docsPage, startNodeServer } = await import("../../node/index.ts");
+      const { docsPage } = await import("../../node/docs/docs-page.ts");
+      const { startNodeServer } = await import("../../node/server.ts");
       const storeFlags = globalFlags(command);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       // Before the database is created: invalid domains must leave nothing behind.

@@ -2,9 +2,12 @@
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
+import { limitHeapGrowth } from "../../../lib/node/limit-heap-growth.ts";
 import { startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
+
+limitHeapGrowth(process);
 
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore();

@@ -15,8 +15,6 @@ export interface Program {
   readonly file: string;
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Flags of Node. */
-  readonly flags?: readonly string[];
 }
 
 /** The options of our server; see `ours.ts`. */
@@ -30,12 +28,9 @@ export interface OurOptions {
   readonly maxRejections?: number;
 }
 
-/** As `npm start`, the container and the systemd unit start it. */
-const OUR_FLAGS = ["--max-semi-space-size=8"];
-
 /** Our own server. */
 export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
-  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment, flags: OUR_FLAGS };
+  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment };
 }
 
 /** `node:http` with only what the jobs need, on our database or, with `columns`, on that of the peers. */
@@ -52,8 +47,8 @@ export function peer(name: (typeof PEERS)[number], database: string): Program {
 }
 
 /** Starts a program and waits until it listens. */
-export async function start({ file, arguments: args, environment, flags }: Program): Promise<RunningServer> {
-  const child = startChild(file, args, environment, flags);
+export async function start({ file, arguments: args, environment }: Program): Promise<RunningServer> {
+  const child = startChild(file, args, environment);
   const { port } = await child.nextMessage<{ readonly port: number }>();
   return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop: child.end };
 }

@@ -201,13 +201,13 @@ test.skipIf(skipsBecause("a signal to npm stops the server", noPosix))(
 test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
   for (const name of ["start", "cli"] as const) {
-    expect(scripts[name]).toMatch(/^node lib\/cli\/node-guard\.mjs && node (--\S+ )*lib\/cli\/bin\.ts/);
+    expect(scripts[name]).toMatch(/^node lib\/cli\/start\.mjs/);
   }
   const fakeVersion =
     "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
-  const guard = join(root, "lib/cli/node-guard.mjs");
+  const start = join(root, "lib/cli/start.mjs");
   const outdated = await waitForExit(
-    spawn(process.execPath, ["--import", fakeVersion, guard], { env: baseEnvironment() }),
+    spawn(process.execPath, ["--import", fakeVersion, start], { env: baseEnvironment() }),
   );
   expect(outdated).toMatchObject({ status: 1, stdout: "" });
   expect(outdated.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);

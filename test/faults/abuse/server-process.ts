@@ -1,9 +1,16 @@
 /** A server with the given limits in its own process: reports its address and a key, then its memory use on request. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { type ConnectionLimits, docsPage, startNodeServer } from "../../../lib/node/index.ts";
+import {
+  type ConnectionLimits,
+  docsPage,
+  limitHeapGrowth,
+  startNodeServer,
+} from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { memoryNow } from "../load/memory.ts";
+
+limitHeapGrowth(process);
 
 const store = createMemoryStore();
 const accounts = createAccounts({ store: store.accounts, environment: "test" });

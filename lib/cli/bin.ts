@@ -2,10 +2,6 @@
 /** The entry file of the command line, which passes it the arguments, environment and streams of the process. */
 // Also runs on older versions of Node, and explains which version is needed.
 import "./node-guard.mjs";
-import { limitHeapGrowth } from "../node/limit-heap-growth.ts";
-
-// For the whole process, so here rather than in the command; an import is faster with Maglev.
-if (process.argv.includes("serve")) limitHeapGrowth(process);
 
 const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }, { formatLogEntry }] =
   await Promise.all([
@@ -25,9 +21,10 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
+const [{ runProgram }, { waitForStopSignal }, { limitHeapGrowth }] = await Promise.all([
   import("./program.ts"),
   import("./stop-signal.ts"),
+  import("../node/limit-heap-growth.ts"),
 ]);
 
 /** How long log lines may take to be written after a signal to stop: a stalled reader must not keep the process. */
@@ -40,6 +37,7 @@ process.exitCode = await runProgram({
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  onListening: () => limitHeapGrowth(process),
   async waitForStop() {
     const signal = await waitForStopSignal(process);
     stopped = true;

@@ -45,11 +45,13 @@ export interface ProcessIo extends Streams {
   readonly env: EnvironmentVariables;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
+  /** Called once the server of `serve` listens: settings of the whole process are made by its entry file. */
+  onListening?(): void;
 }
 
 /** Runs one command and returns its exit status. Never rejects: every error is printed. */
 export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
-  const { argv, env, waitForStop } = io;
+  const { argv, env, waitForStop, onListening } = io;
   const terminal = createTerminal(io);
   let status: ExitStatus = EXIT.success;
   const exit = (newStatus: ExitStatus) => {
@@ -59,7 +61,10 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   const reportError = (report: ErrorReport) => terminal.log(formatErrorReport(report, json));
   try {
     const program = createProgram(terminal, json);
-    const context: CommandContext = { terminal, env, waitForStop, reportError, exit, clock: systemClock };
+    const context: CommandContext = {
+      ...{ terminal, env, waitForStop, reportError, exit, clock: systemClock },
+      onListening: onListening ?? (() => {}),
+    };
     for (const addGroup of GROUPS) addGroup(program, context);
     await program.parseAsync(argv, { from: "user" });
     return status;

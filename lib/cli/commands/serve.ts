@@ -49,6 +49,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const server = await listenOn(address, { host: "--host", port: "--port" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
+        context.onListening();
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;

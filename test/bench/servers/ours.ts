@@ -7,8 +7,6 @@ import { startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
 
-limitHeapGrowth(process);
-
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore();
 const banPolicy = {
@@ -17,6 +15,7 @@ const banPolicy = {
 };
 const handler = createHandler({ store, clock: clockOf(options), banPolicy });
 const server = await startNodeServer({ handler, port: 0 });
+limitHeapGrowth(process);
 process.send?.({ port: Number(new URL(server.url).port) });
 process.on("disconnect", () => process.exit());
 

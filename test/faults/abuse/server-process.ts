@@ -10,8 +10,6 @@ import {
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { memoryNow } from "../load/memory.ts";
 
-limitHeapGrowth(process);
-
 const store = createMemoryStore();
 const accounts = createAccounts({ store: store.accounts, environment: "test" });
 await accounts.create("shop", {
@@ -29,6 +27,7 @@ const handler = createHandler({
 });
 const limits: Partial<ConnectionLimits> = JSON.parse(process.argv[2] ?? "{}");
 const server = await startNodeServer({ handler, port: 0, limits });
+limitHeapGrowth(process);
 
 process.on("message", async () => process.send?.(await memoryNow()));
 process.on("disconnect", () => process.exit());

@@ -12,10 +12,10 @@ export function toWebBody(body: ResponseBody): WebBody {
   return isTextStream(body) ? toByteStream(body) : body;
 }
 
-/** Ends a body that nobody will read. */
+/** Ends a body that nobody will read. If that fails, nobody is affected. */
 export function discardBody(body: ResponseBody): void {
-  if (isTextStream(body)) void body.return();
-  else if (body instanceof ReadableStream) void body.cancel();
+  if (isTextStream(body)) body.return().catch(() => {});
+  else if (body instanceof ReadableStream) body.cancel().catch(() => {});
 }
 
 function isTextStream(body: ResponseBody): body is TextStream {

@@ -23,7 +23,7 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
   const first = await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
   if (first.last) {
-    await pages.return?.();
+    await stopReading(pages);
     end({ status: "complete" });
     return { body: `[${first.json}]`, ended };
   }
@@ -54,13 +54,20 @@ async function* joinPages(
     throw error;
   } finally {
     end(status);
-    await pages.return?.();
+    await stopReading(pages);
   }
 }
 
 async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
   const { done, value } = await pages.next();
   return done === true ? { json: "", last: true } : value;
+}
+
+/** Releases what the store holds for the list. If that fails, the pages are still what they are. */
+async function stopReading(pages: AsyncIterator<OrderPage>): Promise<void> {
+  try {
+    await pages.return?.();
+  } catch {}
 }
 
 /** Lets other requests run: a fast store with a fast reader would otherwise never yield. */

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { discardBody, toWebBody } from "../../lib/http/body.ts";
 import { acceptsGzip } from "../../lib/http/gzip.ts";
@@ -67,6 +67,29 @@ test("a list that is cancelled before it is read has ended too", async () => {
   discardBody(list.body);
   expect(await list.ended).toEqual({ status: "cancelled" });
   await vi.waitFor(() => expect([seen.left, seen.read]).toEqual([true, 1]));
+});
+
+/** Pages of a store that fails to release them. */
+function stuckPages(numbers: number[]): AsyncIterable<OrderPage> {
+  const pages = {
+    next: async () => ({ value: { json: `${numbers.shift()}`, last: numbers.length === 0 } }),
+    return: () => Promise.reject(new StoreUnavailableError("gone")),
+  };
+  return { [Symbol.asyncIterator]: () => pages };
+}
+
+test("a list is complete, or cancelled, even if the store fails to release it", async () => {
+  expect(await read(await orderList(stuckPages([1])))).toBe("[1]");
+  expect(await read(await orderList(stuckPages([1, 2])))).toBe("[1,2]");
+  const rejections: unknown[] = [];
+  const record = (reason: unknown) => rejections.push(reason);
+  process.on("unhandledRejection", record);
+  onTestFinished(() => void process.off("unhandledRejection", record));
+  const list = await orderList(stuckPages([1, 2]));
+  discardBody(list.body);
+  expect(await list.ended).toEqual({ status: "cancelled" });
+  await new Promise(setImmediate);
+  expect(rejections).toEqual([]);
 });
 
 test("an unavailable store rejects before anything is sent, and one that fails later leaves the array unclosed", async () => {

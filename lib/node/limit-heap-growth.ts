@@ -3,7 +3,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /**
  * Where the young generation stops growing. A larger one is not faster. From a smaller one, short-lived objects of many
- * connections get into the old generation, and a flood takes up to twice the memory.
+ * connections get into the old generation, and a flood takes more memory.
  */
 const MAX_YOUNG_GENERATION_BYTES = 16 * 2 ** 20;
 

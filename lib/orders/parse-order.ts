@@ -50,19 +50,26 @@ function hasRepeatedField(line: string, order: object): boolean {
   return quotes !== 2 * strings;
 }
 
-/** Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. */
+/**
+ * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. A field that is
+ * `undefined` counts as missing, as in `JSON.stringify`.
+ */
 export function parseOrder(value: unknown): ParsedOrder {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return invalid([{ path: "", message: "An order must be a JSON object." }]);
   }
   const issues: Issue[] = [];
-  for (const path of Object.keys(value)) {
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const path of Object.keys(fields)) {
     const validate = VALIDATORS.get(path);
-    const message =
-      validate === undefined ? UNKNOWN_FIELD : validate((value as Readonly<Record<string, unknown>>)[path]);
-    if (message !== undefined) issues.push({ path, message });
+    if (validate === undefined) issues.push({ path, message: UNKNOWN_FIELD });
+    else if (fields[path] !== undefined) {
+      const message = validate(fields[path]);
+      if (message !== undefined) issues.push({ path, message });
+    }
   }
-  if (!Object.hasOwn(value, "id")) issues.push({ path: "id", message: "The identifier is missing." });
+  if (!Object.hasOwn(fields, "id") || fields["id"] === undefined)
+    issues.push({ path: "id", message: "The identifier is missing." });
   if (issues.length > 0) return invalid(issues);
 
   const { status = "pending" } = value as { readonly status?: OrderStatus };

@@ -159,11 +159,24 @@ test("every issue of a line is reported, not just the first", () => {
   expect(paths).toEqual(["petId", "quantity", "shipDate", "id"]);
 });
 
+test("a field that is undefined counts as missing", () => {
+  const parsed = parseOrder({ id: 1, quantity: undefined, status: undefined });
+  expect(parsed).toEqual({ ok: true, order: { record: { id: 1n }, status: "pending" } });
+  expect(parseOrder({ id: undefined })).toMatchObject({
+    issues: [{ path: "id", message: "The identifier is missing." }],
+  });
+  expect(parseOrder({ id: 1, note: undefined })).toMatchObject({ issues: [{ path: "note" }] });
+});
+
 describe("orderSchema", () => {
   test("orderSchema accepts exactly the records that parseOrder accepts", () => {
     const anything = fc.oneof(
       record,
       fc.record({ id: fc.anything(), quantity: fc.anything() }),
+      fc.dictionary(
+        fc.constantFrom(...Object.keys(ORDER_FIELDS), "__proto__", "note"),
+        fc.oneof(fc.nat(), fc.anything()),
+      ),
       fc.anything(),
     );
     fc.assert(

@@ -1,39 +1,46 @@
 /** A body that a `Response` can have. */
 export type WebBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** A long text in parts that are produced on demand, each of them ASCII. `return` ends it early. */
-export type TextStream = AsyncGenerator<string, void>;
+/** A long text that is produced on demand, in parts that are ASCII. It is read like a `ReadableStream` by its reader. */
+export interface TextReader {
+  read(): Promise<TextPart>;
+  /** Ends the text early. */
+  cancel(): Promise<void>;
+}
+
+/** What one call of `read` returns. */
+export type TextPart =
+  | { readonly done: false; readonly value: string }
+  | { readonly done: true; readonly value?: undefined };
 
 /** The body of a response. A text is cheaper to send over `node:http` than a `ReadableStream`. */
-export type ResponseBody = WebBody | TextStream;
+export type ResponseBody = WebBody | TextReader;
 
 /** The same body as a `Response` can have it. */
 export function toWebBody(body: ResponseBody): WebBody {
-  return isTextStream(body) ? toByteStream(body) : body;
+  return isTextReader(body) ? toByteStream(body) : body;
 }
 
 /** Ends a body that nobody will read. If that fails, nobody is affected. */
 export function discardBody(body: ResponseBody): void {
-  if (isTextStream(body)) body.return().catch(() => {});
-  else if (body instanceof ReadableStream) body.cancel().catch(() => {});
+  if (typeof body === "object" && "cancel" in body) body.cancel().catch(() => {});
 }
 
-function isTextStream(body: ResponseBody): body is TextStream {
-  return typeof body === "object" && "next" in body;
+/** True for a text. Whatever else is not in memory has a `getReader`. */
+export function isTextReader(body: ResponseBody): body is TextReader {
+  return typeof body === "object" && "read" in body;
 }
 
-function toByteStream(text: TextStream): ReadableStream<Uint8Array> {
+function toByteStream(text: TextReader): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await text.next();
-        if (done === true) controller.close();
+        const { done, value } = await text.read();
+        if (done) controller.close();
         else controller.enqueue(encoder.encode(value));
       },
-      async cancel() {
-        await text.return();
-      },
+      cancel: () => text.cancel(),
     },
     // No part is produced before it is read.
     { highWaterMark: 0 },

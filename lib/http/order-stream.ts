@@ -1,5 +1,5 @@
 import type { OrderPage } from "../orders/order-store.ts";
-import type { TextStream } from "./body.ts";
+import type { TextReader } from "./body.ts";
 
 /** How a streamed body ended: completely, cancelled by its consumer, or failed because of a store error. */
 export type StreamEnd =
@@ -8,7 +8,7 @@ export type StreamEnd =
 
 /** The list of all orders as a response body: a string if there is only one page, otherwise a stream. */
 export interface OrderList {
-  readonly body: string | TextStream;
+  readonly body: string | TextReader;
   /** Resolves when nothing more will be sent. */
   readonly ended: Promise<StreamEnd>;
 }
@@ -22,48 +22,56 @@ export async function orderList(list: AsyncIterable<OrderPage>): Promise<OrderLi
   const pages = list[Symbol.asyncIterator]();
   const first = await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
-  if (first.last) {
-    await stopReading(pages);
-    end({ status: "complete" });
-    return { body: `[${first.json}]`, ended };
-  }
-  const body = joinPages(first, pages, end);
-  await body.next();
-  return { body, ended };
+  if (!first.last) return { body: joinPages(first, pages, end), ended };
+  void stopReading(pages);
+  end({ status: "complete" });
+  return { body: `[${first.json}]`, ended };
 }
 
-/** One JSON array, a page at a time. Call `next` once before use: a generator that has not started has no `finally`. */
-async function* joinPages(
+/** One JSON array, a page at a time. Cancelling it does not wait for the store. */
+function joinPages(
   first: OrderPage,
   pages: AsyncIterator<OrderPage>,
   end: (end: StreamEnd) => void,
-): TextStream {
-  let status: StreamEnd = { status: "cancelled" };
-  try {
-    yield "";
-    yield `[${first.json}`;
-    for (let isLast = false; !isLast; ) {
-      await yieldToEventLoop();
-      const { json, last } = await nextPage(pages);
-      isLast = last;
-      yield `${json === "" ? "" : ","}${json}${isLast ? "]" : ""}`;
-    }
-    status = { status: "complete" };
-  } catch (error) {
-    status = { status: "failed", error };
-    throw error;
-  } finally {
-    end(status);
-    await stopReading(pages);
+): TextReader {
+  let sent: OrderPage | undefined;
+  let isOver = false;
+  const finish = (how: StreamEnd) => {
+    if (isOver) return;
+    isOver = true;
+    end(how);
+    void stopReading(pages);
+  };
+
+  return {
+    async read() {
+      if (sent?.last === true) finish({ status: "complete" });
+      else if (sent !== undefined) await yieldToEventLoop();
+      if (isOver) return { done: true };
+      try {
+        const opening = sent === undefined ? "[" : ",";
+        sent = sent === undefined ? first : await nextPage(pages);
+        const { json, last } = sent;
+        return { done: false, value: json === "" ? "]" : `${opening}${json}${last ? "]" : ""}` };
+      } catch (error) {
+        finish({ status: "failed", error });
+        throw error;
+      }
+    },
+    cancel: async () => finish({ status: "cancelled" }),
+  };
+}
+
+/** Reads the next page that has records, or the last page. */
+async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done === true) return { json: "", last: true };
+    if (value.json !== "" || value.last) return value;
   }
 }
 
-async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
-  const { done, value } = await pages.next();
-  return done === true ? { json: "", last: true } : value;
-}
-
-/** Releases what the store holds for the list. If that fails, the pages are still what they are. */
+/** Releases what the store holds for the list. No response waits for it, and if it fails, the pages are what they are. */
 async function stopReading(pages: AsyncIterator<OrderPage>): Promise<void> {
   try {
     await pages.return?.();

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { toWebBody } from "../http/body.ts";
 import type { NodeResponse } from "./call-handler.ts";
 import { STATUS_CODES } from "./node-http.ts";
 
@@ -35,8 +36,7 @@ export async function sendAndClose(
 
 /** Without a `Response`: the first one would load Node's `fetch`. */
 async function readBody(content: NodeResponse["body"]): Promise<Buffer> {
-  if (content === null) return Buffer.alloc(0);
-  if (typeof content === "string") return Buffer.from(content);
-  if (content instanceof Uint8Array) return Buffer.from(content);
-  return buffer(content);
+  const body = content === null ? "" : toWebBody(content);
+  if (typeof body === "string") return Buffer.from(body);
+  return body instanceof Uint8Array ? Buffer.from(body) : buffer(body);
 }

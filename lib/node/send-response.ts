@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { discardBody, type TextStream } from "../http/body.ts";
+import { discardBody, isTextReader, type TextReader } from "../http/body.ts";
 import { waitForDrain } from "../http/wait-for-drain.ts";
 import type { NodeResponse } from "./call-handler.ts";
 import { queueWork } from "./work-queue.ts";
@@ -60,11 +60,11 @@ async function writeSlices(body: Uint8Array, res: ServerResponse, writeTimeoutMs
 }
 
 async function pump(
-  body: ReadableStream<Uint8Array> | TextStream,
+  body: ReadableStream<Uint8Array> | TextReader,
   res: ServerResponse,
   writeTimeoutMs: number,
 ): Promise<void> {
-  const reader = readerOf(body);
+  const reader = isTextReader(body) ? body : body.getReader();
   const stop = () => void reader.cancel().catch(() => {});
   res.once("close", stop);
   // The client can have disconnected before the listener was added.
@@ -80,16 +80,6 @@ async function pump(
   } finally {
     res.off("close", stop);
   }
-}
-
-interface PartReader {
-  read(): Promise<IteratorResult<Uint8Array | string, unknown>>;
-  cancel(): Promise<unknown>;
-}
-
-function readerOf(body: ReadableStream<Uint8Array> | TextStream): PartReader {
-  if (body instanceof ReadableStream) return body.getReader();
-  return { read: () => body.next(), cancel: () => body.return() };
 }
 
 /** Waits until the client has received what was written or has disconnected; disconnects it after the timeout. */

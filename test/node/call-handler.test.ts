@@ -71,6 +71,13 @@ test("a Response with text that is not ASCII, and several cookies arrives unchan
   expect(response).toContain("Größe");
 });
 
+test("a body of another implementation of the Web standards arrives unchanged", async () => {
+  const body = new Response("Größe").body;
+  const foreign = { status: 200, headers: new Headers(), body: { getReader: () => body?.getReader() } };
+  const send = await serve(async () => foreign as unknown as Response);
+  expect(await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).toContain("Größe");
+});
+
 test("the length of text that is not ASCII is counted in bytes", async () => {
   const { handler, key } = await createHandlerFixture({ pets: async () => ({ name: "Größe" }) });
   const send = await serve(handler);

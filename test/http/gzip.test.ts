@@ -1,0 +1,50 @@
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { acceptsGzip } from "../../lib/http/gzip.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createHandlerFixture } from "./fixture.ts";
+
+test("a gzip list has the same content and a Vary header", async () => {
+  const store = createMemoryStore();
+  const { handler, key } = await createHandlerFixture({ store });
+  await store.orders.place(
+    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
+  );
+  const get = async (headers: Record<string, string>) => {
+    const request = new Request("http://localhost/v1/store/orders", {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    });
+    const response = await handler(request);
+    return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+  const plain = await get({});
+  const gzip = await get({ "accept-encoding": "br, gzip" });
+  expect([plain.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual([
+    null,
+    "gzip",
+  ]);
+  expect([plain.headers.get("vary"), gzip.headers.get("vary")]).toEqual([
+    "accept-encoding",
+    "accept-encoding",
+  ]);
+  expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+  expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
+  expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);
+});
+
+test.each([
+  [null, false],
+  ["", false],
+  ["gzip", true],
+  ["GZIP", true],
+  ["deflate, gzip;q=0.5", true],
+  ["gzip;q=0", false],
+  ["gzip; q=0.0", false],
+  ["*", true],
+  ["*;q=0", false],
+  ["gzip;q=0, *", false],
+  ["identity", false],
+  ["gzipped", false],
+])("Accept-Encoding %j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
+  expect(acceptsGzip(header)).toBe(accepted);
+});

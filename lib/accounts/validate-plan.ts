@@ -60,7 +60,7 @@ function findLimitIssues({ perMinute, perDay }: PlanLimits): Issue[] {
       : [{ path, message: "Give a whole number of at least 1." }],
   );
   if (perMinute > MAX_REQUESTS_PER_MINUTE) {
-    const message = `Give at most ${MAX_REQUESTS_PER_MINUTE}. An account is one database item, which takes about 1,000 writes a second.`;
+    const message = `Give at most ${MAX_REQUESTS_PER_MINUTE}. An account is one database item, which takes about 1000 writes a second.`;
     issues.push({ path: "perMinute", message });
   }
   return issues;

@@ -118,7 +118,7 @@ export function validateFlags<T>(flags: object, validate: () => T): T {
 export function readKeyId(text: string): string {
   if (KEY_ID.test(text)) return text;
   throw new InvalidInputError([
-    { path: "KEY_ID", message: "Use a key ID such as demo.3hTbV9xKq0; `keys list` prints them." },
+    { path: "KEY_ID", message: "Use a key ID such as demo.3hTbV9xKq0; 'keys list' prints them." },
   ]);
 }
 

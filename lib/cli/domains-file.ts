@@ -5,7 +5,7 @@ import { parseDomainsFile } from "../domains/parse.ts";
 import { type HostTable, hostTable } from "../domains/routing.ts";
 import { InvalidInputError, type Issue, invalidInput } from "../errors.ts";
 import type { Plan } from "../plans/plan-limits.ts";
-import { systemErrorCode } from "./system-error.ts";
+import { explainFileError, systemErrorCode } from "./system-error.ts";
 
 /** Reads and validates a domains file, YAML or JSON. Throws an `InvalidInputError` with every problem. */
 export function readDomainsFile(path: string, plan: Plan): DomainMapping {
@@ -30,10 +30,7 @@ function readContent(path: string): unknown {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw invalidInput(
-      path,
-      `The file cannot be read (${systemErrorCode(error)}). Give the path of a domains file.`,
-    );
+    throw invalidInput(path, `${explainFileError(error, "read")} Give the path of a domains file.`);
   }
   try {
     // Warnings, such as one about an unknown tag, would be printed by Node.

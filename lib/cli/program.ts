@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { Command, CommanderError, Help, type Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { systemClock } from "../clock.ts";
 import { escapeControls } from "../domains/escape-controls.ts";
 import { addAccountCommands } from "./commands/accounts.ts";
@@ -21,6 +21,8 @@ import { addTableCommands } from "./commands/tables.ts";
 import type { CommandContext, CommandGroup } from "./context.ts";
 import { type ErrorReport, formatErrorReport, toErrorReport, wantsJson } from "./error-report.ts";
 import { EXIT, type ExitStatus, toExitStatus } from "./exit-status.ts";
+import { HELP_FORMAT } from "./help-format.ts";
+import { explainMissingPackage } from "./missing-package.ts";
 import { DEFAULT_DATABASE, type EnvironmentVariables } from "./settings.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
@@ -68,7 +70,8 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
     for (const addGroup of GROUPS) addGroup(program, context);
     await program.parseAsync(argv, { from: "user" });
     return status;
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainMissingPackage(thrown);
     const status = toExitStatus(error);
     // Commander has already printed its own errors as text, and what --help and --version print.
     const isPrinted = error instanceof CommanderError && (!json || status === EXIT.success);
@@ -83,12 +86,12 @@ function createProgram({ print, log }: Terminal, json: boolean): Command {
     .version(readVersion(), "--version", "print the version")
     .option(
       "--database <path>",
-      `use this SQLite database (STORE_ORDERS_DATABASE; default ${DEFAULT_DATABASE})`,
+      `use this SQLite database (STORE_ORDERS_DATABASE; default: ${DEFAULT_DATABASE})`,
     )
     .option("--dynamodb <prefix>", "use the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
     .option("--json", "print the result as JSON, and errors as JSON on standard error")
     .addHelpText("after", HELP)
-    .configureHelp({ showGlobalOptions: true, optionDescription, visibleGlobalOptions })
+    .configureHelp(HELP_FORMAT)
     .configureOutput({
       writeOut: (text) => void print(text),
       writeErr: (text) => {
@@ -100,26 +103,6 @@ function createProgram({ print, log }: Terminal, json: boolean): Command {
     .exitOverride();
 }
 
-/** Groups of commands that use no store: their help does not show the options that select one. */
-const WITHOUT_STORE: ReadonlySet<string> = new Set(["domains", "openapi", "release", "smoke"]);
-const STORE_OPTIONS: ReadonlySet<string | undefined> = new Set(["--database", "--dynamodb"]);
-
-const defaultHelp = new Help();
-
-function optionDescription(option: Option): string {
-  const description = defaultHelp.optionDescription(option);
-  return option.mandatory ? `${description} (required)` : description;
-}
-
-function visibleGlobalOptions(command: Command): Option[] {
-  const path: string[] = [];
-  for (let level: Command | null = command; level !== null; level = level.parent) path.push(level.name());
-  const usesStore = !WITHOUT_STORE.has(path.at(-2) ?? "");
-  const options = new Help();
-  options.showGlobalOptions = true;
-  return options.visibleGlobalOptions(command).filter(({ long }) => usesStore || !STORE_OPTIONS.has(long));
-}
-
 const HELP = `
 Examples:
   $ store-orders serve --demo
@@ -128,7 +111,7 @@ Examples:
   $ store-orders orders import orders.ndjson --rejects rejects.ndjson
 
 Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached.
-Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default test) sets the
+Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default: test) sets the
 environment segment of new keys.`;
 
 /** Finds the package's manifest from the source tree and from the build, which lie at different depths. */

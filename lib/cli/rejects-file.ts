@@ -2,7 +2,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { invalidInput } from "../errors.ts";
 import type { RejectedLine } from "../orders/import.ts";
 import type { StoreChoice } from "./settings.ts";
-import { systemErrorCode } from "./system-error.ts";
+import { explainFileError } from "./system-error.ts";
 
 /** Where rejected lines are written. */
 export interface Rejects extends AsyncDisposable {
@@ -57,8 +57,7 @@ export async function openFile(file: string, flags: "r" | "w"): Promise<FileHand
   try {
     return await open(file, flags, PRIVATE_FILE_MODE);
   } catch (error) {
-    const verb = flags === "r" ? "read" : "written";
-    throw invalidInput(file, `The file cannot be ${verb} (${systemErrorCode(error)}).`);
+    throw invalidInput(file, explainFileError(error, flags === "r" ? "read" : "written"));
   }
 }
 

@@ -27,8 +27,8 @@ export interface ServeFlags {
 /** Adds the options of `serve` to the command. */
 export function addServeFlags(command: Command): Command {
   return command
-    .option("--host <host>", "the address to listen on (HOST; default 127.0.0.1)")
-    .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default 8787)", readPort)
+    .option("--host <host>", "the address to listen on (HOST; default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default: 8787)", readPort)
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
     .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
     .option("--trust-proxy", "read caller addresses from the last entry of X-Forwarded-For")
@@ -66,9 +66,9 @@ const MAX_REJECTIONS = 10_000;
 const MAX_BAN_MINUTES = 1_440;
 
 const PLAN_HELP =
-  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default free)";
-const BAN_AFTER_HELP = `ban a key after more than this many rejected requests in a minute (default ${DEFAULT_BAN_POLICY.maxRejections})`;
-const BAN_MINUTES_HELP = `how long a ban lasts (default ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`;
+  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default: free)";
+const BAN_AFTER_HELP = `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`;
+const BAN_MINUTES_HELP = `how long a ban lasts (default: ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`;
 
 function readBasePath(text: string): string {
   const problem = findBasePathProblem(text);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { invalidInput } from "../errors.ts";
-import { systemErrorCode } from "./system-error.ts";
+import { explainFileError } from "./system-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` says what to pass. */
@@ -22,6 +22,6 @@ async function readContent(path: string, hint: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw invalidInput(path, `The file cannot be read (${systemErrorCode(error)}). ${hint}`);
+    throw invalidInput(path, `${explainFileError(error, "read")} ${hint}`);
   }
 }

@@ -10,7 +10,7 @@ import {
 } from "../domains/lifecycle.ts";
 import type { WatchState } from "../domains/watch/watch.ts";
 import { invalidInput } from "../errors.ts";
-import { systemErrorCode } from "./system-error.ts";
+import { explainFileError, systemErrorCode } from "./system-error.ts";
 
 const instant = z.int().nonnegative();
 
@@ -34,6 +34,8 @@ export interface WatchStateFile {
   save(state: WatchState, at: Instant): void;
 }
 
+const OTHER_PATH = "Give another path for the state with --state.";
+
 /** Opens a state file. A missing file is empty. Throws an `InvalidInputError` if the file cannot be used. */
 export function openWatchState(path: string, at: Instant): WatchStateFile {
   const entries = readEntries(path).filter(({ observedAt }) => at - observedAt < VALIDATION_TIMEOUT_MS);
@@ -56,10 +58,7 @@ function readEntries(path: string): readonly Entry[] {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return [];
-    throw invalidInput(
-      path,
-      `The state file cannot be read (${systemErrorCode(error)}). Give another path with --state.`,
-    );
+    throw invalidInput(path, `${explainFileError(error, "read")} ${OTHER_PATH}`);
   }
   const parsed = fileSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data.watchedDomains;
@@ -84,9 +83,6 @@ function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
     writeFileSync(`${path}.next`, `${JSON.stringify({ watchedDomains }, null, 2)}\n`);
     renameSync(`${path}.next`, path);
   } catch (error) {
-    throw invalidInput(
-      path,
-      `The state file cannot be written (${systemErrorCode(error)}). Give another path with --state.`,
-    );
+    throw invalidInput(path, `${explainFileError(error, "written")} ${OTHER_PATH}`);
   }
 }

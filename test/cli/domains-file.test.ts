@@ -69,7 +69,7 @@ describe("a served domains file", () => {
   );
 
   test("a file that is missing or invalid at the start is an error", () => {
-    expect(watch).toThrow("The file cannot be read (ENOENT)");
+    expect(watch).toThrow("The file does not exist (ENOENT)");
     replace("domains: { primary: 5 }");
     expect(watch).toThrow("domains.primary");
   });

@@ -38,24 +38,35 @@ const LEVELS = [
   "tables",
   "tables create",
   "tables delete",
+  "release",
+  "smoke",
   "openapi",
 ];
 
-test("help at every level shows usage and examples, and the store options where a store is used", async () => {
+/** The options that select a store which a group of commands does not use. */
+const UNUSED: Readonly<Record<string, readonly string[]>> = {
+  database: ["--dynamodb <prefix>"],
+  tables: ["--database <path>"],
+  domains: ["--database <path>", "--dynamodb <prefix>"],
+  openapi: ["--database <path>", "--dynamodb <prefix>"],
+  release: ["--database <path>", "--dynamodb <prefix>"],
+  smoke: ["--database <path>", "--dynamodb <prefix>"],
+};
+
+test("help at every level shows usage and examples, and the options of the stores that the command can use", async () => {
   await Promise.all(
     LEVELS.map(async (level) => {
       const args = level.split(" ").filter(Boolean);
       const { status, stdout, stderr } = await cli.run([...args, "--help"]);
       expect({ level, status, stderr }).toEqual({ level, status: 0, stderr: "" });
       expect(stdout).toContain(`Usage: ${["store-orders", ...args].join(" ")}`);
-      expect(stdout).toMatch(/Examples:\n {2}\$ .*\bstore-orders /);
+      expect(stdout).toMatch(/Examples:\n(?: {2}\$ .*\n)*? {2}\$ .*\bstore-orders /);
       expect(stdout).toContain("--json");
-      const usesStore = !/^(?:domains|openapi)\b/.test(level);
       for (const option of ["--database <path>", "--dynamodb <prefix>"]) {
         expect({ level, option, shown: stdout.includes(option) }).toEqual({
           level,
           option,
-          shown: usesStore,
+          shown: UNUSED[args[0] ?? ""]?.includes(option) !== true,
         });
       }
     }),
@@ -80,6 +91,21 @@ test("--version prints the version of the package", async () => {
 
 test("help marks the options that a command requires", async () => {
   const { stdout } = await cli.run(["accounts", "create", "--help"]);
-  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/--plan <plan> the plan \(choices: [^)]+\) \(required\)/);
+  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+    /--plan <plan> the plan \(choices: free, pro, business, enterprise\) \(required\)/,
+  );
   expect(stdout.match(/\(required\)/g)).toHaveLength(1);
+});
+
+test("help shows defaults and choices in one style, beside the variable that sets them", async () => {
+  const help = async (...args: string[]) =>
+    (await cli.run([...args, "--help"])).stdout.replaceAll(/\s+/g, " ");
+  const serve = await help("serve");
+  expect(serve).toContain("(PORT; default: 8787)");
+  expect(serve).toContain("(STORE_ORDERS_PLAN; default: free; choices: free, pro, business, enterprise)");
+  expect(serve).toContain("(choices: silent, error, warn, info; default: info)");
+  expect(await help("domains", "schema")).toContain("(choices: file, check, watch; default: file)");
+  const texts = await Promise.all(LEVELS.map((level) => help(...level.split(" ").filter(Boolean))));
+  for (const text of texts)
+    expect(text).not.toMatch(/default [^a-z]|\) \((?!required)|choices: "|default: "/);
 });

@@ -63,7 +63,7 @@ test("every command exits with 3 if the store cannot be reached", async () => {
   const cases = [
     [".", /The database \. cannot be opened/],
     ["file/below.db", /cannot be opened/],
-    ["corrupt.db", /file is not a database/],
+    ["corrupt.db", /The database corrupt\.db cannot be used\. \(file is not a database\)/],
     ["foreign.db", /a database of another program\. Give another path/],
   ] as const;
   const commands = ["accounts list", "orders import -", "orders export", "serve --port 0"];

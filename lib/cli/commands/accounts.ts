@@ -2,8 +2,8 @@ import { type Command, Option } from "commander";
 import { type AccountResult, type AccountSettings, isActive } from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
 import { validatePlan } from "../../accounts/validate-plan.ts";
-import { InvalidInputError } from "../../errors.ts";
-import { limitsOf, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
+import { invalidInput } from "../../errors.ts";
+import { limitsOf, PLAN_LIMITS, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
 import type { Store } from "../../stores/store.ts";
 import { printAccount } from "../account-details.ts";
 import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
@@ -132,10 +132,12 @@ interface PlanFlags {
 
 function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags): PlanAssignment {
   const isPartial = (perMinute === undefined) !== (perDay === undefined);
-  if (isPartial) {
-    throw new InvalidInputError([
-      { path: "--per-minute, --per-day", message: "Set both options or neither." },
-    ]);
+  const isMissing = perMinute === undefined && PLAN_LIMITS[plan] === "custom";
+  if (isPartial || isMissing) {
+    throw invalidInput(
+      "--per-minute, --per-day",
+      "Set both options for the enterprise plan, and neither for another one.",
+    );
   }
   const limits =
     perMinute === undefined || perDay === undefined ? {} : { customLimits: { perMinute, perDay } };

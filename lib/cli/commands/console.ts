@@ -76,7 +76,7 @@ Ctrl-C stops the console and ends the session.
 }
 
 const PLAN_HELP =
-  "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default free)";
+  "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default: free)";
 
 const HELP = `
 Examples:

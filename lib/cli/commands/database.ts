@@ -6,6 +6,7 @@ import { EXIT } from "../exit-status.ts";
 import { requireDatabase } from "../open-store.ts";
 import { printResult } from "../results.ts";
 import { chooseStore } from "../settings.ts";
+import { explainFileError } from "../system-error.ts";
 
 /** `database`: the SQLite database as a file. */
 export function addDatabaseCommands(parent: Command, context: CommandContext): void {
@@ -25,9 +26,7 @@ export function addDatabaseCommands(parent: Command, context: CommandContext): v
       requireDatabase(choice.path);
       const { backUpSqlite } = await import("../../stores/sqlite/backup.ts");
       const result = await backUpSqlite({ path: choice.path, to: file }).catch((error: unknown) => {
-        throw isSystemError(error)
-          ? invalidInput(file, `The file cannot be written (${error.code}).`)
-          : error;
+        throw isSystemError(error) ? invalidInput(file, explainFileError(error, "written")) : error;
       });
       if (!result.ok) {
         throw invalidInput(
@@ -54,6 +53,6 @@ Examples:
 
 The copy contains the hashes of all keys, and only its owner can read it.`;
 
-function isSystemError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && "syscall" in error && "code" in error;
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
 }

@@ -16,7 +16,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
   parent
     .command("import")
     .description(
-      "Imports orders from newline-delimited JSON: the five fields and `status` (default `pending`).",
+      "Imports orders from newline-delimited JSON: the five fields and 'status' (default: pending).",
     )
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file, unchanged")

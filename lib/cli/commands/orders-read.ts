@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { ERRORS } from "../../errors.ts";
 import { ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { readInt64, readWholeNumber } from "../arguments.ts";
@@ -33,7 +34,7 @@ export function addListCommand(parent: Command, context: CommandContext): void {
     .description("Lists orders with their status, ascending by ID.")
     .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
     .addOption(
-      new Option("--limit <n>", `the number of orders, at most ${MAX_LISTED_ORDERS}`)
+      new Option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`)
         .argParser(readLimit)
         .default(DEFAULT_LIMIT),
     )
@@ -60,7 +61,7 @@ export function summarizeOrder({ record, status }: StoredOrder): Result {
 }
 
 /** The error text for an order that does not exist. */
-export const NO_ORDER = "There is no order with this ID.";
+export const NO_ORDER = ERRORS.order_not_found.message;
 
 const HELP = `
 Examples:

@@ -46,7 +46,7 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           ...(hosts === undefined ? {} : { hosts }),
           ...(metrics.onRequest === undefined ? {} : { onRequest: metrics.onRequest }),
         });
-        const server = await listenOn(address, { host: "--host", port: "--port" }, () =>
+        const server = await listenOn(address, { host: "--host", port: "--port or PORT" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
         context.onListening();

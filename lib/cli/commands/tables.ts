@@ -23,7 +23,7 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .description("Creates PREFIX-orders and PREFIX-accounts. Existing tables are not changed.")
     .option(
       "--buckets <n>",
-      "number of buckets for orders, which cannot be changed later (default 16)",
+      "number of buckets for orders, which cannot be changed later (default: 16)",
       readWholeNumber,
     )
     .addHelpText("after", HELP)

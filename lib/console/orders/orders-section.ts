@@ -1,4 +1,4 @@
-import { invalidInput } from "../../errors.ts";
+import { ERRORS, invalidInput } from "../../errors.ts";
 import { ORDER_FIELDS } from "../../orders/fields.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
@@ -91,6 +91,6 @@ async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint):
   const result = await orders[event](id);
   if (result.ok) return { kind: "success", message: `Order ${id} ${DONE[event]}.` };
   const reason =
-    result.code === "order_not_found" ? "There is no order with this ID." : explainTransitionError(result);
+    result.code === "order_not_found" ? ERRORS.order_not_found.message : explainTransitionError(result);
   return { kind: "failure", message: `${id}: ${reason}` };
 }

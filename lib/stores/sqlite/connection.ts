@@ -44,7 +44,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
     return { db, file, read: (task) => retryWhileBusy(task).catch(rethrow), ...groupCommit(db, file) };
   } catch (error) {
     db.close();
-    throw toStoreError(error);
+    throw toStoreError(error, path);
   }
 }
 

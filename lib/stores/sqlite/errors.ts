@@ -58,8 +58,12 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
 }
 
-/** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
-export function toStoreError(error: unknown): unknown {
+/**
+ * Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. `name`
+ * identifies the database where a person reads the error.
+ */
+export function toStoreError(error: unknown, name = ""): unknown {
   const unavailable = isClosed(error) || [...BUSY, ...UNAVAILABLE_CODES].includes(primaryCode(error));
-  return unavailable ? new StoreUnavailableError("The database cannot be used.", { cause: error }) : error;
+  const database = `The database${name && ` ${name}`}`;
+  return unavailable ? new StoreUnavailableError(`${database} cannot be used.`, { cause: error }) : error;
 }

@@ -82,7 +82,7 @@ test("a backup does not overwrite a file, and a failed one leaves no file", asyn
 
   const missing = await backup("no/such/folder.db");
   expect(missing).toMatchObject({ status: 2, stdout: "" });
-  expect(missing.stderr).toBe("error: no/such/folder.db: The file cannot be written (ENOENT).\n");
+  expect(missing.stderr).toBe("error: no/such/folder.db: The folder of the file does not exist (ENOENT).\n");
 
   writeFileSync(pathOf("foreign.db"), "This text is not a database. ".repeat(50));
   const foreign = await cli.run(["database", "backup", "none.db", "--database", "foreign.db"]);

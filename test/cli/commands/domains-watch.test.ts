@@ -148,8 +148,8 @@ test("an interrupted domains watch exits with 1, and the next one continues in t
 
 test.each([
   ["is not one of a watch", "domains.json", "This is not the state of a watch."],
-  ["cannot be read", ".", "The state file cannot be read (EISDIR)."],
-  ["cannot be written", "ca.pem/state.json", "The state file cannot be"],
+  ["cannot be read", ".", "This is a directory; name a file (EISDIR). Give another path"],
+  ["cannot be written", "ca.pem/state.json", "The file cannot be"],
 ])(
   "domains watch with a state file that %s exits with 2 and leaves it as it is",
   async (_name, path, reason) => {

@@ -54,13 +54,13 @@ test.each([
   [
     "no such file",
     ["records", "nowhere.yaml", "--target", TARGET],
-    "nowhere.yaml: The file cannot be read (ENOENT)",
+    "nowhere.yaml: The file does not exist (ENOENT)",
   ],
   ["no target", ["records", "domains.yaml"], "required option '--target <target>'"],
   [
     "a stack file that does not exist",
     ["check", "--stack", "nowhere.json"],
-    "nowhere.json: The file cannot be read (ENOENT)",
+    "nowhere.json: The file does not exist (ENOENT)",
   ],
   ["no target to check", ["check", "domains.yaml"], "--target: Give the platform host"],
   ["neither a file nor a stack", ["check"], "Give a domains file, or the outputs of a stack with --stack."],

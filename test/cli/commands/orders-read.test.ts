@@ -30,7 +30,7 @@ test("orders get prints an order with its int64 IDs exact and without separators
   expect(await cli.run(["orders", "get", "7"])).toEqual({
     status: 1,
     stdout: "",
-    stderr: "error: 7: There is no order with this ID.\n",
+    stderr: "error: 7: There is no order with this identifier.\n",
   });
 });
 

@@ -52,7 +52,7 @@ test("orders with generated and negative IDs are cancelled; a missing order exit
   expect(await cli.run(["orders", "ship", "77"])).toEqual({
     status: 1,
     stdout: "",
-    stderr: "error: 77: There is no order with this ID.\n",
+    stderr: "error: 77: There is no order with this identifier.\n",
   });
 });
 

@@ -88,7 +88,7 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
   const failed = await cli.run(["serve", "--demo"], { env });
   expect(failed).toMatchObject({ status: 2, stdout: "" });
   expect(failed.stderr).toBe(
-    `error: 127.0.0.1:${port} is already in use. Stop the process that uses it, or choose another port with --port.\n`,
+    `error: 127.0.0.1:${port} is already in use. Stop the process that uses it, or choose another port with --port or PORT.\n`,
   );
   occupied.close();
 

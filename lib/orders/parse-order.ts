@@ -51,15 +51,16 @@ function hasRepeatedField(line: string, order: object): boolean {
 }
 
 /**
- * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. A field that is
- * `undefined` counts as missing, as in `JSON.stringify`.
+ * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. As in `JSON.stringify`,
+ * inherited fields do not count, and one that is `undefined` is missing.
  */
 export function parseOrder(value: unknown): ParsedOrder {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return invalid([{ path: "", message: "An order must be a JSON object." }]);
   }
   const issues: Issue[] = [];
-  const fields = value as Readonly<Record<string, unknown>>;
+  // A copy, so that what is returned is what was validated: a getter could return something else the next time.
+  const fields: Readonly<Record<string, unknown>> = { ...value };
   for (const path of Object.keys(fields)) {
     const validate = VALIDATORS.get(path);
     if (validate === undefined) issues.push({ path, message: UNKNOWN_FIELD });
@@ -68,12 +69,11 @@ export function parseOrder(value: unknown): ParsedOrder {
       if (message !== undefined) issues.push({ path, message });
     }
   }
-  if (!Object.hasOwn(fields, "id") || fields["id"] === undefined)
-    issues.push({ path: "id", message: "The identifier is missing." });
+  if (fields["id"] === undefined) issues.push({ path: "id", message: "The identifier is missing." });
   if (issues.length > 0) return invalid(issues);
 
-  const { status = "pending" } = value as { readonly status?: OrderStatus };
-  return { ok: true, order: { record: toRecord(value as JsonRecord), status } };
+  const { status = "pending" } = fields as { readonly status?: OrderStatus };
+  return { ok: true, order: { record: toRecord(fields as unknown as JsonRecord), status } };
 }
 
 function validateStatus(value: unknown): string | undefined {

@@ -1,0 +1,45 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ORDER_FIELDS, orderJsonSchema } from "../../lib/orders/fields.ts";
+import { orderSchema } from "../../lib/orders/order-schema.ts";
+import { parseOrder } from "../../lib/orders/parse-order.ts";
+import { record } from "./records.ts";
+
+describe("orderSchema", () => {
+  test("orderSchema accepts exactly the records that parseOrder accepts", () => {
+    const anything = fc.oneof(
+      record,
+      fc.record({ id: fc.anything(), quantity: fc.anything() }),
+      fc.dictionary(
+        fc.constantFrom(...Object.keys(ORDER_FIELDS), "__proto__", "note"),
+        fc.oneof(fc.nat(), fc.anything()),
+      ),
+      fc.anything(),
+    );
+    fc.assert(
+      fc.property(anything, (value) => {
+        const parsed = parseOrder(value);
+        const { success, data } = orderSchema.safeParse(value);
+        expect(success).toBe(parsed.ok);
+        if (parsed.ok) expect(data).toEqual(parsed.order.record);
+      }),
+    );
+  });
+
+  test("orderSchema reports the same fix at the same field", () => {
+    const { error } = orderSchema.safeParse({ id: 1, quantity: 3_000_000_000 });
+    expect(error?.issues).toMatchObject([
+      { path: ["quantity"], message: ORDER_FIELDS.quantity.validate(3_000_000_000) },
+    ]);
+  });
+});
+
+test("the JSON Schema describes every field of the record and nothing else", () => {
+  expect(Object.keys(orderJsonSchema.properties)).toEqual(Object.keys(ORDER_FIELDS));
+  expect(orderJsonSchema.properties).toMatchObject({
+    id: { type: "integer", format: "int64", description: "Unique order identifier." },
+    quantity: { type: "integer", minimum: 0, maximum: 2_147_483_647 },
+    shipDate: { type: "string", format: "date-time" },
+    complete: { type: "boolean" },
+  });
+});

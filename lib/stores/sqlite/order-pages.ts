@@ -6,11 +6,14 @@ import type { Connection } from "./connection.ts";
 const PAGE_SIZE = 1_000;
 const PAGE_RANGE = BigInt(PAGE_SIZE);
 
-/** The first identifier of a page. */
+/** A range with less text is sparse: each page costs as much as 6 KB of text, and 10 KB if it is sent. */
+const MIN_DENSE_CHARS = 25_000;
+
 interface PageStart {
+  /** The first identifier of the page. */
   readonly id: bigint;
-  /** Set where identifiers are dense: half the length of a page that was read there. */
-  readonly minDenseChars?: number;
+  /** True where a range of identifiers is expected to make a page. */
+  readonly isDense: boolean;
 }
 
 interface Page {
@@ -42,34 +45,31 @@ export function orderPages({ db, read }: Pick<Connection, "db" | "read">): () =>
     ((end === undefined ? rowsFrom.get(from) : rowsBetween.get(from, end))?.["json"] ?? "") as string;
   const idAfter = (from: bigint, rows: number) => skipRows.get(from, rows)?.["id"] as bigint | undefined;
 
-  function readPage(start: PageStart): Page {
-    if (start.minDenseChars !== undefined && start.id <= MAX_INT64 - PAGE_RANGE) return readRange(start);
-    const all = start.id === MIN_INT64 ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
-    return typeof all === "string" ? { json: all } : readRows(start);
+  function readPage({ id, isDense }: PageStart): Page {
+    if (isDense && id <= MAX_INT64 - PAGE_RANGE) return readRange(id);
+    const all = id === MIN_INT64 ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
+    return typeof all === "string" ? { json: all } : readRows(id);
   }
 
   /** Reads exactly one page, wherever it ends. */
-  function readRows({ id }: PageStart): Page {
+  function readRows(id: bigint): Page {
     const end = idAfter(id, PAGE_SIZE);
     const json = join(id, end);
-    if (end === undefined) return { json };
-    return {
-      json,
-      next: end - id < 2n * PAGE_RANGE ? { id: end, minDenseChars: json.length / 2 } : { id: end },
-    };
+    return end === undefined ? { json } : { json, next: { id: end, isDense: end - id < 2n * PAGE_RANGE } };
   }
 
   /** Reads a range of identifiers, which is at most one page. It saves skipping the rows to find their end. */
-  function readRange({ id, minDenseChars = 0 }: PageStart): Page {
+  function readRange(id: bigint): Page {
     const end = id + PAGE_RANGE;
     const json = join(id, end);
-    const nextId = idAfter(end, 0);
-    if (nextId === undefined) return { json };
-    return { json, next: json.length < minDenseChars ? { id: nextId } : { id: nextId, minDenseChars } };
+    const next = idAfter(end, 0);
+    return next === undefined
+      ? { json }
+      : { json, next: { id: next, isDense: json.length >= MIN_DENSE_CHARS } };
   }
 
   return async function* list() {
-    for (let start: PageStart | undefined = { id: MIN_INT64 }; start !== undefined; ) {
+    for (let start: PageStart | undefined = { id: MIN_INT64, isDense: false }; start !== undefined; ) {
       const from: PageStart = start;
       const { json, next } = await read(() => readPage(from));
       yield { json, last: next === undefined };

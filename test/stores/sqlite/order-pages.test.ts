@@ -1,16 +1,26 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_INT64, MIN_INT64 } from "../../../lib/orders/int64.ts";
+import type { OrderRecord } from "../../../lib/orders/order.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 
 const PAGE_SIZE = 1_000;
 
-/** Stores orders with these identifiers, and returns the number of orders on each page and their identifiers. */
-async function list(ids: readonly bigint[]) {
+const minimal = (id: bigint): OrderRecord => ({ id });
+const full = (id: bigint): OrderRecord => ({
+  id,
+  petId: 7n,
+  quantity: 2,
+  shipDate: "2026-12-01T09:00:00Z",
+  complete: false,
+});
+
+/** Stores orders, and returns the number of orders on each page of their list and their identifiers. */
+async function list(records: readonly OrderRecord[]) {
   const store = createSqliteStore({ path: ":memory:" });
-  await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+  await store.orders.place(records.map((record) => ({ record, status: "pending" })));
   const pages = (await collect(store.orders.list())).map(({ json }) => json);
   await store.close();
   const listed = [...pages.join(",").matchAll(/"id":(-?\d+)/g)].map(([, id]) => BigInt(id ?? ""));
@@ -31,10 +41,15 @@ test.each([
   ["dense up to the greatest identifier", range(MAX_INT64 - 4_999n, 5_000)],
   ["dense from the least identifier", range(MIN_INT64, 5_000)],
 ])("a list of identifiers that are %s is complete, in few pages of at most 1,000", async (_, ids) => {
-  const { sizes, listed } = await list(ids);
+  const { sizes, listed } = await list(ids.map(full));
   expect(listed).toEqual(ids);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(PAGE_SIZE);
   expect(sizes.length).toBeLessThanOrEqual(2 + (2 * ids.length) / PAGE_SIZE);
+});
+
+test("short records at dense identifiers do not make the pages of longer, sparse ones small", async () => {
+  const { sizes } = await list([...range(1n, 3_000).map(minimal), ...range(4_000n, 5_000, 13n).map(full)]);
+  expect(sizes.length).toBeLessThanOrEqual(12);
 });
 
 test("a list of identifiers in any groups is complete", async () => {
@@ -42,16 +57,17 @@ test("a list of identifiers in any groups is complete", async () => {
     gap: fc.bigInt(1n, 5_000n),
     count: fc.integer({ min: 1, max: 1_500 }),
     step: fc.bigInt(1n, 4n),
+    toRecord: fc.constantFrom(minimal, full),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 5 }), async (groups) => {
       let last = 0n;
-      const ids = groups.flatMap(({ gap, count, step }) => {
+      const records = groups.flatMap(({ gap, count, step, toRecord }) => {
         const added = range(last + gap, count, step);
         last = added.at(-1) ?? last;
-        return added;
+        return added.map(toRecord);
       });
-      expect((await list(ids)).listed).toEqual(ids);
+      expect((await list(records)).listed).toEqual(records.map(({ id }) => id));
     }),
     { numRuns: 30 },
   );

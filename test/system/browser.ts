@@ -1,5 +1,7 @@
 import { accessSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe } from "vitest";
+import { skipsBecause } from "../support/skip-reason.ts";
 
 /** Debian's: `apt-get install chromium`. */
 const CHROMIUM = "/usr/bin/chromium";
@@ -14,17 +16,26 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Why no browser can be started, if so. */
-export function reasonToSkip(): string | undefined {
+/** Returns the browser that all tests of a suite share. It can be called once the tests run. */
+type SharedBrowser = () => Browser;
+
+/** Declares tests that need a browser. They are skipped, with the reason, if there is none. */
+export function describeInBrowser(what: string, declareTests: (browser: SharedBrowser) => void): void {
+  describe.skipIf(skipsBecause(what, reasonToSkip()))(what, () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    });
+    afterAll(() => browser?.close());
+    declareTests(() => browser);
+  });
+}
+
+function reasonToSkip(): string | undefined {
   try {
     accessSync(CHROMIUM);
     return undefined;
   } catch {
     return `${CHROMIUM} is missing; apt-get install chromium`;
   }
-}
-
-/** Starts the browser. */
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseKey } from "../../lib/accounts/api-key.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 import { openConsole, openTestStore, STORES } from "./console-fixture.ts";
 
 /** Makes requests with a key, as callers of the API do. */
@@ -22,19 +21,13 @@ async function beginMinute(): Promise<void> {
   if (left < 15_000) await sleep(left);
 }
 
-describe.skipIf(skipsBecause("accounts in the console", reasonToSkip()))("accounts in the console", () => {
+describeInBrowser("accounts in the console", (browser) => {
   const emulator = useEmulator();
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
   describe.each(STORES)("%s", (kind) => {
     test("an account is created, gets a key, uses it, and changes its plan", async () => {
       await beginMinute();
       const store = await openTestStore(kind, emulator);
-      const { page, at, faults } = await openConsole(browser, store);
+      const { page, at, faults } = await openConsole(browser(), store);
       await page.fill("#create-account", "acme");
       await page.click("text=Create account");
       await page.click("a:text-is('acme')");
@@ -62,7 +55,7 @@ describe.skipIf(skipsBecause("accounts in the console", reasonToSkip()))("accoun
 
     test("a key is rotated with an overlap, revoked after one confirmation, and unbanned", async () => {
       const store = await openTestStore(kind, emulator);
-      const { page, at, accounts } = await openConsole(browser, store);
+      const { page, at, accounts } = await openConsole(browser(), store);
       await accounts.create("acme", { plan: "free" });
       const first = await accounts.issueKey("acme");
       if (!first.ok) throw new Error(first.code);
@@ -96,7 +89,7 @@ describe.skipIf(skipsBecause("accounts in the console", reasonToSkip()))("accoun
 
   test("invalid limits are shown at their fields, which keep what was entered", async () => {
     const store = await openTestStore("SQLite", emulator);
-    const { page, accounts, at, violations } = await openConsole(browser, store);
+    const { page, accounts, at } = await openConsole(browser(), store);
     await accounts.create("acme", { plan: "free" });
     await page.goto(at("accounts/acme"));
     await page.selectOption("#plan-plan", "enterprise");
@@ -108,13 +101,13 @@ describe.skipIf(skipsBecause("accounts in the console", reasonToSkip()))("accoun
     expect(await page.innerText("#plan-perDay-error")).toContain("whole number");
     expect(await page.inputValue("#plan-perDay")).toBe("many");
     expect(await page.evaluate("document.activeElement.id")).toBe("plan-perMinute");
-    expect(await violations()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     expect((await store.accounts.find("acme"))?.plan).toBe("free");
   });
 
   test("changes by others appear within two seconds; a half-filled form, its focus and a dialog stay", async () => {
     const store = await openTestStore("SQLite", emulator);
-    const { page, accounts, at } = await openConsole(browser, store);
+    const { page, accounts, at } = await openConsole(browser(), store);
     await accounts.create("acme", { plan: "free" });
     const issued = await accounts.issueKey("acme");
     if (!issued.ok) throw new Error(issued.code);
@@ -135,7 +128,7 @@ describe.skipIf(skipsBecause("accounts in the console", reasonToSkip()))("accoun
 
   test("the chart says what was observed, and invents nothing", async () => {
     const store = await openTestStore("SQLite", emulator);
-    const { page, accounts, at } = await openConsole(browser, store);
+    const { page, accounts, at } = await openConsole(browser(), store);
     await accounts.create("acme", { plan: "free" });
     const issued = await accounts.issueKey("acme");
     if (!issued.ok) throw new Error(issued.code);

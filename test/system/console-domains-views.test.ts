@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { DomainsOptions } from "../../lib/console/domains/domains-source.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
 
 const STACK: DomainsOptions["source"] = {
@@ -27,116 +26,99 @@ const STACK: DomainsOptions["source"] = {
   }),
 };
 
-describe.skipIf(skipsBecause("the views of the console's domains", reasonToSkip()))(
-  "views of domains",
-  () => {
-    let browser: Browser;
-    beforeAll(async () => {
-      browser = await launchBrowser();
-    });
-    afterAll(() => browser?.close());
-
-    test.each([
-      ["light", 390],
-      ["dark", 390],
-      ["light", 1280],
-      ["dark", 1280],
-    ] as const)(
-      "axe finds nothing, and nothing scrolls sideways (%s, %d pixels)",
-      async (colorScheme, width) => {
-        const open = await openDomainsConsole(browser, { colorScheme, viewport: { width, height: 844 } });
-        const { page, at, path, violations, setRecords } = open;
-        const check = async (what: string) => {
-          expect(await violations(), what).toEqual([]);
-          expect(await page.evaluate("document.documentElement.scrollWidth"), what).toBe(width);
-        };
-        await check("the list");
-        await page.click("button:text-is('Add domain')");
-        await page.waitForSelector("#add-host-error");
-        await check("an error at the field");
-        await page.goto(at("domains/orders.example.com"));
-        setRecords("orders.example.com A 192.0.2.1");
-        await page.click("#verification button");
-        await page.waitForSelector(".reason");
-        await check("a host with reasons");
-        await page.goto(at("domains/www.orders.example.com"));
-        await page.click("text=Remove…");
-        await check("the dialog");
-        writeFileSync(path, "domains:\n  primary: [\n");
-        await page.goto(at("domains"));
-        await check("a file with an error");
-        expect(open.faults).toEqual([]);
-      },
-    );
-
-    test("a file with an error is shown with line and column, as text, and nothing is written", async () => {
-      const file = "domains:\n  primary: <img src=x onerror=alert(1)>\n  <script>alert(2)</script>: 1\n";
-      const { page, path, faults } = await openDomainsConsole(browser, { file });
-      const problems = await page.innerText("#problems");
-      expect(problems).toContain("Line 2, column 12");
-      expect(problems).toContain("<script>alert(2)</script>");
-      expect(await page.locator("main img, main script").count()).toBe(0);
-      expect(await page.locator("#add-host").count()).toBe(0);
-      expect(readFileSync(path, "utf8")).toBe(file);
-      writeFileSync(path, FILE);
-      await page.waitForSelector("th >> text=www.orders", { timeout: 2000 });
-      expect(faults).toEqual([]);
-    });
-
-    test("a file of ten thousand hosts is shown in part, and still changed", async () => {
-      const many = Array.from({ length: 10_000 }, (_, index) => `    - h${index}.example.com`).join("\n");
-      const file = `domains:\n  primary: a.example.com\n  aliases:\n${many}\n`;
-      const { page, path } = await openDomainsConsole(browser, { file });
-      expect(await page.locator("tbody tr").count()).toBe(200);
-      expect(await page.innerText("main")).toContain("And 9801 more");
-      await page.fill("#add-host", "last.example.com");
+describeInBrowser("the views of the console's domains", (browser) => {
+  test.each(LOOKS)(
+    "axe finds nothing, and nothing scrolls sideways (%s, %d pixels)",
+    async (colorScheme, width) => {
+      const open = await openDomainsConsole(browser(), { colorScheme, viewport: { width, height: 844 } });
+      const { page, at, path, setRecords } = open;
+      const check = (state: string) => expectAccessible(page, state);
+      await check("the list");
       await page.click("button:text-is('Add domain')");
-      await page.waitForSelector("h1:text-is('last.example.com')");
-      expect(readFileSync(path, "utf8")).toBe(`${file}    - last.example.com\n`);
-    });
+      await page.waitForSelector("#add-host-error");
+      await check("an error at the field");
+      await page.goto(at("domains/orders.example.com"));
+      setRecords("orders.example.com A 192.0.2.1");
+      await page.click("#verification button");
+      await page.waitForSelector(".reason");
+      await check("a host with reasons");
+      await page.goto(at("domains/www.orders.example.com"));
+      await page.click("text=Remove…");
+      await check("the dialog");
+      writeFileSync(path, "domains:\n  primary: [\n");
+      await page.goto(at("domains"));
+      await check("a file with an error");
+      expect(open.faults).toEqual([]);
+    },
+  );
 
-    test("a stack's host has what its outputs say, and the lines for the stack file, which are copied", async () => {
-      const { page, path, violations } = await openDomainsConsole(browser, { source: () => STACK });
-      await page.fill("#stack-host", "www.example.com");
-      await page.click("text=Show lines");
-      await page.waitForSelector("#stack-host-error >> text=www.example.com is listed twice");
-      await page.fill("#stack-host", "New.example.com");
-      await page.click("text=Show lines");
-      await page.click("text=Copy lines");
-      const copied = () => page.evaluate("navigator.clipboard.readText()");
-      await expect.poll(copied).toBe(`config:
+  test("a file with an error is shown with line and column, as text, and nothing is written", async () => {
+    const file = "domains:\n  primary: <img src=x onerror=alert(1)>\n  <script>alert(2)</script>: 1\n";
+    const { page, path, faults } = await openDomainsConsole(browser(), { file });
+    const problems = await page.innerText("#problems");
+    expect(problems).toContain("Line 2, column 12");
+    expect(problems).toContain("<script>alert(2)</script>");
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(await page.locator("#add-host").count()).toBe(0);
+    expect(readFileSync(path, "utf8")).toBe(file);
+    writeFileSync(path, FILE);
+    await page.waitForSelector("th >> text=www.orders", { timeout: 2000 });
+    expect(faults).toEqual([]);
+  });
+
+  test("a file of ten thousand hosts is shown in part, and still changed", async () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => `    - h${index}.example.com`).join("\n");
+    const file = `domains:\n  primary: a.example.com\n  aliases:\n${many}\n`;
+    const { page, path } = await openDomainsConsole(browser(), { file });
+    expect(await page.locator("tbody tr").count()).toBe(200);
+    expect(await page.innerText("main")).toContain("And 9801 more");
+    await page.fill("#add-host", "last.example.com");
+    await page.click("button:text-is('Add domain')");
+    await page.waitForSelector("h1:text-is('last.example.com')");
+    expect(readFileSync(path, "utf8")).toBe(`${file}    - last.example.com\n`);
+  });
+
+  test("a stack's host has what its outputs say, and the lines for the stack file, which are copied", async () => {
+    const { page, path } = await openDomainsConsole(browser(), { source: () => STACK });
+    await page.fill("#stack-host", "www.example.com");
+    await page.click("text=Show lines");
+    await page.waitForSelector("#stack-host-error >> text=www.example.com is listed twice");
+    await page.fill("#stack-host", "New.example.com");
+    await page.click("text=Show lines");
+    await page.click("text=Copy lines");
+    const copied = () => page.evaluate("navigator.clipboard.readText()");
+    await expect.poll(copied).toBe(`config:
   store-orders:domains:
     primary: orders.example.com
     aliases: [new.example.com]
     redirects:
       - { from: www.example.com, to: orders.example.com, status: 301 }`);
-      expect(await violations()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
 
-      await page.click("th >> text=www.example.com");
-      await page.waitForSelector("h2 >> text=last update");
-      const panel = await page.innerText("section:has(#stack-title)");
-      for (const text of [
-        "Certificate pending",
-        "<b>yet</b>",
-        "2026-11-20 09:00",
-        "2026-11-23 09:00",
-        "Run an update",
-      ])
-        expect(panel).toContain(text);
-      expect(await page.innerText("#stack-removal")).toBe(
-        "config:\n  store-orders:domains:\n    primary: orders.example.com",
-      );
-      expect(await page.locator("form[method=post]").count()).toBe(1);
-      expect(await violations()).toEqual([]);
-      expect(readFileSync(path, "utf8")).toBe(FILE);
-    });
+    await page.click("th >> text=www.example.com");
+    await page.waitForSelector("h2 >> text=last update");
+    const panel = await page.innerText("section:has(#stack-title)");
+    for (const text of [
+      "Certificate pending",
+      "<b>yet</b>",
+      "2026-11-20 09:00",
+      "2026-11-23 09:00",
+      "Run an update",
+    ])
+      expect(panel).toContain(text);
+    expect(await page.innerText("#stack-removal")).toBe(
+      "config:\n  store-orders:domains:\n    primary: orders.example.com",
+    );
+    expect(await page.locator("form[method=post]").count()).toBe(1);
+    expect(await findViolations(page)).toEqual([]);
+    expect(readFileSync(path, "utf8")).toBe(FILE);
+  });
 
-    test("without domains the page says how to start with them", async () => {
-      const { page, violations } = await openDomainsConsole(browser, { source: "none" });
-      const text = await page.innerText("main");
-      expect(text).toContain("store-orders console --domains domains.yaml");
-      expect(text).toContain("store-orders console --stack -");
-      expect(await violations()).toEqual([]);
-    });
-  },
-);
+  test("without domains the page says how to start with them", async () => {
+    const { page } = await openDomainsConsole(browser(), { source: "none" });
+    const text = await page.innerText("main");
+    expect(text).toContain("store-orders console --domains domains.yaml");
+    expect(text).toContain("store-orders console --stack -");
+    expect(await findViolations(page)).toEqual([]);
+  });
+});

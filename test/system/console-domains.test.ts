@@ -1,25 +1,17 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { watchDomainsFile } from "../../lib/cli/domains-file.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
 
 const HOST = "new.example.com";
 const MINUTE = 60_000;
 
-describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip()))("domains", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
+describeInBrowser("the console's domains in a browser", (browser) => {
   test("a domain is added by keyboard, errors are at the field, and each value of its record is copied", async () => {
-    const { page, path, dns, faults } = await openDomainsConsole(browser);
+    const { page, path, dns, faults } = await openDomainsConsole(browser());
     await page.focus("#add-host");
     await page.keyboard.type(`https://${HOST}/`);
     await page.keyboard.press("Enter");
@@ -50,7 +42,7 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
   });
 
   test("an apex domain gets an ALIAS or ANAME record", async () => {
-    const { page } = await openDomainsConsole(browser, { file: "domains:\n  primary: example.com\n" });
+    const { page } = await openDomainsConsole(browser(), { file: "domains:\n  primary: example.com\n" });
     await page.click("th >> text=example.com");
     await page.waitForSelector("#record-type");
     expect(await page.innerText(".record")).toMatch(/ALIAS\s+or ANAME/);
@@ -58,7 +50,7 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
   });
 
   test("a host is verified on demand, with every reason, and then followed until it is live, without a reload", async () => {
-    const open = await openDomainsConsole(browser);
+    const open = await openDomainsConsole(browser());
     const { page, dns, setRecords, issueFor } = open;
     const host = "orders.example.com";
     setRecords(`${host} A 192.0.2.1`, 'example.com CAA 0 issue "letsencrypt.org"');
@@ -90,7 +82,7 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
   });
 
   test("30 minutes without a certificate need attention, and Re-verify starts a new attempt", async () => {
-    const { page, setRecords, issueFor, advance } = await openDomainsConsole(browser);
+    const { page, setRecords, issueFor, advance } = await openDomainsConsole(browser());
     setRecords(`orders.example.com CNAME ${TARGET}`);
     await page.click('th >> text="orders.example.com"');
     await page.click("#verification button:text-is('Verify')");
@@ -107,7 +99,7 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
   });
 
   test("a removal asks once, and the server stops serving the host at the next request", async () => {
-    const { page, path } = await openDomainsConsole(browser);
+    const { page, path } = await openDomainsConsole(browser());
     const hosts = watchDomainsFile(path, "pro", [], () => {});
     const { handler } = await createHandlerFixture({ hosts });
     const server = await startNodeServer({ handler, port: 0 });
@@ -130,7 +122,7 @@ describe.skipIf(skipsBecause("the console's domains in a browser", reasonToSkip(
   });
 
   test("a redirect becomes the primary, and the old primary an alias", async () => {
-    const { page, path } = await openDomainsConsole(browser);
+    const { page, path } = await openDomainsConsole(browser());
     await page.click("th >> text=www.orders");
     await page.selectOption("#role-role", "primary");
     await page.click("text=Change role");
@@ -143,7 +135,7 @@ domains:
   });
 
   test("another's change appears within two seconds, and a form that has not seen it writes nothing", async () => {
-    const { page, path } = await openDomainsConsole(browser);
+    const { page, path } = await openDomainsConsole(browser());
     await page.fill("#add-host", HOST);
     const theirs = FILE.replace("www.orders", "shop");
     writeFileSync(path, theirs);

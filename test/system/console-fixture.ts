@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -13,8 +12,6 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { type ConsoleFixture, useConsole } from "../support/console.ts";
 import type { useEmulator } from "../support/dynamodb/use-emulator.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The stores that the console is tested on. */
 export const STORES = ["SQLite", "DynamoDB"] as const;
@@ -47,7 +44,6 @@ export interface OpenConsole extends ConsoleFixture {
   readonly orders: Orders;
   /** What the page did wrong: script errors, blocked content, and requests to other hosts. */
   readonly faults: readonly string[];
-  violations(): Promise<unknown>;
 }
 
 /** Opens the console's link in a browser, and waits for the first page. */
@@ -83,11 +79,5 @@ export async function openConsole(
   await page.waitForSelector("h1:text-is('Accounts')");
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   const orders = createOrders({ store: store.orders });
-  const violations = async () => {
-    await page.evaluate(AXE);
-    return page.evaluate(
-      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))",
-    );
-  };
-  return { ...fixture, page, accounts, orders, faults, violations };
+  return { ...fixture, page, accounts, orders, faults };
 }

@@ -1,38 +1,23 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { expectAccessible, LOOKS } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 import { openConsole } from "./console-fixture.ts";
 
 const MAX = 2n ** 63n - 1n;
 const HTML = `<img src=x onerror="document.title = 'hacked'">`;
 
-describe.skipIf(skipsBecause("orders for everyone", reasonToSkip()))("orders for everyone", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  test.each([
-    ["light", 390],
-    ["dark", 390],
-    ["light", 1280],
-    ["dark", 1280],
-  ] as const)(
+describeInBrowser("orders for everyone", (browser) => {
+  test.each(LOOKS)(
     "axe finds nothing in dialogs, errors and the longest values (%s, %d pixels)",
     async (colorScheme, width) => {
       const viewport = { width, height: 844 };
       const options = { colorScheme, viewport, isMetered: true };
-      const { page, at, store, violations } = await openConsole(browser, createMemoryStore(), options);
+      const { page, at, store } = await openConsole(browser(), createMemoryStore(), options);
       const shipDate = "2026-12-01T09:00:00.123456789+01:00";
       const record = { id: -MAX, petId: MAX, quantity: 2_147_483_647, shipDate, complete: false };
       await store.orders.place([{ record, status: "pending" }]);
-      const expectGood = async (state: string) => {
-        expect(await violations(), state).toEqual([]);
-        expect(await page.evaluate("document.documentElement.scrollWidth"), state).toBe(width);
-      };
+      const expectGood = (state: string) => expectAccessible(page, state);
       for (const path of ["orders", `orders/${-MAX}`]) {
         await page.goto(at(path));
         await expectGood(path);
@@ -53,7 +38,7 @@ describe.skipIf(skipsBecause("orders for everyone", reasonToSkip()))("orders for
   );
 
   test("HTML that a store returns is text, also after it was merged into the page", async () => {
-    const { page, at, store, faults } = await openConsole(browser, createMemoryStore());
+    const { page, at, store, faults } = await openConsole(browser(), createMemoryStore());
     await page.goto(at("orders"));
     await store.orders.place([{ record: { id: 1n, shipDate: HTML }, status: "pending" }]);
     await page.waitForSelector("#order-1");
@@ -65,7 +50,7 @@ describe.skipIf(skipsBecause("orders for everyone", reasonToSkip()))("orders for
   });
 
   test("with the keyboard alone, an order is placed, found, shipped and fulfilled", async () => {
-    const { page, at, store } = await openConsole(browser, createMemoryStore());
+    const { page, at, store } = await openConsole(browser(), createMemoryStore());
     const reach = async (selector: string) => {
       for (let presses = 0; presses < 60; presses++) {
         if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;

@@ -1,24 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 import { openConsole, openTestStore, STORES } from "./console-fixture.ts";
 
 const MAX = 9223372036854775807n;
 
-describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders in the console", () => {
+describeInBrowser("orders in the console", (browser) => {
   const emulator = useEmulator();
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
   test.each(STORES)("%s: an order is placed, found by its ID, shipped and fulfilled", async (kind) => {
     const store = await openTestStore(kind, emulator);
-    const { page, at, faults } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    const { page, at, faults } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
     await page.click("a:text-is('Orders')");
     await page.fill("#place-id", `${MAX}`);
     await page.fill("#place-petId", "9007199254740993");
@@ -51,7 +44,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test.each(STORES)("%s: if someone else was first, the state machine's reason is shown", async (kind) => {
     const store = await openTestStore(kind, emulator);
-    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    const { page, at, orders } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: 7n });
     await page.goto(at("orders"));
     await page.route(/orders$/, (route) =>
@@ -66,7 +59,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test("invalid fields of an order are named, and nothing is placed", async () => {
     const store = await openTestStore("SQLite", emulator);
-    const { page, at, violations } = await openConsole(browser, store);
+    const { page, at } = await openConsole(browser(), store);
     await page.goto(at("orders"));
     await page.fill("#place-id", "9223372036854775808");
     await page.fill("#place-quantity", "-1");
@@ -74,7 +67,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
     await page.click("button:text-is('Place order')");
     for (const name of ["id", "quantity", "shipDate"]) await page.waitForSelector(`#place-${name}-error`);
     expect(await page.inputValue("#place-shipDate")).toBe("soon");
-    expect(await violations()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     await page.fill("#find-id", "1e3");
     await page.click("button:text-is('Find')");
     await page.waitForSelector("#find-id-error");
@@ -83,7 +76,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test("the table pages through all orders, and the counts follow changes by others", async () => {
     const store = await openTestStore("SQLite", emulator);
-    const { page, at, orders } = await openConsole(browser, store);
+    const { page, at, orders } = await openConsole(browser(), store);
     const all = Array.from({ length: 120 }, (_, index) => BigInt(index) - 10n);
     await store.orders.place(all.map((id) => ({ record: { id }, status: "pending" as const })));
     await page.goto(at("orders"));
@@ -104,7 +97,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test.each(STORES)("%s: orders that others place or change appear within two seconds", async (kind) => {
     const store = await openTestStore(kind, emulator);
-    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    const { page, at, orders } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: 1n });
     await page.goto(at("orders"));
     await orders.place({ id: 2n });
@@ -119,7 +112,7 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test.each(STORES)("%s: a cancel asks for confirmation, by keyboard, and can be left", async (kind) => {
     const store = await openTestStore(kind, emulator);
-    const { page, at, orders } = await openConsole(browser, store, { isMetered: kind === "DynamoDB" });
+    const { page, at, orders } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: -7n });
     await page.goto(at("orders"));
     const open = page.locator("#order--7 button[popovertarget]");
@@ -142,13 +135,13 @@ describe.skipIf(skipsBecause("orders in the console", reasonToSkip()))("orders i
 
   test("on DynamoDB, orders are counted on request only, and what it costs is shown before", async () => {
     const store = await openTestStore("DynamoDB", emulator);
-    const { page, at, orders, violations } = await openConsole(browser, store, { isMetered: true });
+    const { page, at, orders } = await openConsole(browser(), store, { isMetered: true });
     await orders.place({ id: 1n });
     await page.goto(at("orders"));
     await sleep(2_000);
     expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["–", "–", "–"]);
     expect(await page.innerText("main")).toContain("at most 62,500 read units for a million orders");
-    expect(await violations()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     await page.click("text=Count now");
     await page.waitForSelector("text=Every order has been counted.");
     expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);

@@ -1,20 +1,13 @@
 import { gzipSync } from "node:zlib";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 import { openConsole } from "./console-fixture.ts";
 
-describe.skipIf(skipsBecause("the console in a browser", reasonToSkip()))("the console in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
+describeInBrowser("the console in a browser", (browser) => {
   async function openFilled(options: Parameters<typeof openConsole>[2] = {}) {
-    const open = await openConsole(browser, createMemoryStore(), options);
+    const open = await openConsole(browser(), createMemoryStore(), options);
     await open.accounts.create("acme", { plan: "pro" });
     await open.accounts.issueKey("acme");
     for (let id = 1n; id <= 60n; id++) await open.orders.place({ id, petId: 7n, quantity: 2 });
@@ -22,15 +15,10 @@ describe.skipIf(skipsBecause("the console in a browser", reasonToSkip()))("the c
     return open;
   }
 
-  test.each([
-    ["light", 390],
-    ["dark", 390],
-    ["light", 1280],
-    ["dark", 1280],
-  ] as const)(
+  test.each(LOOKS)(
     "axe finds nothing, and nothing scrolls sideways (%s, %d pixels)",
     async (colorScheme, width) => {
-      const { page, at, violations } = await openFilled({ colorScheme, viewport: { width, height: 844 } });
+      const { page, at } = await openFilled({ colorScheme, viewport: { width, height: 844 } });
       for (const path of [
         "accounts",
         "accounts/acme",
@@ -41,16 +29,15 @@ describe.skipIf(skipsBecause("the console in a browser", reasonToSkip()))("the c
         "x",
       ]) {
         await page.goto(at(path));
-        expect(await violations(), path).toEqual([]);
-        expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBe(width);
+        await expectAccessible(page, path);
       }
       await page.goto(at("accounts/acme"));
       await page.click("text=Revoke…");
-      expect(await violations()).toEqual([]);
+      expect(await findViolations(page)).toEqual([]);
       await page.keyboard.press("Escape");
       await page.click("text=Issue key");
       await page.waitForSelector("#issued-key");
-      expect(await violations()).toEqual([]);
+      expect(await findViolations(page)).toEqual([]);
     },
   );
 
@@ -70,7 +57,7 @@ describe.skipIf(skipsBecause("the console in a browser", reasonToSkip()))("the c
 
   test("the link opened in another browser says that it has been used", async () => {
     const { link, at } = await openFilled();
-    const other = await browser.newContext();
+    const other = await browser().newContext();
     onTestFinished(() => other.close());
     const page = await other.newPage();
     await page.goto(link);

@@ -1,9 +1,7 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { describeInBrowser } from "./browser.ts";
 import { openConsole } from "./console-fixture.ts";
 
 /** A store that can keep one reader of an account waiting. */
@@ -27,15 +25,9 @@ function storeThatWaits() {
   };
 }
 
-describe.skipIf(skipsBecause("updates of the console", reasonToSkip()))("updates of the console", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
+describeInBrowser("updates of the console", (browser) => {
   test("a double click makes a change once", async () => {
-    const { page, at, accounts, store } = await openConsole(browser, createMemoryStore(), {
+    const { page, at, accounts, store } = await openConsole(browser(), createMemoryStore(), {
       viewport: { width: 1280, height: 1600 },
     });
     await accounts.create("acme", { plan: "pro" });
@@ -51,7 +43,7 @@ describe.skipIf(skipsBecause("updates of the console", reasonToSkip()))("updates
 
   test("while the store is slow, one update is waiting, and it does not take back a change", async () => {
     const slow = storeThatWaits();
-    const { page, at, accounts, store } = await openConsole(browser, slow.store);
+    const { page, at, accounts, store } = await openConsole(browser(), slow.store);
     await accounts.create("acme", { plan: "pro" });
     await page.goto(at("accounts/acme"));
     let asked = 0;

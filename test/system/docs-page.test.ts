@@ -1,229 +1,210 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
-import { skipsBecause } from "../support/skip-reason.ts";
-import { launchBrowser, reasonToSkip } from "./browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { describeInBrowser } from "./browser.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-describe.skipIf(skipsBecause("the docs page in a browser", reasonToSkip()))(
-  "the docs page in a browser",
-  () => {
-    let browser: Browser;
-    beforeAll(async () => {
-      browser = await launchBrowser();
+describeInBrowser("the docs page in a browser", (browser) => {
+  /** Opens the page. Records console errors and requests to other hosts. */
+  async function open(options: Parameters<Browser["newPage"]>[0] = {}) {
+    const operations = OPERATIONS.map((operation) =>
+      operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
+    );
+    const pets = async (id: bigint) => ({ id, name: "Rex" });
+    const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
+    const server = await startNodeServer({ handler: shop.handler, port: 0 });
+    const page = await browser().newPage(options);
+    onTestFinished(async () => {
+      await page.close();
+      await server.close({ graceMs: 0 });
     });
-    afterAll(() => browser?.close());
+    const consoleErrors: string[] = [];
+    const externalRequests: string[] = [];
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
+    });
+    page.on("pageerror", (error) => consoleErrors.push(error.message));
+    page.on("request", (request) => {
+      const { protocol, origin } = new URL(request.url());
+      if (protocol !== "data:" && origin !== server.url) externalRequests.push(request.url());
+    });
+    await page.goto(`${server.url}/docs`);
+    await page.waitForSelector("[id$=getPet]");
+    return { ...shop, page, url: server.url, consoleErrors, externalRequests };
+  }
 
-    /** Opens the page. Records console errors and requests to other hosts. */
-    async function open(options: Parameters<Browser["newPage"]>[0] = {}) {
-      const operations = OPERATIONS.map((operation) =>
-        operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
-      );
-      const pets = async (id: bigint) => ({ id, name: "Rex" });
-      const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
-      const server = await startNodeServer({ handler: shop.handler, port: 0 });
-      const page = await browser.newPage(options);
-      onTestFinished(async () => {
-        await page.close();
-        await server.close({ graceMs: 0 });
-      });
-      const consoleErrors: string[] = [];
-      const externalRequests: string[] = [];
-      page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
-      });
-      page.on("pageerror", (error) => consoleErrors.push(error.message));
-      page.on("request", (request) => {
-        const { protocol, origin } = new URL(request.url());
-        if (protocol !== "data:" && origin !== server.url) externalRequests.push(request.url());
-      });
-      await page.goto(`${server.url}/docs`);
-      await page.waitForSelector("[id$=getPet]");
-      return { ...shop, page, url: server.url, consoleErrors, externalRequests };
-    }
+  async function enterKey(page: Page, key: string) {
+    await page.click("button.authorize");
+    await page.fill(".auth-container input", key);
+    await page.click(".auth-btn-wrapper button[type=submit]");
+    await page.click(".auth-btn-wrapper .btn-done");
+  }
 
-    async function enterKey(page: Page, key: string) {
+  async function tryOut(page: Page, operation: string, argument: string) {
+    const block = page.locator(`[id$=${operation}]`);
+    await block.locator(".opblock-summary-control").click();
+    await block.locator(".try-out__btn").click();
+    await block.locator(".parameters input").fill(argument);
+    await block.locator(".execute").click();
+    const response = block.locator(".live-responses-table");
+    await response.waitFor();
+    return response.innerText();
+  }
+
+  test("the page loads without console errors and without requests to other hosts", async () => {
+    const { page, consoleErrors, externalRequests } = await open();
+    await page.waitForLoadState("networkidle");
+    expect(consoleErrors).toEqual([]);
+    expect(externalRequests).toEqual([]);
+  });
+
+  test.each([
+    ["light", 390],
+    ["dark", 1280],
+  ] as const)(
+    "axe finds nothing in the page, its operations and its key dialog (%s, %d pixels)",
+    async (colorScheme, width) => {
+      // A button that is changing its color has another contrast for a moment.
+      const reducedMotion = "reduce";
+      const { page } = await open({ colorScheme, reducedMotion, viewport: { width, height: 844 } });
+      expect(await findViolations(page)).toEqual([]);
+      await page.click("[id$=cancelOrder] .opblock-summary-control");
+      await page.click("[id$=cancelOrder] .try-out__btn");
+      await page.fill("[id$=cancelOrder] .parameters input", "1");
+      await page.click("[id$=cancelOrder] .execute");
+      await page.waitForSelector(".live-responses-table");
+      expect(await findViolations(page)).toEqual([]);
       await page.click("button.authorize");
-      await page.fill(".auth-container input", key);
-      await page.click(".auth-btn-wrapper button[type=submit]");
-      await page.click(".auth-btn-wrapper .btn-done");
-    }
+      expect(await findViolations(page)).toEqual([]);
+    },
+  );
 
-    async function tryOut(page: Page, operation: string, argument: string) {
+  test("operations come before the text, with their tags and paths", async () => {
+    const { page } = await open();
+    const text = await page.innerText("body");
+    const parts = [
+      "Operations",
+      "The orders of",
+      "/store/orders",
+      "/pets/{petId}",
+      "Keys",
+      "Limits",
+      "Errors",
+    ];
+    const places = parts.map((part) => text.indexOf(part));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+  });
+
+  test("with the keyboard alone, a key is entered into a password field and an operation is called", async () => {
+    const { page, key } = await open();
+    const tabTo = async (selector: string) => {
+      for (let presses = 0; presses < 60; presses++) {
+        if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+        await page.keyboard.press("Tab");
+      }
+      throw new Error(`${selector} cannot be reached with the Tab key.`);
+    };
+    await tabTo("button.authorize");
+    await page.keyboard.press("Enter");
+    await tabTo(".auth-container input");
+    expect(await page.getAttribute(".auth-container input", "type")).toBe("password");
+    await page.keyboard.type(key);
+    await page.keyboard.press("Enter");
+    await tabTo(".btn-done");
+    await page.keyboard.press("Enter");
+    await tabTo("[id$=cancelOrder] .opblock-summary-control");
+    await page.keyboard.press("Enter");
+    await tabTo(".try-out__btn");
+    await page.keyboard.press("Enter");
+    await tabTo(".parameters input");
+    await page.keyboard.type("404");
+    await tabTo(".execute");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".live-responses-table");
+    expect(await page.innerText(".live-responses-table")).toContain("order_not_found");
+  });
+
+  test("the page shows badges for deprecated and beta operations", async () => {
+    const { page } = await open();
+    expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
+    expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
+    expect(await page.locator("[id$=listOrders] .badge").count()).toBe(0);
+  });
+
+  test("every operation except the list can be tried", async () => {
+    const { page } = await open();
+    for (const [operation, buttons] of [
+      ["listOrders", 0],
+      ["cancelOrder", 1],
+      ["getPet", 1],
+    ] as const) {
       const block = page.locator(`[id$=${operation}]`);
       await block.locator(".opblock-summary-control").click();
-      await block.locator(".try-out__btn").click();
-      await block.locator(".parameters input").fill(argument);
-      await block.locator(".execute").click();
-      const response = block.locator(".live-responses-table");
-      await response.waitFor();
-      return response.innerText();
+      await block.locator(".responses-wrapper").waitFor();
+      expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
     }
+  });
 
-    test("the page loads without console errors and without requests to other hosts", async () => {
-      const { page, consoleErrors, externalRequests } = await open();
-      await page.waitForLoadState("networkidle");
-      expect(consoleErrors).toEqual([]);
-      expect(externalRequests).toEqual([]);
-    });
+  test("a cancel shows 204 and its headers, and the key is not stored", async () => {
+    const { page, key, store, consoleErrors, externalRequests, url } = await open();
+    await enterKey(page, key);
+    const response = await tryOut(page, "cancelOrder", `${MAX}`);
+    expect(response).toContain("204");
+    expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
+    expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
 
-    test.each([
-      ["light", 390],
-      ["dark", 1280],
-    ] as const)(
-      "axe finds nothing in the page, its operations and its key dialog (%s, %d pixels)",
-      async (colorScheme, width) => {
-        // A button that is changing its color has another contrast for a moment.
-        const reducedMotion = "reduce";
-        const { page } = await open({ colorScheme, reducedMotion, viewport: { width, height: 844 } });
-        await page.evaluate(AXE);
-        const violations = async () => {
-          const found =
-            "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))";
-          return page.evaluate(found);
-        };
-        expect(await violations()).toEqual([]);
-        await page.click("[id$=cancelOrder] .opblock-summary-control");
-        await page.click("[id$=cancelOrder] .try-out__btn");
-        await page.fill("[id$=cancelOrder] .parameters input", "1");
-        await page.click("[id$=cancelOrder] .execute");
-        await page.waitForSelector(".live-responses-table");
-        expect(await violations()).toEqual([]);
-        await page.click("button.authorize");
-        expect(await violations()).toEqual([]);
-      },
-    );
+    const pet = await tryOut(page, "getPet", `${MAX}`);
+    expect(pet).toContain(`"id":${MAX}`);
+    expect(pet).toMatch(/sunset: \w/);
+    expect(consoleErrors).toEqual([]);
+    expect(externalRequests).toEqual([]);
+    expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
+      0,
+      0,
+      "",
+    ]);
+    expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 
-    test("operations come before the text, with their tags and paths", async () => {
-      const { page } = await open();
-      const text = await page.innerText("body");
-      const parts = [
-        "Operations",
-        "The orders of",
-        "/store/orders",
-        "/pets/{petId}",
-        "Keys",
-        "Limits",
-        "Errors",
-      ];
-      const places = parts.map((part) => text.indexOf(part));
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(places).not.toContain(-1);
-    });
+    await page.goto(`${url}/docs`);
+    await page.reload();
+    expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
+  });
 
-    test("with the keyboard alone, a key is entered into a password field and an operation is called", async () => {
-      const { page, key } = await open();
-      const tabTo = async (selector: string) => {
-        for (let presses = 0; presses < 60; presses++) {
-          if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
-          await page.keyboard.press("Tab");
-        }
-        throw new Error(`${selector} cannot be reached with the Tab key.`);
-      };
-      await tabTo("button.authorize");
-      await page.keyboard.press("Enter");
-      await tabTo(".auth-container input");
-      expect(await page.getAttribute(".auth-container input", "type")).toBe("password");
-      await page.keyboard.type(key);
-      await page.keyboard.press("Enter");
-      await tabTo(".btn-done");
-      await page.keyboard.press("Enter");
-      await tabTo("[id$=cancelOrder] .opblock-summary-control");
-      await page.keyboard.press("Enter");
-      await tabTo(".try-out__btn");
-      await page.keyboard.press("Enter");
-      await tabTo(".parameters input");
-      await page.keyboard.type("404");
-      await tabTo(".execute");
-      await page.keyboard.press("Enter");
-      await page.waitForSelector(".live-responses-table");
-      expect(await page.innerText(".live-responses-table")).toContain("order_not_found");
-    });
+  test("an invalid key shows the body of the 401", async () => {
+    const { page } = await open();
+    await enterKey(page, "so_test_shop_wrong");
+    const response = await tryOut(page, "cancelOrder", "1");
+    expect(response).toContain("401");
+    expect(response).toContain('"code": "invalid_api_key"');
+  });
 
-    test("the page shows badges for deprecated and beta operations", async () => {
-      const { page } = await open();
-      expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
-      expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
-      expect(await page.locator("[id$=listOrders] .badge").count()).toBe(0);
-    });
+  test("a narrow window needs no horizontal scrolling", async () => {
+    const { page, key } = await open({ viewport: { width: 420, height: 800 } });
+    await enterKey(page, key);
+    await tryOut(page, "getPet", `${MAX}`);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
+  });
 
-    test("every operation except the list can be tried", async () => {
-      const { page } = await open();
-      for (const [operation, buttons] of [
-        ["listOrders", 0],
-        ["cancelOrder", 1],
-        ["getPet", 1],
-      ] as const) {
-        const block = page.locator(`[id$=${operation}]`);
-        await block.locator(".opblock-summary-control").click();
-        await block.locator(".responses-wrapper").waitFor();
-        expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
-      }
-    });
+  test("the color scheme follows the system", async () => {
+    const { page } = await open({ colorScheme: "dark" });
+    const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    expect(await background()).toBe("rgb(28, 32, 34)");
+    await page.emulateMedia({ colorScheme: "light" });
+    await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
+  });
 
-    test("a cancel shows 204 and its headers, and the key is not stored", async () => {
-      const { page, key, store, consoleErrors, externalRequests, url } = await open();
-      await enterKey(page, key);
-      const response = await tryOut(page, "cancelOrder", `${MAX}`);
-      expect(response).toContain("204");
-      expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
-      expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
-
-      const pet = await tryOut(page, "getPet", `${MAX}`);
-      expect(pet).toContain(`"id":${MAX}`);
-      expect(pet).toMatch(/sunset: \w/);
-      expect(consoleErrors).toEqual([]);
-      expect(externalRequests).toEqual([]);
-      expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([
-        0,
-        0,
-        "",
-      ]);
-      expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
-
-      await page.goto(`${url}/docs`);
-      await page.reload();
-      expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
-    });
-
-    test("an invalid key shows the body of the 401", async () => {
-      const { page } = await open();
-      await enterKey(page, "so_test_shop_wrong");
-      const response = await tryOut(page, "cancelOrder", "1");
-      expect(response).toContain("401");
-      expect(response).toContain('"code": "invalid_api_key"');
-    });
-
-    test("a narrow window needs no horizontal scrolling", async () => {
-      const { page, key } = await open({ viewport: { width: 420, height: 800 } });
-      await enterKey(page, key);
-      await tryOut(page, "getPet", `${MAX}`);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
-    });
-
-    test("the color scheme follows the system", async () => {
-      const { page } = await open({ colorScheme: "dark" });
-      const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
-      expect(await background()).toBe("rgb(28, 32, 34)");
-      await page.emulateMedia({ colorScheme: "light" });
-      await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
-    });
-
-    test("an injected inline script is blocked", async () => {
-      const { page, consoleErrors } = await open();
-      await page.evaluate(`
+  test("an injected inline script is blocked", async () => {
+    const { page, consoleErrors } = await open();
+    await page.evaluate(`
       const script = document.createElement("script");
       script.textContent = "window.injected = true";
       document.body.append(script);
     `);
-      expect(await page.evaluate("window.injected")).toBeUndefined();
-      expect(consoleErrors.join()).toContain("Content Security Policy");
-    });
-  },
-);
+    expect(await page.evaluate("window.injected")).toBeUndefined();
+    expect(consoleErrors.join()).toContain("Content Security Policy");
+  });
+});

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Both colour schemes, on a phone and on a screen: the scheme, and the width in pixels. */
+export const LOOKS = [
+  ["light", 390],
+  ["dark", 390],
+  ["light", 1280],
+  ["dark", 1280],
+] as const;
+
+/** What axe finds in the page as it is now: the rule and the first place of each violation. */
+export async function findViolations(page: Page): Promise<unknown> {
+  await page.evaluate(AXE);
+  return page.evaluate(
+    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))",
+  );
+}
+
+/** Expects that axe finds nothing, and that the page is as wide as its window. `state` names it in a failure. */
+export async function expectAccessible(page: Page, state: string): Promise<void> {
+  expect(await findViolations(page), state).toEqual([]);
+  const width = await page.evaluate("document.documentElement.scrollWidth");
+  expect(width, state).toBe(page.viewportSize()?.width);
+}

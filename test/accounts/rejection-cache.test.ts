@@ -1,56 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
-import type { AccountStore } from "../../lib/accounts/account-store.ts";
-import type { Admission, Rejection } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
-import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
-import { createMemoryStore } from "../../lib/stores/memory.ts";
-
-const AT = Date.UTC(2026, 10, 20, 12);
-const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
-const SETTINGS: AccountSettings = {
-  id: "acme",
-  plan: "enterprise",
-  customLimits: { perMinute: 1, perDay: 100 },
-  keys: [KEY],
-};
-const presented = { accountId: "acme", hash: KEY.hash };
-
-/** A cache over a store that counts its calls. */
-async function createCacheFixture() {
-  const { accounts } = createMemoryStore();
-  await accounts.create(SETTINGS);
-  let calls = 0;
-  let isDown = false;
-  const call = <T>(run: () => Promise<T>) => {
-    calls++;
-    if (isDown) throw new StoreUnavailableError("The store is down.");
-    return run();
-  };
-  const counted: AccountStore = {
-    ...accounts,
-    admit: async (...args) => call(() => accounts.admit(...args)),
-    recordRejections: async (...args) => call(() => accounts.recordRejections(...args)),
-  };
-  const cached = withRejectionCache(counted);
-  return {
-    accounts,
-    cached,
-    admit: async (at: number) => outcomeOf(await cached.admit(presented, at)),
-    calls: () => calls,
-    setDown: (down: boolean) => {
-      isDown = down;
-    },
-    rejections: async () => (await accounts.find("acme"))?.rejections[KEY.id]?.count,
-    setPlan: (store: AccountStore, plan: Omit<AccountSettings, "id" | "keys">) =>
-      store.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
-  };
-}
-
-const outcomeOf = (admission: Admission) => (admission.ok ? "admitted" : admission.code);
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
+import { AT, createCacheFixture, KEY, outcomeOf, PRESENTED } from "./rejection-cache-fixture.ts";
 
 describe("a rejected key", () => {
   test("a rejected key is rejected from memory for a second, and then by the store again", async () => {
@@ -81,9 +34,9 @@ describe("a rejected key", () => {
 
   test("a rejected key gets the remaining wait when the rejection is served from memory", async () => {
     const { cached } = await createCacheFixture();
-    await cached.admit(presented, AT);
-    await cached.admit(presented, AT + 59_000);
-    expect(await cached.admit(presented, AT + 59_001)).toMatchObject({ retryAfterSeconds: 1 });
+    await cached.admit(PRESENTED, AT);
+    await cached.admit(PRESENTED, AT + 59_000);
+    expect(await cached.admit(PRESENTED, AT + 59_001)).toMatchObject({ retryAfterSeconds: 1 });
   });
 
   test("a rejected key has the rejections from memory counted with the next store call", async () => {
@@ -99,8 +52,8 @@ describe("a rejected key", () => {
     const results: string[] = [];
     for (let request = 0; request < 21; request++) results.push(await admit(AT + request));
     expect(results.includes("api_key_banned")).toBe(false);
-    expect(await cached.admit(presented, AT + 21)).toMatchObject({ code: "api_key_banned", startsBan: true });
-    expect(await cached.admit(presented, AT + 22)).toMatchObject({
+    expect(await cached.admit(PRESENTED, AT + 21)).toMatchObject({ code: "api_key_banned", startsBan: true });
+    expect(await cached.admit(PRESENTED, AT + 22)).toMatchObject({
       code: "api_key_banned",
       startsBan: false,
     });
@@ -120,8 +73,8 @@ describe("a rejected key", () => {
         return admission;
       },
     });
-    await accounts.admit(presented, AT);
-    const first = Array.from({ length: 20 }, () => reordered.admit(presented, AT));
+    await accounts.admit(PRESENTED, AT);
+    const first = Array.from({ length: 20 }, () => reordered.admit(PRESENTED, AT));
     await vi.waitUntil(() => pending.length === 20);
     for (const respond of pending.toReversed()) {
       respond();
@@ -130,7 +83,7 @@ describe("a rejected key", () => {
     isHeld = false;
     for (const admission of await Promise.all(first))
       expect(outcomeOf(admission)).toBe("rate_limit_exceeded");
-    expect(await reordered.admit(presented, AT + 1)).toMatchObject({ code: "api_key_banned" });
+    expect(await reordered.admit(PRESENTED, AT + 1)).toMatchObject({ code: "api_key_banned" });
   });
 
   test("a rejected key has a failed report repeated with the same token, because the store may have counted it", async () => {
@@ -145,10 +98,10 @@ describe("a rejected key", () => {
         await accounts.recordRejections(key, count, at, policy, token);
       },
     });
-    for (let request = 0; request < 7; request++) await cached.admit(presented, AT + request);
-    await expect(cached.admit(presented, AT + 2_000)).rejects.toThrow(StoreUnavailableError);
+    for (let request = 0; request < 7; request++) await cached.admit(PRESENTED, AT + request);
+    await expect(cached.admit(PRESENTED, AT + 2_000)).rejects.toThrow(StoreUnavailableError);
     fails = false;
-    await cached.admit(presented, AT + 2_000);
+    await cached.admit(PRESENTED, AT + 2_000);
     expect(reports).toEqual([
       { count: 5, token: expect.stringMatching(/^\w{6}$/) },
       { count: 5, token: (reports[0] as { token: string }).token },
@@ -196,76 +149,4 @@ describe("an unban, a better plan and a reset of the counters", () => {
     expect(await admit(AT + 30)).toBe("api_key_banned");
     expect(await admit(AT + 1_030)).toBe("admitted");
   });
-});
-
-test("the cache never changes the outcome of a request, over any history", async () => {
-  const step = fc.record({
-    after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE_MS),
-    operation: fc.constantFrom(
-      "admit",
-      "admit",
-      "admit",
-      "admit",
-      "admit",
-      "admit",
-      "admit",
-      "unban",
-      "update",
-      "reset",
-    ),
-  });
-  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
-  const replay = async (accounts: AccountStore, steps: readonly Step[]) => {
-    await accounts.create(SETTINGS);
-    const outcomes: unknown[] = [];
-    let at = AT;
-    for (const { after, operation } of steps) {
-      at += after;
-      if (operation === "unban") await accounts.unban("acme", KEY.id);
-      else if (operation === "reset") await accounts.resetUsage("acme");
-      else if (operation === "update") await accounts.update("acme", (account) => ({ ok: true, account }));
-      else {
-        const admission = await accounts.admit(presented, at, { maxRejections: 4, durationMs: DAY_MS });
-        // The count in a rejection from memory is that of the store's last answer.
-        outcomes.push({ ...admission, rejections: undefined });
-      }
-    }
-    return outcomes;
-  };
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
-      const outcomes = await replay(withRejectionCache(createMemoryStore().accounts), steps);
-      expect(outcomes).toEqual(await replay(createMemoryStore().accounts, steps));
-    }),
-  );
-});
-
-test("the rejections of keys beyond the first 10,000 are not cached", async () => {
-  let calls = 0;
-  const rejection: Rejection = {
-    ok: false,
-    code: "rate_limit_exceeded",
-    caller: { accountId: "acme", keyId: KEY.id, plan: "free" },
-    quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE_MS },
-    retryAfterSeconds: 60,
-    rejections: { windowStart: AT, count: 1 },
-    startsBan: false,
-  };
-  const rejecting: AccountStore = {
-    ...createMemoryStore().accounts,
-    admit: async () => {
-      calls++;
-      return rejection;
-    },
-    recordRejections: async () => {},
-  };
-  const cached = withRejectionCache(rejecting);
-  const flood = async (at: number) => {
-    calls = 0;
-    for (let key = 0; key < 10_100; key++) await cached.admit({ accountId: "acme", hash: `${key}` }, at);
-    return calls;
-  };
-  expect(await flood(AT)).toBe(10_100);
-  expect(await flood(AT + 1)).toBe(100);
-  expect(await flood(AT + 1_500)).toBe(10_100);
 });

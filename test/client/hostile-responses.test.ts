@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createClient, IncompleteListError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
+import { createClient, IncompleteListError, TimeoutError } from "../../lib/client/index.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
-import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { NOON } from "../http/fixture.ts";
-import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
+import { openClient, readAll, rejection } from "./fixture.ts";
 
 let server: NodeServer | undefined;
 afterEach(() => server?.close({ graceMs: 0 }));
-
 const encode = (text: string) => new TextEncoder().encode(text);
 
 /** A body that repeats a chunk for ever, and counts what was read of it. */
@@ -125,120 +123,5 @@ describe("bodies", () => {
   test("an empty 200 is an incomplete list", async () => {
     const { client, run } = await openClient({ network: async () => new Response(null) });
     await expect(run(readAll(client.list()))).rejects.toBeInstanceOf(IncompleteListError);
-  });
-});
-
-/** A client whose first response is the given one; the service sends all others. */
-const openAfter = (first: Response, options = {}) =>
-  openClient({ network: async (forward, attempt) => (attempt === 1 ? first : forward()), ...options });
-
-describe("Retry-After", () => {
-  test.each(["86401", "999999999999", "9".repeat(400), "Fri, 31 Dec 9999 23:59:59 GMT"])(
-    "a wait of %s is limited to a day, and the error says so",
-    async (retryAfter) => {
-      const first = errorResponse(429, "rate_limit_exceeded", { "retry-after": retryAfter });
-      const { client, run, time } = await openAfter(first);
-      for (let call = 0; call < 2; call++) {
-        const error = await run(rejection(client.cancel(1n)));
-        expect(error).toBeInstanceOf(RateLimitedError);
-        expect(error).toMatchObject({ retryAt: NOON + DAY_MS, limitedToOneDay: true });
-        expect(`${error}`).toMatch(/longer wait.*at most a day/);
-      }
-      time.now += DAY_MS;
-      expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    },
-  );
-
-  test("a client without a limit on the wait sends again after a day", async () => {
-    const first = errorResponse(429, "rate_limit_exceeded", { "retry-after": "999999999999" });
-    const { client, run, sent } = await openAfter(first, { maxWaitMs: Infinity });
-    expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    expect(sent.map(({ at }) => at - NOON)).toEqual([0, DAY_MS]);
-  });
-
-  test("a wait of less than a day is not reported as limited", async () => {
-    const first = errorResponse(429, "api_key_banned", { "retry-after": "86399" });
-    const { client, run } = await openAfter(first);
-    const error = await run(rejection(client.cancel(1n)));
-    expect(error).toBeInstanceOf(RateLimitedError);
-    expect(error).toMatchObject({ limitedToOneDay: false });
-    expect(`${error}`).not.toContain("at most a day");
-  });
-
-  test.each([
-    [200, "[]"],
-    [204, null],
-    [401, "{}"],
-    [404, "{}"],
-    [500, "{}"],
-  ])("a Retry-After on a %i is ignored", async (status, body) => {
-    const headers = { "retry-after": "999999999999" };
-    const { client, run, time } = await openAfter(new Response(body, { status, headers }));
-    await run(rejection(status === 200 ? readAll(client.list()) : client.cancel(1n)));
-    await run(client.cancel(1n));
-    expect(time.now).toBe(NOON);
-  });
-
-  test.each([
-    "",
-    "-1",
-    "1.5",
-    "1e9",
-    "0x10",
-    "NaN",
-    "Infinity",
-    "soon",
-    "5, 5",
-    "Wed, 01 Jan 275760 00:00:00 GMT",
-    "+275760-09-13T00:00:00Z GMT",
-    "Fri, 99 Nov 2026 99:99:99 GMT",
-    "12 GMT",
-  ])("the invalid value '%s' is ignored", async (retryAfter) => {
-    const first = errorResponse(429, "rate_limit_exceeded", { "retry-after": retryAfter });
-    const { client, run, sent } = await openAfter(first);
-    expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    expect(sent.map(({ at }) => at - NOON)).toEqual([0, 1_250]);
-  });
-});
-
-describe("X-RateLimit-Remaining, X-RateLimit-Reset and Date", () => {
-  const quota = (remaining: string, reset: string, date?: string) => ({
-    "x-ratelimit-limit": "60",
-    "x-ratelimit-remaining": remaining,
-    "x-ratelimit-reset": reset,
-    ...(date === undefined ? {} : { date }),
-  });
-  const IN_A_MINUTE = `${NOON / 1000 + 60}`;
-
-  test.each([
-    ["a negative reset", quota("0", "-5")],
-    ["a reset that is not a number", quota("0", "NaN")],
-    ["a reset with an exponent", quota("0", "1e15")],
-    ["a reset in the past", quota("0", `${NOON / 1000 - 60}`)],
-    ["a reset in 1970", quota("0", "60")],
-    ["a reset in two days", quota("0", `${NOON / 1000 + 2 * 86_400}`)],
-    ["a reset in the year 33658", quota("0", "999999999999")],
-    ["a reset of 400 digits", quota("0", "9".repeat(400))],
-    ["a negative remainder", quota("-1", IN_A_MINUTE)],
-    ["a remainder that is not a number", quota("NaN", IN_A_MINUTE)],
-    ["a remainder of 400 digits", quota("9".repeat(400), IN_A_MINUTE)],
-  ])("%s does not delay the next request", async (_name, headers) => {
-    const { client, run, time } = await openAfter(new Response(null, { status: 204, headers }));
-    await run(client.cancel(1n));
-    expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    expect(time.now).toBe(NOON);
-  });
-
-  test.each([
-    ["in 1970", new Date(0).toUTCString()],
-    ["in the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT"],
-    ["in the year 275760", "Wed, 01 Jan 275760 00:00:00 GMT"],
-    ["that is not a date", "now"],
-  ])("a Date %s is ignored: the reset is compared with the client's clock", async (_name, date) => {
-    const headers = quota("0", IN_A_MINUTE, date);
-    const { client, run, time } = await openAfter(new Response(null, { status: 204, headers }));
-    await run(client.cancel(1n));
-    await run(client.cancel(1n));
-    expect(time.now).toBe(NOON + MINUTE_MS);
   });
 });

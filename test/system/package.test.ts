@@ -4,26 +4,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
-import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
-
-/** Every entry point, with the first peer dependency that it needs. */
-const ENTRIES: Readonly<Record<string, string | undefined>> = {
-  "store-orders": undefined,
-  "store-orders/orders": undefined,
-  "store-orders/plans": undefined,
-  "store-orders/accounts": undefined,
-  "store-orders/domains": undefined,
-  "store-orders/http": undefined,
-  "store-orders/memory": undefined,
-  "store-orders/sqlite": undefined,
-  "store-orders/dynamodb": "@aws-sdk/client-dynamodb",
-  "store-orders/node": undefined,
-  "store-orders/metrics": "prom-client",
-  "store-orders/lambda": undefined,
-  "store-orders/client": undefined,
-  "store-orders/infra": "@pulumi/aws",
-  "store-orders/contract": undefined,
-};
+import { ENTRIES } from "./entries.ts";
+import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully } from "./installed.ts";
 
 let folder = "";
 let packed = "";
@@ -124,6 +106,13 @@ describe("the command", () => {
     expect(output).toMatch(/^Usage: store-orders /);
   });
 
+  test("a command whose optional package is not installed exits with 2 and says how to install it", async () => {
+    const args = ["--no-install", "store-orders", "tables", "create", "--dynamodb", "trial"];
+    const { code, stdout, stderr } = await runProgram(folder, "npx", args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("Run 'npm install @aws-sdk/client-dynamodb'");
+  });
+
   test("comes with the licences of the packages that are bundled into it", async () => {
     const notices = await readFile(join(folder, "node_modules/store-orders/dist/cli/LICENSES.txt"), "utf8");
     const names = [...notices.matchAll(/(?:^|-\n\n)(\S+) \d+\.\d+\.\d+\n/g)].map(([, name]) => name);
@@ -157,67 +146,3 @@ function olderNode(): string | undefined {
     return Number.parseInt(version.slice(1), 10) < 24;
   });
 }
-
-describe("types", () => {
-  const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
-  const imports = free.map((entry, index) => `import * as entry${index} from "${entry}";`);
-  const consumer = `${imports.join("\n")}
-import { type ApplyResult, createOrders } from "store-orders";
-import { createMemoryStore } from "store-orders/memory";
-export const entries = [${free.map((_, index) => `entry${index}`).join(", ")}];
-const orders = createOrders({ store: createMemoryStore().orders });
-export const result: ApplyResult = await orders.cancel(7n);
-`;
-
-  test("the types compile for a strict consumer", async () => {
-    await writeFile(join(folder, "consumer.ts"), consumer);
-    expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
-  });
-
-  test.each([
-    ["nodenext", "nodenext"],
-    ["node16", "node16"],
-    ["esnext", "bundler"],
-  ])(
-    "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
-    async (module, resolution) => {
-      const home = join(packed, "typescript-5.9");
-      if (!existsSync(home)) {
-        await mkdir(home);
-        await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
-        await writeFile(join(home, "consumer.ts"), consumer);
-        await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
-      }
-      const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
-      const modules = ["--module", module, "--moduleResolution", resolution];
-      const compiler = join(home, "node_modules/.bin/tsc");
-      const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);
-      expect(stdout).toBe("");
-    },
-  );
-
-  test("reject an identifier that is not a bigint", async () => {
-    await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
-    const output = await typeErrors(folder, ["wrong.ts"]);
-    expect(output.match(/error TS/g)).toEqual(["error TS"]);
-    expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
-  });
-});
-
-describe("package linters", () => {
-  const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
-
-  test("publint finds no problem", async () => {
-    expect(await runSuccessfully(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
-  });
-
-  test("Are The Types Wrong finds no problem in any entry", async () => {
-    const output = await runSuccessfully(folder, tool("attw"), [
-      tarball,
-      "--profile",
-      "esm-only",
-      "--no-color",
-    ]);
-    expect(output.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
-  });
-});

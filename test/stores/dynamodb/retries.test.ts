@@ -3,7 +3,7 @@ import { StoreUnavailableError } from "../../../lib/errors.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { createRetryStrategy } from "../../../lib/stores/dynamodb/retry-strategy.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { EMULATED } from "../../support/dynamodb/emulator.ts";
+import { pointTo } from "../../support/dynamodb/point-to.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -13,10 +13,7 @@ let engine: DynamodbProxy;
 let store: Store;
 beforeEach(async () => {
   engine = await startProxy();
-  vi.stubEnv("AWS_ENDPOINT_URL", engine.endpoint);
-  vi.stubEnv("AWS_REGION", EMULATED.region);
-  vi.stubEnv("AWS_ACCESS_KEY_ID", EMULATED.credentials.accessKeyId);
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", EMULATED.credentials.secretAccessKey);
+  pointTo(engine.endpoint);
   store = createDynamodbStore({ prefix: "throttled" });
 });
 afterEach(async () => {

@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ENTRIES } from "./entries.ts";
+import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
+
+let folder = "";
+let packed = "";
+let tarball = "";
+
+beforeAll(async () => {
+  packed = await newFolder();
+  tarball = await packInto(packed);
+  folder = join(packed, "clean");
+  await mkdir(folder);
+  await writeFile(join(folder, "package.json"), '{"type":"module","private":true}');
+  await install(folder, tarball);
+}, 240_000);
+
+afterAll(() => rm(packed, { recursive: true, force: true }));
+
+describe("types", () => {
+  const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
+  const imports = free.map((entry, index) => `import * as entry${index} from "${entry}";`);
+  const consumer = `${imports.join("\n")}
+import { type ApplyResult, createOrders } from "store-orders";
+import { createMemoryStore } from "store-orders/memory";
+export const entries = [${free.map((_, index) => `entry${index}`).join(", ")}];
+const orders = createOrders({ store: createMemoryStore().orders });
+export const result: ApplyResult = await orders.cancel(7n);
+`;
+
+  test("the types compile for a strict consumer", async () => {
+    await writeFile(join(folder, "consumer.ts"), consumer);
+    expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
+  });
+
+  test.each([
+    ["nodenext", "nodenext"],
+    ["node16", "node16"],
+    ["esnext", "bundler"],
+  ])(
+    "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
+    async (module, resolution) => {
+      const home = join(packed, "typescript-5.9");
+      if (!existsSync(home)) {
+        await mkdir(home);
+        await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
+        await writeFile(join(home, "consumer.ts"), consumer);
+        await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
+      }
+      const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
+      const modules = ["--module", module, "--moduleResolution", resolution];
+      const compiler = join(home, "node_modules/.bin/tsc");
+      const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);
+      expect(stdout).toBe("");
+    },
+  );
+
+  test("reject an identifier that is not a bigint", async () => {
+    await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
+    const output = await typeErrors(folder, ["wrong.ts"]);
+    expect(output.match(/error TS/g)).toEqual(["error TS"]);
+    expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
+  });
+});
+
+describe("package linters", () => {
+  const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
+
+  test("publint finds no problem", async () => {
+    expect(await runSuccessfully(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
+  });
+
+  test("Are The Types Wrong finds no problem in any entry", async () => {
+    const output = await runSuccessfully(folder, tool("attw"), [
+      tarball,
+      "--profile",
+      "esm-only",
+      "--no-color",
+    ]);
+    expect(output.match(/node16 \(from ESM\): 🟢 \(ESM\)/g)).toHaveLength(Object.keys(ENTRIES).length);
+  });
+});

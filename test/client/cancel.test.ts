@@ -1,15 +1,8 @@
 import { describe, expect, test } from "vitest";
-import {
-  ApiError,
-  createClient,
-  InvalidInputError,
-  NetworkError,
-  RateLimitedError,
-  TimeoutError,
-} from "../../lib/client/index.ts";
+import { ApiError, createClient, InvalidInputError } from "../../lib/client/index.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorResponse, neverRespond, openClient, rejection } from "./fixture.ts";
+import { errorResponse, openClient, rejection } from "./fixture.ts";
 
 describe("results", () => {
   test.each([
@@ -99,129 +92,5 @@ describe("errors", () => {
     expect(error).toBeInstanceOf(InvalidInputError);
     expect(error).toMatchObject({ issues: [{ path }] });
     expect(`${error}`).not.toContain("so_test");
-  });
-});
-
-describe("retries", () => {
-  test("a 503 is retried after its Retry-After plus a growing jitter", async () => {
-    const { client, run, sent } = await openClient({
-      network: async (forward, attempt) =>
-        attempt < 4 ? errorResponse(503, "store_unavailable", { "retry-after": "5" }) : forward(),
-    });
-    expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    const waits = sent.slice(1).map(({ at }, index) => at - (sent[index]?.at ?? 0));
-    expect(waits).toEqual([5_250, 5_500, 6_000]);
-  });
-
-  test("after a lost response it is unknown whether this call cancelled the order", async () => {
-    const { client, run, store } = await openClient({
-      async network(forward, attempt) {
-        const response = await forward();
-        if (attempt === 1) throw new TypeError("terminated");
-        return response;
-      },
-    });
-    expect(await run(client.cancel(1n))).toEqual({
-      ok: false,
-      code: "order_already_cancelled",
-      maybeByThisCall: true,
-    });
-    expect(await store.orders.find(1n)).toMatchObject({ status: "cancelled" });
-  });
-
-  test("after a 429 it is known that this call did not cancel the order", async () => {
-    const { client, run } = await openClient({
-      network: async (forward, attempt) =>
-        attempt === 1 ? errorResponse(429, "rate_limit_exceeded", { "retry-after": "1" }) : forward(),
-    });
-    expect(await run(client.cancel(3n))).toEqual({
-      ok: false,
-      code: "order_already_cancelled",
-      maybeByThisCall: false,
-    });
-  });
-
-  test("a 429 without Retry-After is retried after at least a second", async () => {
-    const { client, run, sent } = await openClient({
-      network: async (forward, attempt) =>
-        attempt === 1 ? errorResponse(429, "rate_limit_exceeded") : forward(),
-    });
-    await run(client.cancel(1n));
-    expect((sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)).toBe(1_250);
-  });
-
-  test("a network that keeps failing is thrown after maxAttempts", async () => {
-    const network = async () => Promise.reject(new TypeError("fetch failed"));
-    const { client, run, sent } = await openClient({ network, maxAttempts: 3 });
-    await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(NetworkError);
-    expect(sent).toHaveLength(3);
-  });
-
-  test("a 500 is not retried", async () => {
-    const { client, run, sent } = await openClient({
-      network: async () => errorResponse(500, "internal_error"),
-    });
-    await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "internal_error", retryable: false });
-    expect(sent).toHaveLength(1);
-  });
-});
-
-describe("time limits", () => {
-  test("an attempt without a response times out and is retried", async () => {
-    const { client, run, sent, time } = await openClient({
-      network: (forward, attempt, signal) =>
-        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
-      attemptTimeoutMs: 3_000,
-    });
-    const startedAt = time.now;
-    expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    expect(sent.map(({ at }) => at - startedAt)).toEqual([0, 3_250]);
-  });
-
-  test("the total timeout ends a call in any phase and leaves no timer behind", async () => {
-    const { client, run, time, pendingTimers } = await openClient({
-      network: neverRespond,
-      attemptTimeoutMs: 3_000,
-      totalTimeoutMs: 5_000,
-    });
-    const startedAt = time.now;
-    const error = await run(rejection(client.cancel(1n)));
-    expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ name: "TimeoutError", phase: "total", retryable: true });
-    expect(time.now - startedAt).toBe(5_000);
-    expect(pendingTimers()).toBe(0);
-  });
-
-  test("a fetch that ignores its signal does not block the call", async () => {
-    const network = () => new Promise<Response>(() => {});
-    const { client, run } = await openClient({ network, maxAttempts: 2 });
-    await expect(run(client.cancel(1n))).rejects.toMatchObject({ phase: "attempt" });
-  });
-
-  test("aborting a call rejects it with the signal's reason and does not affect other calls", async () => {
-    const { client, run, sent } = await openClient({
-      network: (forward, attempt, signal) =>
-        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
-    });
-    const controller = new AbortController();
-    const first = client.cancel(1n, { signal: controller.signal });
-    const second = client.cancel(MAX);
-    controller.abort(new Error("stopped by the test"));
-    await expect(first).rejects.toThrow("stopped by the test");
-    expect(await run(second)).toEqual({ ok: true });
-    await expect(client.cancel(1n, { signal: controller.signal })).rejects.toThrow("stopped by the test");
-    expect(sent).toHaveLength(2);
-  });
-
-  test("a wait longer than maxWaitMs throws at once, and nothing is sent until it is over", async () => {
-    const { client, run, sent, time } = await openClient({
-      network: async () => errorResponse(429, "api_key_banned", { "retry-after": "900" }),
-    });
-    const startedAt = time.now;
-    const error = await run(rejection(client.cancel(1n)));
-    expect(error).toBeInstanceOf(RateLimitedError);
-    expect(error).toMatchObject({ retryAt: startedAt + 900_250, cause: { code: "api_key_banned" } });
-    await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(RateLimitedError);
-    expect(sent).toHaveLength(1);
   });
 });

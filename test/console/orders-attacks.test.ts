@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
-import { type ConsoleFixture, postHeaders, signIn, useConsole } from "../support/console.ts";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
 
 const HTML = `<img src=x onerror="alert(1)">`;
 const ESCAPED = "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;";
@@ -12,7 +12,7 @@ let token: string;
 beforeEach(async () => {
   console = await useConsole();
   cookie = await signIn(console);
-  token = /name="token" value="([^"]+)"/.exec(await page("orders"))?.[1] ?? "";
+  token = await formToken(console, cookie);
 });
 
 const get = (path: string) => fetch(console.at(path), { headers: { cookie } });

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -6,99 +5,17 @@ import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { serve } from "./fixture.ts";
-
-const many = (count: number) =>
-  Array.from(
-    { length: count },
-    (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" }) as const,
-  );
+import { manyOrders, serve } from "./fixture.ts";
 
 test("an HTTP/1.0 client gets the list without chunks, and the connection is closed", async () => {
   const { url, head, store } = await serve();
-  await store.orders.place(many(20_000));
+  await store.orders.place(manyOrders(20_000));
   const connection = openSocket(url);
   connection.send(`GET /v1/store/orders HTTP/1.0\r\n${head}Connection: keep-alive\r\n\r\n`);
   const { responses } = await connection.closed();
   expect(responses).toHaveLength(1);
   expect(responses[0]?.headers.has("transfer-encoding")).toBe(false);
   expect(JSON.parse(responses[0]?.body ?? "")).toHaveLength(20_004);
-});
-
-test("pipelined requests are executed one after another and answered in order", async () => {
-  const { url, head, store } = await serve();
-  await store.orders.place(many(3_000));
-  const { apply } = store.orders;
-  let running = 0;
-  store.orders.apply = async (...args) => {
-    expect(++running).toBe(1);
-    await new Promise((resolve) => setImmediate(resolve));
-    running--;
-    return apply(...args);
-  };
-  const connection = openSocket(url);
-  const cancels = many(3_000).flatMap(({ record }) => [
-    `DELETE /v1/store/orders/${record.id}`,
-    `DELETE /v1/store/orders/${record.id}`,
-  ]);
-  connection.send([...cancels, "GET /nowhere"].map((start) => `${start} HTTP/1.1\r\n${head}\r\n`).join(""));
-  const { responses, rest } = await connection.responses(6_001);
-  expect(responses.map(({ status }) => status)).toEqual([...many(3_000).flatMap(() => [204, 409]), 404]);
-  expect(rest).toBe("");
-});
-
-test("the socket is not read while a pipelined request waits for its turn", async () => {
-  const { url, head, store, events } = await serve();
-  store.orders.apply = () => new Promise(() => {});
-  const connection = openSocket(url);
-  await once(connection.socket, "connect");
-  const batch = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(1_000);
-  const maxBytes = 48 * 1024 * 1024;
-  let taken = 0;
-  let before: number;
-  const more = () => {
-    while (taken < maxBytes && connection.socket.write(batch)) taken += batch.length;
-  };
-  connection.socket.on("drain", () => {
-    taken += batch.length;
-    more();
-  });
-  more();
-  do {
-    before = taken;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  } while (taken > before);
-  // The buffers of the operating system hold less than this.
-  expect(taken).toBeLessThan(maxBytes / 2);
-  expect(events).toEqual([]);
-});
-
-test("a pipelined request that was sent in time does not time out while an earlier one is in progress", async () => {
-  const { url, head, store } = await serve({ headersTimeoutMs: 600, requestTimeoutMs: 600 });
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { apply } = store.orders;
-  store.orders.apply = async (...args) => {
-    await released;
-    return apply(...args);
-  };
-  const connection = openSocket(url);
-  const cancel = `DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`;
-  const withBody = cancel.replace("\r\n\r\n", "\r\nContent-Length: 5\r\n\r\n");
-  connection.send(`${cancel}${withBody}he`);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  connection.send(`llo${cancel.slice(0, 30)}`);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  connection.send(cancel.slice(30));
-  await new Promise((resolve) => setTimeout(resolve, 1_800));
-  release();
-  expect((await connection.responses(3)).responses.map(({ status }) => status)).toEqual([204, 409, 409]);
-});
-
-test("a malformed request does not suppress the response to the request before it", async () => {
-  const { url, head } = await serve();
-  const connection = openSocket(url);
-  connection.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\nnothing\r\n\r\n`);
-  expect((await connection.closed()).responses.map(({ status }) => status)).toEqual([204, 400]);
 });
 
 test("a reset of a connection that waits for its error response does not affect other connections", async () => {
@@ -119,7 +36,7 @@ test("a reset of a connection that waits for its error response does not affect 
 
 test("a half-closed client gets the whole response, and the connection is closed", async () => {
   const { url, head, store } = await serve();
-  await store.orders.place(many(50_000));
+  await store.orders.place(manyOrders(50_000));
   const { hostname, port } = new URL(url);
   /** Sends the bytes, half-closes the connection, and returns everything until the server closes it. */
   const exchange = (bytes: string) => text(connect(Number(port), hostname).end(bytes));
@@ -136,7 +53,7 @@ test("a half-closed client gets the whole response, and the connection is closed
 
 test("a list is not read if its client disconnects before it starts", async () => {
   const { url, head, store, events } = await serve();
-  await store.orders.place(many(100_000));
+  await store.orders.place(manyOrders(100_000));
   const { list } = store.orders;
   let pages = 0;
   store.orders.list = async function* () {

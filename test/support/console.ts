@@ -51,3 +51,9 @@ export async function signIn(fixture: ConsoleFixture): Promise<string> {
   const [cookie = ""] = response.headers.getSetCookie();
   return cookie.split(";")[0] ?? "";
 }
+
+/** Returns the session's token, which every form on a page has. */
+export async function formToken(fixture: ConsoleFixture, cookie: string): Promise<string> {
+  const page = await (await fetch(fixture.at("accounts"), { headers: { cookie } })).text();
+  return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+}

@@ -1,5 +1,5 @@
 import { accessSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
 import { skipsBecause } from "../support/skip-reason.ts";
 
@@ -38,4 +38,14 @@ function reasonToSkip(): string | undefined {
   } catch {
     return `${CHROMIUM} is missing; apt-get install chromium`;
   }
+}
+
+/** Adds an inline script to the page, and returns whether it has run. */
+export async function runsInlineScript(page: Page): Promise<boolean> {
+  await page.evaluate(`
+    const script = document.createElement("script");
+    script.textContent = "window.injected = true";
+    document.body.append(script);
+  `);
+  return page.evaluate("window.injected === true");
 }

@@ -1,27 +1,14 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { install, newFolder, packInto, runSuccessfully } from "./installed.ts";
+import { describe, expect, test } from "vitest";
+import { runSuccessfully } from "./installed.ts";
+import { useInstalledPackage } from "./use-installed.ts";
 
-let packed = "";
-let folder = "";
-
-beforeAll(async () => {
-  packed = await newFolder();
-  const tarball = await packInto(packed);
-  folder = join(packed, "consumer");
-  await mkdir(folder);
-  await writeFile(join(folder, "package.json"), '{"type":"module","private":true}');
-  await install(folder, tarball);
-}, 240_000);
-
-afterAll(() => rm(packed, { recursive: true, force: true }));
+const installed = useInstalledPackage();
 
 /** Bundles a module for a platform without Node. Returns its minified size and the files in it. */
 async function bundle(code: string) {
   const { metafile, outputFiles } = await build({
-    stdin: { contents: code, resolveDir: folder },
+    stdin: { contents: code, resolveDir: installed.folder },
     bundle: true,
     minify: true,
     format: "esm",
@@ -71,7 +58,7 @@ describe("loading an entry in Node", () => {
       });
       await import("${entry}");
       console.log(JSON.stringify(loaded));`;
-    return JSON.parse(await runSuccessfully(folder, "node", ["--input-type=module", "-e", script]));
+    return JSON.parse(await runSuccessfully(installed.folder, "node", ["--input-type=module", "-e", script]));
   }
 
   test.each(["orders", "plans", "accounts", "http", "memory", "client"])(

@@ -105,38 +105,39 @@ describeInBrowser("accounts in the console", (browser) => {
     expect((await store.accounts.find("acme"))?.plan).toBe("free");
   });
 
-  test("changes by others appear within two seconds; a half-filled form, its focus and a dialog stay", async () => {
+  /** Opens the page of an account that has a key. */
+  async function openAccount() {
     const store = await openTestStore("SQLite", emulator);
     const { page, accounts, at } = await openConsole(browser(), store);
     await accounts.create("acme", { plan: "free" });
     const issued = await accounts.issueKey("acme");
     if (!issued.ok) throw new Error(issued.code);
     await page.goto(at("accounts/acme"));
+    return { page, store, key: issued.key };
+  }
+
+  test("changes by others appear within two seconds; a half-filled form, its focus and a dialog stay", async () => {
+    const { page, store, key } = await openAccount();
     await page.fill("#plan-perDay", "12");
     await page.fill("#issue-expires", "2030-01-01");
     await page.focus("#issue-expires");
-    await request(store, issued.key, 3);
+    await request(store, key, 3);
     await page.waitForSelector("text=3 of 60", { timeout: 2_000 });
     expect(await page.inputValue("#plan-perDay")).toBe("12");
     expect(await page.inputValue("#issue-expires")).toBe("2030-01-01");
     expect(await page.evaluate("document.activeElement.id")).toBe("issue-expires");
     await page.click("text=Revoke…");
-    await request(store, issued.key, 1);
+    await request(store, key, 1);
     await page.waitForSelector("text=4 of 60", { timeout: 2_000 });
     expect(await page.isVisible("text=Revoke the key?")).toBe(true);
   });
 
   test("the chart says what was observed, and invents nothing", async () => {
-    const store = await openTestStore("SQLite", emulator);
-    const { page, accounts, at } = await openConsole(browser(), store);
-    await accounts.create("acme", { plan: "free" });
-    const issued = await accounts.issueKey("acme");
-    if (!issued.ok) throw new Error(issued.code);
-    await page.goto(at("accounts/acme"));
+    const { page, store, key } = await openAccount();
     expect(await page.innerText("main")).toContain("0 admitted and 0 rejected in the one minute");
     expect(await page.locator(".chart .unseen").count()).toBe(59);
     // Both windows may roll over in between, but not twice.
-    await request(store, issued.key, 70);
+    await request(store, key, 70);
     await page.waitForSelector("text=/[1-9]\\d* admitted and [1-9]\\d* rejected/", { timeout: 3_000 });
   });
 });

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
-import { describeInBrowser } from "./browser.ts";
+import { describeInBrowser, runsInlineScript } from "./browser.ts";
 import { openConsole } from "./console-fixture.ts";
 
 describeInBrowser("the console in a browser", (browser) => {
@@ -102,12 +102,7 @@ describeInBrowser("the console in a browser", (browser) => {
     );
     expect(await page.inputValue("#find-id")).toContain("<img");
     expect(await page.locator("main img").count()).toBe(0);
-    await page.evaluate(`
-      const script = document.createElement("script");
-      script.textContent = "window.injected = true";
-      document.body.append(script);
-    `);
-    expect(await page.evaluate("window.injected")).toBeUndefined();
+    expect(await runsInlineScript(page)).toBe(false);
     expect(faults.join()).toContain("Content Security Policy");
   });
 

@@ -5,7 +5,7 @@ import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
 import { findViolations } from "./accessibility.ts";
-import { describeInBrowser } from "./browser.ts";
+import { describeInBrowser, runsInlineScript } from "./browser.ts";
 
 describeInBrowser("the docs page in a browser", (browser) => {
   /** Opens the page. Records console errors and requests to other hosts. */
@@ -199,12 +199,7 @@ describeInBrowser("the docs page in a browser", (browser) => {
 
   test("an injected inline script is blocked", async () => {
     const { page, consoleErrors } = await open();
-    await page.evaluate(`
-      const script = document.createElement("script");
-      script.textContent = "window.injected = true";
-      document.body.append(script);
-    `);
-    expect(await page.evaluate("window.injected")).toBeUndefined();
+    expect(await runsInlineScript(page)).toBe(false);
     expect(consoleErrors.join()).toContain("Content Security Policy");
   });
 });

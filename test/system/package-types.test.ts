@@ -1,24 +1,12 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ENTRIES } from "./entries.ts";
-import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
+import { install, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
+import { useInstalledPackage } from "./use-installed.ts";
 
-let folder = "";
-let packed = "";
-let tarball = "";
-
-beforeAll(async () => {
-  packed = await newFolder();
-  tarball = await packInto(packed);
-  folder = join(packed, "clean");
-  await mkdir(folder);
-  await writeFile(join(folder, "package.json"), '{"type":"module","private":true}');
-  await install(folder, tarball);
-}, 240_000);
-
-afterAll(() => rm(packed, { recursive: true, force: true }));
+const installed = useInstalledPackage();
 
 describe("types", () => {
   const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
@@ -32,8 +20,8 @@ export const result: ApplyResult = await orders.cancel(7n);
 `;
 
   test("the types compile for a strict consumer", async () => {
-    await writeFile(join(folder, "consumer.ts"), consumer);
-    expect(await typeErrors(folder, ["consumer.ts"])).toBe("");
+    await writeFile(join(installed.folder, "consumer.ts"), consumer);
+    expect(await typeErrors(installed.folder, ["consumer.ts"])).toBe("");
   });
 
   test.each([
@@ -43,12 +31,12 @@ export const result: ApplyResult = await orders.cancel(7n);
   ])(
     "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
     async (module, resolution) => {
-      const home = join(packed, "typescript-5.9");
+      const home = join(installed.home, "typescript-5.9");
       if (!existsSync(home)) {
         await mkdir(home);
         await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
         await writeFile(join(home, "consumer.ts"), consumer);
-        await install(home, tarball, "typescript@5.9.3", "@types/node@24.19.2");
+        await install(home, installed.tarball, "typescript@5.9.3", "@types/node@24.19.2");
       }
       const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
       const modules = ["--module", module, "--moduleResolution", resolution];
@@ -59,8 +47,8 @@ export const result: ApplyResult = await orders.cancel(7n);
   );
 
   test("reject an identifier that is not a bigint", async () => {
-    await writeFile(join(folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
-    const output = await typeErrors(folder, ["wrong.ts"]);
+    await writeFile(join(installed.folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
+    const output = await typeErrors(installed.folder, ["wrong.ts"]);
     expect(output.match(/error TS/g)).toEqual(["error TS"]);
     expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
   });
@@ -70,12 +58,14 @@ describe("package linters", () => {
   const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
 
   test("publint finds no problem", async () => {
-    expect(await runSuccessfully(folder, tool("publint"), [tarball, "--strict"])).toContain("All good!");
+    expect(
+      await runSuccessfully(installed.folder, tool("publint"), [installed.tarball, "--strict"]),
+    ).toContain("All good!");
   });
 
   test("Are The Types Wrong finds no problem in any entry", async () => {
-    const output = await runSuccessfully(folder, tool("attw"), [
-      tarball,
+    const output = await runSuccessfully(installed.folder, tool("attw"), [
+      installed.tarball,
       "--profile",
       "esm-only",
       "--no-color",

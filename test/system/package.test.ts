@@ -1,30 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
 import { ENTRIES } from "./entries.ts";
-import { install, newFolder, packInto, ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { useInstalledPackage } from "./use-installed.ts";
 
-let folder = "";
-let packed = "";
-let tarball = "";
-
-beforeAll(async () => {
-  packed = await newFolder();
-  tarball = await packInto(packed);
-  folder = join(packed, "clean");
-  await mkdir(folder);
-  await writeFile(join(folder, "package.json"), '{"type":"module","private":true}');
-  await install(folder, tarball);
-}, 240_000);
-
-afterAll(() => rm(packed, { recursive: true, force: true }));
+const installed = useInstalledPackage();
 
 /** The files of the installed package, relative to it. */
 async function packedFiles(): Promise<readonly string[]> {
-  const home = join(folder, "node_modules/store-orders");
+  const home = join(installed.folder, "node_modules/store-orders");
   const found = await readdir(home, { recursive: true, withFileTypes: true });
   return found
     .filter((entry) => entry.isFile())
@@ -34,7 +22,7 @@ async function packedFiles(): Promise<readonly string[]> {
 describe("the installed package", () => {
   test("without peers, only the package, zod and the public suffix list are installed", () => {
     const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
-      cwd: folder,
+      cwd: installed.folder,
     });
     const names = manifests.map((file) => file.split("/").slice(1, -1).join("/"));
     expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
@@ -68,7 +56,7 @@ describe("the installed package", () => {
   });
 
   test("every packed module of the library has its declarations", () => {
-    const home = join(folder, "node_modules/store-orders/dist");
+    const home = join(installed.folder, "node_modules/store-orders/dist");
     const modules = globSync(["lib/**/*.js", "infra/**/*.js"], { cwd: home });
     expect(modules.length).toBeGreaterThan(100);
     expect(modules.filter((file) => !existsSync(join(home, file.replace(/\.js$/, ".d.ts"))))).toEqual([]);
@@ -87,12 +75,16 @@ describe("the entries", () => {
     if (peer === undefined) {
       test(`${entry} is imported without any other package`, async () => {
         expect(
-          Number(await runSuccessfully(folder, "node", ["--input-type=module", "-e", script])),
+          Number(await runSuccessfully(installed.folder, "node", ["--input-type=module", "-e", script])),
         ).toBeGreaterThan(0);
       });
     } else {
       test(`${entry} without its peer fails with an error that names ${peer}`, async () => {
-        const { code, stderr } = await runProgram(folder, "node", ["--input-type=module", "-e", script]);
+        const { code, stderr } = await runProgram(installed.folder, "node", [
+          "--input-type=module",
+          "-e",
+          script,
+        ]);
         expect(code).toBe(1);
         expect(stderr).toContain(`Cannot find package '${peer}'`);
       });
@@ -102,19 +94,22 @@ describe("the entries", () => {
 
 describe("the command", () => {
   test("the command prints its usage", async () => {
-    const output = await runSuccessfully(folder, "npx", ["--no-install", "store-orders", "--help"]);
+    const output = await runSuccessfully(installed.folder, "npx", ["--no-install", "store-orders", "--help"]);
     expect(output).toMatch(/^Usage: store-orders /);
   });
 
   test("a command whose optional package is not installed exits with 2 and says how to install it", async () => {
     const args = ["--no-install", "store-orders", "tables", "create", "--dynamodb", "trial"];
-    const { code, stdout, stderr } = await runProgram(folder, "npx", args);
+    const { code, stdout, stderr } = await runProgram(installed.folder, "npx", args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Run 'npm install @aws-sdk/client-dynamodb'");
   });
 
   test("comes with the licences of the packages that are bundled into it", async () => {
-    const notices = await readFile(join(folder, "node_modules/store-orders/dist/cli/LICENSES.txt"), "utf8");
+    const notices = await readFile(
+      join(installed.folder, "node_modules/store-orders/dist/cli/LICENSES.txt"),
+      "utf8",
+    );
     const names = [...notices.matchAll(/(?:^|-\n\n)(\S+) \d+\.\d+\.\d+\n/g)].map(([, name]) => name);
     const expected = ["@opentelemetry/api", "commander", "hono", "idiomorph", "prom-client", "yaml", "zod"];
     expect(names).toEqual(expect.arrayContaining(expected));
@@ -131,8 +126,8 @@ describe("the command", () => {
       skip("no Node older than 24 is on the PATH");
       return;
     }
-    const bin = join(folder, "node_modules/store-orders/dist/cli/bin.js");
-    const { code, stdout, stderr } = await runProgram(folder, older, [bin, "--help"]);
+    const bin = join(installed.folder, "node_modules/store-orders/dist/cli/bin.js");
+    const { code, stdout, stderr } = await runProgram(installed.folder, older, [bin, "--help"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^store-orders needs Node 24 or newer; this is v\d+\.\d+\.\d+\.[^\n]*\n$/);
   });

@@ -1,17 +1,8 @@
+import type { Zone } from "../../../infra/domains/zone-check.ts";
 import type { Cloud } from "./deployment.ts";
 import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
 import type { Invoke, Registration } from "./engine.ts";
 import { UNKNOWN, type Value } from "./wire.ts";
-
-/** A zone as Cloudflare returns it. */
-export interface Zone {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
-  readonly type: string;
-  readonly paused: boolean;
-  readonly nameServers: readonly string[];
-}
 
 /** The state of the cloud that a test sets up. */
 export interface World {

@@ -1,11 +1,12 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { beforeEach, expect, test } from "vitest";
 import { addKey, revokeKey } from "../../../lib/accounts/account.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Item } from "../../../lib/stores/dynamodb/item.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const [ACTIVE, EXPIRING, REVOKED, BANNED] = ["1", "2", "3", "4"].map((digit) => digit.repeat(64)) as [
@@ -15,25 +16,16 @@ const [ACTIVE, EXPIRING, REVOKED, BANNED] = ["1", "2", "3", "4"].map((digit) => 
   string,
 ];
 
-let emulator: Emulator;
-let client: DynamoDBClient;
+const emulator = useEmulator();
 let store: Store;
 let prefix: string;
 let cases = 0;
 
-beforeAll(async () => {
-  emulator = await startEmulator("all-old");
-  client = clientFor(emulator.endpoint);
-});
-afterAll(async () => {
-  client.destroy();
-  await emulator.stop();
-});
 beforeEach(async () => {
   prefix = `old-${cases++}`;
-  await createDynamodbTables({ prefix, client, buckets: 1 });
-  store = createDynamodbStore({ prefix, client });
-  await client.send(new PutItemCommand({ TableName: `${prefix}-accounts`, Item: oldItem() }));
+  await createDynamodbTables({ prefix, client: emulator.client, buckets: 1 });
+  store = createDynamodbStore({ prefix, client: emulator.client });
+  await emulator.client.send(new PutItemCommand({ TableName: `${prefix}-accounts`, Item: oldItem() }));
 });
 
 /** An account as it was stored before there were two items. */
@@ -84,7 +76,7 @@ test("the next change converts it, and keeps its keys, its counters and its bans
   expect(await store.accounts.update("acme", (account) => addKey(account, key, AT - 1))).toMatchObject({
     ok: true,
   });
-  const { Item: item } = await client.send(
+  const { Item: item } = await emulator.client.send(
     new GetItemCommand({ TableName: `${prefix}-accounts`, Key: { id: { S: "acme" } } }),
   );
   expect(item).not.toHaveProperty("penalties");

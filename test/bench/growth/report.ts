@@ -26,7 +26,7 @@ const COLUMNS: Readonly<Record<keyof typeof GROWTHS, readonly Column[]>> = {
     { title: "database", of: figure("megabytes"), unit: "MB" },
     { title: "durable cancel, processor time", of: figure("cancelMicroseconds"), unit: "µs", compared: true },
     { title: "first byte of the list", of: figure("firstByteMs"), unit: "ms", compared: true },
-    { title: "list of 1,000 of them, processor time", of: perThousand, unit: "µs", compared: true },
+    { title: "list per 1,000 orders, processor time", of: perThousand, unit: "µs", compared: true },
     { title: "whole list", of: figure("listMs"), unit: "ms" },
     { title: "peak memory", of: figure("peakMiB"), unit: "MiB", compared: true },
   ],

@@ -9,5 +9,5 @@ test("on an older Node the program stops at once with one line that says which N
   });
   const { status, stdout, stderr } = await waitForExit(child);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  expect(stderr).toMatch(/^store-orders needs Node 24 or newer; .* for `npm run` and `npx` .*\n$/);
+  expect(stderr).toMatch(/^store-orders needs Node 24 or newer; .* for 'npm run' and 'npx' .*\n$/);
 });

@@ -32,22 +32,14 @@ const JOBS: readonly Job[] = [
   importOrders,
 ];
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    only: { type: "string", multiple: true, default: [] },
-    rounds: { type: "string" },
-    seconds: { type: "string" },
-  },
-});
 const log = (line: string) => process.stderr.write(`${line}\n`);
+const values = readFlags();
+const rounds = readCount("--rounds", values.rounds) ?? (values.quick ? 1 : 5);
+const seconds = readCount("--seconds", values.seconds) ?? (values.quick ? 1 : 3);
 const jobs = JOBS.filter(({ id }) => values.only.length === 0 || values.only.includes(id));
 const unknown = values.only.filter((id) => !JOBS.some((job) => job.id === id));
-if (unknown.length > 0) {
-  log(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
-  process.exit(2);
-}
+if (unknown.length > 0)
+  exitWithUsage(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
 
 installPeers(log);
 mkdirSync(".data", { recursive: true });
@@ -69,8 +61,32 @@ process.stdout.write(
 );
 
 function benchIn(folder: string): Bench {
-  const { quick } = values;
-  const rounds = Number(values.rounds ?? (quick ? 1 : 5));
-  const seconds = Number(values.seconds ?? (quick ? 1 : 3));
-  return { folder, load, rounds, seconds, quick, log };
+  return { folder, load, rounds, seconds, quick: values.quick, log };
+}
+
+function readFlags() {
+  try {
+    const options = {
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] as string[] },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+    } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return exitWithUsage((error as Error).message);
+  }
+}
+
+function readCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  return exitWithUsage(`${flag}: '${text}' is invalid. Use a whole number from 1 to 9999.`);
+}
+
+function exitWithUsage(reason: string): never {
+  log(reason);
+  log("Usage: npm run bench -- [--quick] [--only JOB] [--json] [--rounds N] [--seconds N]");
+  process.exit(2);
 }

@@ -53,7 +53,7 @@ export interface ProcessIo extends Streams {
 
 /** Runs one command and returns its exit status. Never rejects: every error is printed. */
 export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
-  const { argv, env, waitForStop, onListening } = io;
+  const { argv, env, waitForStop, onListening = () => {} } = io;
   const terminal = createTerminal(io);
   let status: ExitStatus = EXIT.success;
   const exit = (newStatus: ExitStatus) => {
@@ -63,10 +63,8 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   const reportError = (report: ErrorReport) => terminal.log(formatErrorReport(report, json));
   try {
     const program = createProgram(terminal, json);
-    const context: CommandContext = {
-      ...{ terminal, env, waitForStop, reportError, exit, clock: systemClock },
-      onListening: onListening ?? (() => {}),
-    };
+    const clock = systemClock;
+    const context: CommandContext = { terminal, env, waitForStop, onListening, reportError, exit, clock };
     for (const addGroup of GROUPS) addGroup(program, context);
     await program.parseAsync(argv, { from: "user" });
     return status;

@@ -37,6 +37,6 @@ export function cachedDocument(
 /** Without a `Response`: on Node, the first one would load all of `fetch`. */
 async function compress(plain: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of gzipped(new Blob([plain]).stream())) chunks.push(chunk);
+  for await (const chunk of gzipped(plain)) chunks.push(chunk);
   return new Blob(chunks).arrayBuffer();
 }

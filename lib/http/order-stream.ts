@@ -1,3 +1,4 @@
+import { nextTurn } from "../event-loop-turns.ts";
 import type { OrderPage } from "../orders/order-store.ts";
 import type { TextReader } from "./body.ts";
 
@@ -34,7 +35,8 @@ function joinPages(
   pages: AsyncIterator<OrderPage>,
   end: (end: StreamEnd) => void,
 ): TextReader {
-  let sent: OrderPage | undefined;
+  let unsent: OrderPage | undefined = first;
+  let isLast = false;
   let isOver = false;
   const finish = (how: StreamEnd) => {
     if (isOver) return;
@@ -45,13 +47,15 @@ function joinPages(
 
   return {
     async read() {
-      if (sent?.last === true) finish({ status: "complete" });
-      else if (sent !== undefined) await yieldToEventLoop();
+      if (isLast) finish({ status: "complete" });
+      else if (unsent === undefined) await nextTurn();
       if (isOver) return { done: true };
       try {
-        const opening = sent === undefined ? "[" : ",";
-        sent = sent === undefined ? first : await nextPage(pages);
-        const { json, last } = sent;
+        const opening = unsent === undefined ? "," : "[";
+        const { json, last } = unsent ?? (await nextPage(pages));
+        // No page is kept in memory while the client receives it.
+        unsent = undefined;
+        isLast = last;
         return { done: false, value: json === "" ? "]" : `${opening}${json}${last ? "]" : ""}` };
       } catch (error) {
         finish({ status: "failed", error });
@@ -77,12 +81,3 @@ async function stopReading(pages: AsyncIterator<OrderPage>): Promise<void> {
     await pages.return?.();
   } catch {}
 }
-
-/** Lets other requests run: a fast store with a fast reader would otherwise never yield. */
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => schedule(resolve));
-}
-
-/** `setImmediate` is not part of the Web standards. */
-const schedule: (callback: () => void) => unknown =
-  typeof setImmediate === "function" ? setImmediate : (callback) => setTimeout(callback, 0);

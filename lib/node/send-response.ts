@@ -70,9 +70,8 @@ async function pump(
   // The client can have disconnected before the listener was added.
   if (res.destroyed) stop();
   try {
-    for (let part = await reader.read(); part.done !== true; part = await reader.read()) {
-      // Text is ASCII, for which Latin-1 is the fastest encoding.
-      if (!res.write(part.value, "latin1")) await waitForClient(res, "drain", writeTimeoutMs);
+    for (let state = await writePart(reader, res); state !== "end"; state = await writePart(reader, res)) {
+      if (state === "full") await waitForClient(res, "drain", writeTimeoutMs);
     }
     res.end();
   } catch {
@@ -80,6 +79,17 @@ async function pump(
   } finally {
     res.off("close", stop);
   }
+}
+
+/** A function of its own, so that no part is kept in memory while the client receives it. */
+async function writePart(
+  reader: TextReader | ReadableStreamDefaultReader<Uint8Array>,
+  res: ServerResponse,
+): Promise<"written" | "full" | "end"> {
+  const { done, value } = await reader.read();
+  if (done) return "end";
+  // Text is ASCII, for which Latin-1 is the fastest encoding.
+  return res.write(value, "latin1") ? "written" : "full";
 }
 
 /** Waits until the client has received what was written or has disconnected; disconnects it after the timeout. */

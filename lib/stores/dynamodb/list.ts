@@ -1,7 +1,7 @@
+import { nextTurn } from "../../event-loop-turns.ts";
 import type { OrderPage } from "../../orders/order-store.ts";
 import { idOfWire } from "../../orders/wire.ts";
 import { CALL_TIMEOUT_MS } from "./client.ts";
-import { nextTurn } from "./event-loop-turns.ts";
 import type { Item } from "./item.ts";
 import { limitConcurrency } from "./limit-concurrency.ts";
 import { mergeAscending, type SourcePage } from "./merge-ascending.ts";

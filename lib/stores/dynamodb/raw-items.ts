@@ -1,5 +1,5 @@
 import type { QueryCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
-import { nextTurn } from "./event-loop-turns.ts";
+import { nextTurn } from "../../event-loop-turns.ts";
 import type { Item } from "./item.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** One page of a list is parsed or sent in each turn, so that admissions and cancels do not wait for lists. */
+/** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
 export const nextTurn: () => Promise<void> = createTurns();
 
 /**
@@ -9,11 +9,17 @@ export function createTurns(): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const endTurn = () => {
     waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(endTurn);
+    if (waiting.length > 0) schedule(endTurn);
   };
   return () =>
     new Promise((resolve) => {
       waiting.push(resolve);
-      if (waiting.length === 1) setImmediate(endTurn);
+      if (waiting.length === 1) schedule(endTurn);
     });
+}
+
+/** `setImmediate` is not part of the Web standards. */
+function schedule(callback: () => void): void {
+  if (typeof setImmediate === "function") setImmediate(callback);
+  else setTimeout(callback, 0);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns } from "../../../lib/stores/dynamodb/event-loop-turns.ts";
+import { createTurns } from "../lib/event-loop-turns.ts";
 
 const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

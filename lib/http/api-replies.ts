@@ -55,6 +55,7 @@ export function createApiReplies(
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply };
     } catch (thrown) {
+      work?.discard();
       const { quota, caller } = access ?? { quota: accessControl.peek(address) };
       return { ...matched, quota, ...(caller && { caller }), reply: failureReply(thrown), thrown };
     }

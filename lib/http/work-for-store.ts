@@ -1,5 +1,6 @@
 import type { AdmittedWork } from "../accounts/account-store.ts";
 import type { Caller } from "../accounts/admission.ts";
+import { discardBody } from "./body.ts";
 import type { OperationId } from "./operations.ts";
 import type { Reply } from "./reply.ts";
 import type { Route } from "./router.ts";
@@ -17,6 +18,8 @@ const STORE_OPERATIONS: Readonly<Partial<Record<string, { readonly durable: bool
 export interface WorkForStore extends AdmittedWork {
   /** The reply, if the store has started the work. */
   startedReply(): Promise<Reply> | undefined;
+  /** Ends the body of the reply, if the store has started the work of a request that it then did not admit. */
+  discard(): void;
 }
 
 /** The work of a route, or `undefined` if its operation must not start before the request is admitted. */
@@ -37,5 +40,10 @@ export function workForStore(
     },
     // A method, because an object with a getter takes microseconds to create.
     startedReply: () => started,
+    discard: () => void started?.then(discardReply, () => {}),
   };
+}
+
+function discardReply(reply: Reply): void {
+  if (reply.error === undefined && reply.body !== undefined) discardBody(reply.body);
 }

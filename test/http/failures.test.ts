@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture } from "./fixture.ts";
@@ -38,6 +38,25 @@ describe("a failing store", () => {
       "store_unavailable",
       "59",
     ]);
+  });
+
+  test("that fails to admit a request whose list it has started gets its list back", async () => {
+    const memory = createMemoryStore();
+    const { send } = await createHandlerFixture({ store: memory });
+    let isReleased = false;
+    memory.orders.list = async function* () {
+      try {
+        for (;;) yield { json: "1", last: false };
+      } finally {
+        isReleased = true;
+      }
+    };
+    memory.accounts.admit = async ({ accountId }, _at, _policy, work) => {
+      work?.start({ accountId, keyId: "k", plan: "free" });
+      return down();
+    };
+    expect(codeOf(await send("GET", "/v1/store/orders"))).toBe("store_unavailable");
+    await vi.waitFor(() => expect(isReleased).toBe(true));
   });
 
   test("that throws an unexpected error causes a 500 that reveals nothing of it", async () => {

@@ -35,7 +35,7 @@ export const longList: Job = {
       [PAGE_SQL]: bare(databases.peers, "columns"),
       [COMPILED]: await compileOurs(bench.folder, { ...options, database: databases.ours }),
     };
-    const rounds = Math.min(bench.rounds, 3);
+    const { rounds } = bench;
     const samples = await runInTurns([...Object.keys(programs), SQLITE], rounds, async (name, round) => {
       bench.log(`long list: round ${round + 1} of ${rounds}, ${name}`);
       const program = programs[name];

@@ -19,7 +19,7 @@ const FLAGS = [
 /** Returns the browser that all tests of a suite share. It can be called once the tests run. */
 type SharedBrowser = () => Browser;
 
-/** Declares tests that need a browser. They are skipped, with the reason, if there is none. */
+/** Declares tests that need a browser. Without one, they are skipped with the reason. */
 export function describeInBrowser(what: string, declareTests: (browser: SharedBrowser) => void): void {
   describe.skipIf(skipsBecause(what, reasonToSkip()))(what, () => {
     let browser: Browser;

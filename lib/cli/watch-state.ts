@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Instant } from "../clock.ts";
@@ -10,6 +10,7 @@ import {
 } from "../domains/lifecycle.ts";
 import type { WatchState } from "../domains/watch/watch.ts";
 import { invalidInput } from "../errors.ts";
+import { createFolder } from "../stores/sqlite/create-folder.ts";
 import { explainFileError, systemErrorCode } from "./system-error.ts";
 
 const instant = z.int().nonnegative();
@@ -79,7 +80,7 @@ function parseJson(text: string): unknown {
 /** Replaces the file, so that an interruption leaves the old or the new content. */
 function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    createFolder(dirname(path));
     writeFileSync(`${path}.next`, `${JSON.stringify({ watchedDomains }, null, 2)}\n`);
     renameSync(`${path}.next`, path);
   } catch (error) {

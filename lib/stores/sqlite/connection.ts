@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../../errors.ts";
 import { BUSY_TIMEOUT_MS, retryWhileBusy } from "./busy.ts";
+import { createFolder } from "./create-folder.ts";
 import { toStoreError } from "./errors.ts";
 import { type DatabaseFile, databaseFile } from "./file.ts";
 import { restrictAccess } from "./file-mode.ts";
@@ -26,7 +27,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
   let db: DatabaseSync;
   try {
     if (path !== ":memory:" && !existing) {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      createFolder(dirname(path), 0o700);
       closeSync(openSync(path, "a", 0o600));
     }
     db = new DatabaseSync(path, { timeout: existing ? 0 : BUSY_TIMEOUT_MS });

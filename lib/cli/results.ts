@@ -1,5 +1,6 @@
 import Table from "cli-table3";
 import type { Command } from "commander";
+import { escapeControls } from "../domains/escape-controls.ts";
 import { toInt64Json } from "../orders/int64.ts";
 import { type CommandContext, globalFlags } from "./context.ts";
 
@@ -52,7 +53,7 @@ function toCell(name: string, value: Result[string]): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
   if (typeof value === "number") return formatCount(value);
-  return Array.isArray(value) ? value.join("; ") : `${value}`;
+  return escapeControls(Array.isArray(value) ? value.join("; ") : `${value}`);
 }
 
 /** Formats a count for people: `1000`, and `10,000` with separators. Identifiers are bigints and have none. */

@@ -63,9 +63,14 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
 /** Every status, in lifecycle order. */
 export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
 
+/** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
+export function isOrderStatus(status: string): status is OrderStatus {
+  return Object.hasOwn(LIFECYCLE, status);
+}
+
 /** True if an order with this status accepts the event. */
 export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
-  return "to" in LIFECYCLE[status][event];
+  return isOrderStatus(status) && "to" in LIFECYCLE[status][event];
 }
 
 /** Applies an event to an order at an instant. Pure: nothing is stored. */

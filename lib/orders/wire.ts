@@ -17,7 +17,7 @@ export function toWire({ id, petId, quantity, shipDate, complete }: OrderRecord)
 
 /** Serialises an order with its status as one line of newline-delimited JSON, the format of import and export. */
 export function toLine({ record, status }: StoredOrder): string {
-  return `${toWire(record).slice(0, -1)},"status":"${status}"}`;
+  return `${toWire(record).slice(0, -1)},"status":${JSON.stringify(status)}}`;
 }
 
 /** Parses what `toWire` wrote. */

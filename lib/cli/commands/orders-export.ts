@@ -1,4 +1,7 @@
 import type { Command } from "commander";
+import { escapeControls } from "../../domains/escape-controls.ts";
+import { isOrderStatus } from "../../orders/lifecycle.ts";
+import { explainUnknownStatus } from "../../orders/stored-order.ts";
 import { toLine } from "../../orders/wire.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../exit-status.ts";
@@ -22,6 +25,9 @@ export function addExportCommand(parent: Command, context: CommandContext): void
         let exported = 0;
         try {
           for await (const page of store.orders.scan()) {
+            const unknown = page.filter(({ status }) => !isOrderStatus(status));
+            for (const order of unknown)
+              progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
             if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
             exported += page.length;
             progress.update({ exported }, exported);

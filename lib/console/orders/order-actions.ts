@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Instant } from "../../clock.ts";
-import { type OrderEvent, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import { isOrderStatus, type OrderEvent, type StoredOrder, transition } from "../../orders/lifecycle.ts";
 import { toLine } from "../../orders/wire.ts";
 import { changeForm, dialogButton } from "../form.ts";
 import { type Html, pathOf, type View } from "../section.ts";
@@ -16,6 +16,7 @@ export const EVENTS = Object.keys(EVENT_LABELS) as readonly OrderEvent[];
 
 /** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */
 export function eventsThatChange(order: StoredOrder, at: Instant): readonly OrderEvent[] {
+  if (!isOrderStatus(order.status)) return [];
   return EVENTS.filter((event) => {
     const result = transition(order, event, at);
     return result.ok && toLine(result.order) !== toLine(order);

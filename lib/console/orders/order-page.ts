@@ -1,6 +1,12 @@
 import { html } from "hono/html";
 import type { Instant } from "../../clock.ts";
-import { explainTransitionError, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import {
+  explainTransitionError,
+  isOrderStatus,
+  type StoredOrder,
+  transition,
+} from "../../orders/lifecycle.ts";
+import { explainUnknownStatus } from "../../orders/stored-order.ts";
 import type { Outcome } from "../form.ts";
 import { sendPage } from "../page.ts";
 import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
@@ -37,16 +43,16 @@ export async function sendOrderPage(
       </section>
       <section class="panel" aria-labelledby="events-title">
         <h2 id="events-title">What can happen next</h2>
-        <ul class="events">${eventList(view, order, clock())}</ul>
+        ${isOrderStatus(status) ? eventList(view, order, clock()) : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`}
       </section>
     </div>`;
   return sendPage(c, { title: `Order ${id}`, body, notice: outcome?.notice });
 }
 
 /** Every event: a button if it changes the order, otherwise why not. */
-function eventList(view: View, order: StoredOrder, at: Instant): readonly Html[] {
+function eventList(view: View, order: StoredOrder, at: Instant): Html {
   const changes = eventsThatChange(order, at);
-  return EVENTS.map((event) => {
+  const items = EVENTS.map((event) => {
     const label = html`${EVENT_LABELS[event]}`;
     if (changes.includes(event))
       return html`<li>${eventControl(view, order.record.id, event, label, html``)}</li>`;
@@ -54,4 +60,5 @@ function eventList(view: View, order: StoredOrder, at: Instant): readonly Html[]
     const reason = result.ok ? "This would change nothing." : explainTransitionError(result);
     return html`<li><button type="button" disabled>${label}</button> <span class="quiet small">${reason}</span></li>`;
   });
+  return html`<ul class="events">${items}</ul>`;
 }

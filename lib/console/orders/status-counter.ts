@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Instant } from "../../clock.ts";
-import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
+import { isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 
 /** How many orders had each status. */
 export interface StatusCounts {
   readonly counts: Readonly<Record<OrderStatus, number>>;
+  /** Orders with a status that no rule knows. */
+  readonly unknown: number;
   /** When counting began. */
   readonly at: Instant;
   /** The revision of the store before, if it has one. */
@@ -44,14 +46,18 @@ export function createStatusCounter(store: OrderStore, clock: Clock): StatusCoun
   async function countAll(): Promise<void> {
     const [start, at] = [performance.now(), clock()];
     const counts = emptyCounts();
+    let unknown = 0;
     progress = 0;
     const revision = await store.revision?.();
     for await (const page of store.scan()) {
-      for (const { status } of page) counts[status] += 1;
+      for (const { status } of page) {
+        if (isOrderStatus(status)) counts[status] += 1;
+        else unknown += 1;
+      }
       progress += page.length;
       await nextTurn();
     }
-    latest = { counts, at, revision };
+    latest = { counts, unknown, at, revision };
     isCurrent = await isLatest();
     dueAt = performance.now() + Math.max(MIN_AGE_MS, (performance.now() - start) / MAX_SHARE);
   }

@@ -1,13 +1,7 @@
-import {
-  LIFECYCLE,
-  ORDER_STATUSES,
-  type OrderEvent,
-  type OrderStatus,
-  type StoredOrder,
-  transition,
-} from "../../orders/lifecycle.ts";
+import { LIFECYCLE, ORDER_STATUSES, type OrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { fromWire, toWire } from "../../orders/wire.ts";
+import { readStoredOrder, transitionStoredOrder } from "../../orders/stored-order.ts";
+import { toWire } from "../../orders/wire.ts";
 import { callTimeout, jitter } from "./client.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Item } from "./item.ts";
@@ -75,14 +69,14 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
           const order = orderOf(item);
           // An earlier attempt of this call was applied, but its response was lost.
           if (hasToken(item, tokenAttribute(event), token)) return { ok: true, order: changed ?? order };
-          const result = transition(order, event, at);
+          const result = transitionStoredOrder(order, event, at);
           if (!result.ok) return result;
           changed = result.order;
           update = recordUpdate(item, changed, event, token);
           if (round > 0) await jitter(round);
         }
         const { done, before } = await table.update(key, update, signal);
-        if (done && before !== undefined) return transition(orderOf(before), event, at);
+        if (done && before !== undefined) return transitionStoredOrder(orderOf(before), event, at);
         item = before;
         update = undefined;
       }
@@ -120,7 +114,7 @@ function orderItem({ record, status }: StoredOrder): Item {
 }
 
 function orderOf({ wire, status }: Item): StoredOrder {
-  return { record: fromWire(wire?.S ?? ""), status: status?.S as OrderStatus };
+  return readStoredOrder(wire?.S ?? "", status?.S ?? "");
 }
 
 function isSame(a: Item, b: Item): boolean {

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Instant } from "../../clock.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
-import { type OrderEvent, type OrderStatus, type StoredOrder, transition } from "../../orders/lifecycle.ts";
+import type { OrderEvent, StoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
-import { fromWire, toWire } from "../../orders/wire.ts";
+import { readStoredOrder, transitionStoredOrder } from "../../orders/stored-order.ts";
+import { toWire } from "../../orders/wire.ts";
 import type { Connection } from "./connection.ts";
 import { orderPages } from "./order-pages.ts";
 import { orderPlacer } from "./place-orders.ts";
@@ -32,7 +33,7 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): ApplyResult<E> {
     const order = find(id);
     if (order === undefined) return { ok: false, code: "order_not_found" };
-    const result = transition(order, event, at);
+    const result = transitionStoredOrder(order, event, at);
     if (!result.ok) return result;
     const { record, status } = result.order;
     if (record === order.record) updateStatus.run(status, id);
@@ -67,10 +68,10 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
 }
 
 interface OrderRow {
-  readonly status: OrderStatus;
+  readonly status: string;
   readonly record: string;
 }
 
 function toOrder({ status, record }: OrderRow): StoredOrder {
-  return { record: fromWire(record), status };
+  return readStoredOrder(record, status);
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -60,4 +61,25 @@ test("orders list --status lists only the orders with that status, up to the lim
   expect(lines[0]).toMatch(/^id +pet id +quantity +ship date +complete +status$/);
   expect(lines).toHaveLength(402);
   expect(lines.at(-1)).toMatch(new RegExp(`^${MAX} +- +- +- +- +cancelled$`));
+});
+
+test("an order with a status that no rule knows is listed and exported with a warning, and cannot be cancelled", async () => {
+  const path = join(cli.directory, "edited.db");
+  await createSqliteStore({ path }).close();
+  const db = new DatabaseSync(path);
+  db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}'), (2, 'lost\u001b[2J', '{"id":2}')`);
+  db.close();
+  const run = (command: string) => cli.run([...command.split(" "), "--database", path]);
+  const problem = "Order 2 has the status 'lost?[2J', which is none of pending, shipped, cancelled.";
+  const [list, get, exported, cancel] = await Promise.all(
+    ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
+  );
+  expect(list).toMatchObject({ status: 0, stdout: expect.stringMatching(/pending\n2 .*lost\?\[2J\n$/) });
+  expect(get).toMatchObject({ status: 0, stdout: "id       2\nstatus   lost?[2J\n" });
+  expect(exported).toMatchObject({
+    status: 0,
+    stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\u001b[2J"}\n',
+    stderr: `Warning: ${problem} Correct it in the database.\n`,
+  });
+  expect(cancel).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(problem) });
 });

@@ -35,9 +35,11 @@ export function createOperationHandlers(
       if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
         return { status: 200, body, ended, headers };
       }
+      // Nobody reads the body of a HEAD, and compressing it would read pages.
+      const isHead = request.method === "HEAD";
       return {
         status: 200,
-        body: gzipped(toWebBody(body)),
+        body: isHead ? body : gzipped(toWebBody(body)),
         ended,
         headers: { ...headers, "content-encoding": "gzip" },
       };

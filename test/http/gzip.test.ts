@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { acceptsGzip } from "../../lib/http/gzip.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "./fixture.ts";
@@ -30,6 +31,45 @@ test("a gzip list has the same content and a Vary header", async () => {
   expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
   expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
   expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);
+});
+
+test("a HEAD of a long list reads one page and releases the store, with and without gzip", async () => {
+  const store = createMemoryStore();
+  const seen = { pages: 0, released: 0 };
+  async function* list() {
+    try {
+      for (let page = 0; page < 1_000; page++) {
+        await new Promise(setImmediate);
+        seen.pages += 1;
+        yield { json: `{"id":${page}}`, last: page === 999 };
+      }
+    } finally {
+      seen.released += 1;
+    }
+  }
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
+  };
+  /** Like a store with transactions: starts the list, and then waits for the commit of the admission. */
+  const admit: AccountStore["admit"] = async (key, at, policy, work) => {
+    const admission = await store.accounts.admit(key, at, policy);
+    if (admission.ok) work?.start(admission.caller);
+    await turns(20);
+    return admission;
+  };
+  const { send } = await createHandlerFixture({
+    store: { ...store, orders: { ...store.orders, list }, accounts: { ...store.accounts, admit } },
+  });
+  for (const [encoding, expected] of [
+    ["identity", null],
+    ["gzip", "gzip"],
+  ] as const) {
+    Object.assign(seen, { pages: 0, released: 0 });
+    const { headers, text } = await send("HEAD", "/v1/store/orders", { "accept-encoding": encoding });
+    expect([headers.get("content-encoding"), text]).toEqual([expected, ""]);
+    await turns(20);
+    expect(seen, encoding).toEqual({ pages: 1, released: 1 });
+  }
 });
 
 test.each([

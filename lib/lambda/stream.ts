@@ -30,7 +30,7 @@ const NO_PLATFORM: StreamingPlatform = {
 
 /**
  * Sends a body as fast as the client receives it. If the body fails, this rejects without ending the stream, so that
- * the runtime reports the error and truncates the response. Once the client disconnects, the body is no longer read.
+ * the runtime reports the error and truncates the response. Once the client disconnects, the body is cancelled.
  */
 export async function sendBody(
   body: ReadableStream<Uint8Array> | null,
@@ -38,16 +38,23 @@ export async function sendBody(
   onFirstByte: () => void,
 ): Promise<void> {
   // A response without a single byte hangs on Lambda's streaming path.
-  const source = body ?? ReadableStream.from([NEWLINE]);
-  let started = false;
-  for await (const chunk of source) {
-    if (!started) onFirstByte();
-    started = true;
-    if (!stream.write(chunk)) await waitForDrain(stream);
-    // Returning from the loop cancels the source.
-    if (stream.destroyed) return;
+  const reader = (body ?? ReadableStream.from([NEWLINE])).getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  stream.once("close", stop);
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const { done, value } = await reader.read();
+      if (stream.destroyed) return;
+      if (done) break;
+      if (isFirst) onFirstByte();
+      if (!stream.write(value)) await waitForDrain(stream);
+    }
+    stream.end();
+  } finally {
+    stream.off("close", stop);
+    // Wherever it ended early, the body is no longer read.
+    stop();
   }
-  stream.end();
 }
 
 const NEWLINE = new Uint8Array([0x0a]);

@@ -12,8 +12,7 @@ import { fromWire } from "./wire.ts";
 
 /**
  * Reads an order as a database keeps it. A status that somebody else has written there is returned as it is, so that
- * one order does not fail a list. Throws if the record cannot be read: then the order is damaged,
- * and the rest of the database is not.
+ * one order does not fail a list. Throws if the record cannot be read.
  */
 export function readStoredOrder(wire: string, status: string): StoredOrder {
   try {

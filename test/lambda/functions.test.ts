@@ -64,6 +64,25 @@ test.each([
   expect(seen.pulled).toBeLessThan(200);
 });
 
+test("a client that disconnects while the store is slow ends the reading at once", async () => {
+  const seen = { cancelled: false };
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(PIECE),
+    pull: () => new Promise(() => {}),
+    cancel() {
+      seen.cancelled = true;
+    },
+  });
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const answered = createStreamingFunction({ handler: async () => new Response(body) })(event, stream);
+  await sleep(10);
+  expect(seen.cancelled).toBe(false);
+  stream.destroy();
+  await vi.waitFor(() => expect(seen.cancelled).toBe(true));
+  await answered;
+  expect(stream.listenerCount("close")).toBe(0);
+});
+
 test("a body that fails rejects and leaves the stream open, so that the runtime reports the error", async () => {
   const { handler } = countedBody({ pieces: 3, fails: true });
   const chunks: string[] = [];

@@ -17,8 +17,8 @@ export interface Posted {
 
 /** A function that runs under the real runtime client, against a Runtime API of the tests. */
 export interface RunningFunction {
-  /** Invokes the function with an event. */
-  invoke(event: object): Promise<Posted>;
+  /** Invokes the function with an event. With `disconnects`, the Runtime API ends the exchange after the first chunk. */
+  invoke(event: object, options?: { readonly disconnects?: boolean }): Promise<Posted>;
   /** Everything that it wrote to standard output and standard error. */
   log(): string;
   stop(): Promise<void>;
@@ -26,6 +26,7 @@ export interface RunningFunction {
 
 interface Invocation {
   readonly event: object;
+  readonly disconnects: boolean;
   readonly posted: PromiseWithResolvers<Posted>;
 }
 
@@ -76,9 +77,10 @@ export async function runFunction(
     }
     const invocation = invocations.get(id);
     if (invocation !== undefined) {
-      invocation.posted.resolve(await receive(request, kind === "error" ? "error" : "response"));
+      const as = kind === "error" ? "error" : "response";
+      invocation.posted.resolve(await receive(request, as, invocation.disconnects));
     }
-    response.writeHead(202).end();
+    response.writeHead(202, invocation?.disconnects === true ? { connection: "close" } : {}).end();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -113,10 +115,10 @@ export async function runFunction(
 
   let count = 0;
   return {
-    invoke(event) {
+    invoke(event, { disconnects = false } = {}) {
       const id = `invocation-${count++}`;
       const posted = Promise.withResolvers<Posted>();
-      invocations.set(id, { event, posted });
+      invocations.set(id, { event, disconnects, posted });
       waiting.push(id);
       dispatch();
       return posted.promise;
@@ -133,8 +135,11 @@ export async function runFunction(
   };
 }
 
-async function receive(request: IncomingMessage, as: Posted["as"]): Promise<Posted> {
+async function receive(request: IncomingMessage, as: Posted["as"], disconnects: boolean): Promise<Posted> {
   const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
+  for await (const chunk of request) {
+    chunks.push(chunk);
+    if (disconnects) break;
+  }
   return { as, headers: request.headers, chunks, trailers: request.trailers };
 }

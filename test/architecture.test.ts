@@ -32,7 +32,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "lib/accounts",
   ],
   "lib/node": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],
-  "lib/metrics": ["lib/http", "lib/orders", "lib/accounts"],
+  "lib/metrics": ["lib/http", "lib/node/node-http.ts", "lib/orders", "lib/accounts"],
   "lib/lambda": ["lib/errors.ts", "lib/clock.ts", "lib/http"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/console": [
@@ -216,6 +216,13 @@ describe("conventions", () => {
     expect(readers.filter((file) => !/^lib\/(clock\.ts|cli\/|node\/|lambda\/)|^infra\//.test(file))).toEqual(
       [],
     );
+  });
+
+  test("servers load node:http in one place, since an import of it loads what no server needs", () => {
+    const importers = imports.filter(({ from, typeOnly }) => from === "node:http" && !typeOnly);
+    expect(importers.map(({ file }) => file)).toEqual([]);
+    const loaders = sources.filter((file) => code(file).includes('getBuiltinModule("node:http")'));
+    expect(loaders).toEqual(["lib/node/node-http.ts"]);
   });
 
   test("Math.random is used only for delays and order identifiers, which need not be secret", () => {

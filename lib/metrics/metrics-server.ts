@@ -1,8 +1,6 @@
 import type { AddressInfo } from "node:net";
+import { createServer } from "../node/node-http.ts";
 import type { Metrics } from "./metrics.ts";
-
-// An `import` would read all exports of the module, and one of them loads Node's `fetch`.
-const { createServer } = process.getBuiltinModule("node:http");
 
 /** Options of `startMetricsServer`. */
 export interface MetricsServerOptions {

@@ -36,7 +36,8 @@ test("a million orders in SQLite are counted once, while pages are served within
   const start = performance.now();
   let page = await load("orders");
   expect(page).toContain("Counting:");
-  while (page.includes("Counting:")) page = await load(`orders${/\?after=\d+/.exec(page)?.[0] ?? ""}`);
+  while (page.includes("Counting:"))
+    page = await load(`orders${/\?after=[\d,]+(?=">Next page)/.exec(page)?.[0] ?? ""}`);
   const counting = performance.now() - start;
   const sorted = times.toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;

@@ -1,9 +1,11 @@
 import { html } from "hono/html";
 import { type Account, isActive } from "../../accounts/account.ts";
+import type { AccountStore } from "../../accounts/account-store.ts";
 import { usedQuotasAt } from "../../accounts/account-usage.ts";
 import type { Instant } from "../../clock.ts";
 import { changeForm, fieldOf, type Outcome } from "../form.ts";
 import { sendPage } from "../page.ts";
+import { type PageStarts, pager, startsField } from "../pager.ts";
 import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
 import { formatDuration } from "../text.ts";
 import { planFields } from "./plan-fields.ts";
@@ -12,42 +14,41 @@ import { usageBar } from "./usage-bar.ts";
 /** The most accounts on one page. */
 const PAGE_SIZE = 50;
 
-/** Sends the list of accounts. */
+/** Sends one page of the list of accounts. */
 export async function sendAccountsPage(
   c: ConsoleRequest,
   { store, clock, traffic }: ConsoleContext,
+  starts: PageStarts,
   outcome?: Outcome,
 ): Promise<Response> {
-  const found: Account[] = [];
+  const after = starts.at(-1);
   // One more, to know whether there are more.
-  for await (const account of store.accounts.list()) if (found.push(account) > PAGE_SIZE) break;
-  for (const account of found.slice(0, PAGE_SIZE)) traffic.record(account);
+  const found = await readAccounts(store.accounts, after, PAGE_SIZE + 1);
+  const shown = found.slice(0, PAGE_SIZE);
+  for (const account of shown) traffic.record(account);
   const now = clock();
   const view = c.get("view");
-  const rows = found.slice(0, PAGE_SIZE).map((account) => accountRow(view, account, now));
+  const next = found.length > PAGE_SIZE ? shown.at(-1)?.id : undefined;
+  const list = startsField(starts);
+  const rows = shown.map((account) => accountRow(view, account, now));
   const body = html`<div class="head">
       <div>
         <h1>Accounts</h1>
         <p>Who may call the API, and how much of the limits is used.</p>
       </div>
     </div>
-    <section class="panel flush" aria-label="All accounts">
-      ${rows.length === 0 ? NO_ACCOUNTS : table(rows)}
-      ${
-        found.length > PAGE_SIZE
-          ? html`<p class="quiet small">These are the first ${PAGE_SIZE} accounts.
-        To see another one, enter its ID below.</p>`
-          : ""
-      }
+    <section class="panel flush" aria-label="${after === undefined ? "The first accounts" : `Accounts after ${after}`}">
+      ${rows.length === 0 ? html`<p class="empty">There are no ${after === undefined ? "" : "more "}accounts.</p>` : table(rows)}
+      ${pager(pathOf(view, "accounts"), starts, next)}
     </section>
     <div class="columns">
       <section class="panel" aria-labelledby="create-title">
         <h2 id="create-title">Create an account</h2>
-        ${changeForm(view, pathOf(view, "accounts"), createFields(outcome), "form")}
+        ${changeForm(view, pathOf(view, "accounts"), html`${list}${createFields(outcome)}`, "form")}
       </section>
       <section class="panel" aria-labelledby="open-title">
         <h2 id="open-title">Open an account</h2>
-        ${changeForm(view, pathOf(view, "find-account"), html`${fieldOf("open", { name: "id", label: "Account ID" }, outcome)}<div><button>Open</button></div>`, "form")}
+        ${changeForm(view, pathOf(view, "find-account"), html`${list}${fieldOf("open", { name: "id", label: "Account ID" }, outcome)}<div><button>Open</button></div>`, "form")}
       </section>
     </div>`;
   return sendPage(c, { title: "Accounts", body, notice: outcome?.notice });
@@ -60,7 +61,19 @@ function createFields(outcome: Outcome | undefined): Html {
     <div><button class="main">Create account</button></div>`;
 }
 
-const NO_ACCOUNTS = html`<p class="empty">There is no account yet.</p>`;
+/** The first accounts after an identifier. The store lists all of them: accounts are few. */
+async function readAccounts(
+  store: AccountStore,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly Account[]> {
+  const found: Account[] = [];
+  for await (const account of store.list()) {
+    if (after !== undefined && account.id <= after) continue;
+    if (found.push(account) === limit) break;
+  }
+  return found;
+}
 
 function table(rows: readonly Html[]): Html {
   return html`<table>

@@ -5,6 +5,7 @@ import { isAccountId, redactKeys } from "../../accounts/api-key.ts";
 import { ACCOUNT_ERRORS, invalidInput } from "../../errors.ts";
 import { attempt } from "../form.ts";
 import type { Notice } from "../page.ts";
+import { type PageStarts, parseStarts } from "../pager.ts";
 import { type ConsoleApp, type ConsoleContext, type Html, pathOf, type Section } from "../section.ts";
 import { sendAccountPage } from "./account-page.ts";
 import { sendAccountsPage } from "./accounts-page.ts";
@@ -18,7 +19,7 @@ type Fields = Readonly<Record<string, string>>;
 function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
   const { store, environment, clock } = context;
   const accounts = createAccounts({ store: store.accounts, environment, clock });
-  app.get("/accounts", (c) => sendAccountsPage(c, context));
+  app.get("/accounts", (c) => sendAccountsPage(c, context, startsOf(c.req.query("after"))));
   // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
   app.post("/find-account", async (c) => {
     const view = c.get("view");
@@ -26,7 +27,7 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
     if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
     const refuse = () => Promise.reject(invalidInput("id", "Enter the ID of an account, such as acme."));
     const shown = { ...view, fields: { id: redactKeys(id) } };
-    return sendAccountsPage(c, context, await attempt("open", shown, refuse));
+    return sendAccountsPage(c, context, startsOf(view.fields["list"]), await attempt("open", shown, refuse));
   });
   app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
 
@@ -39,7 +40,7 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
         `The account ${id} has been created. Issue its first key on its page.`,
       ),
     );
-    return sendAccountsPage(c, context, outcome);
+    return sendAccountsPage(c, context, startsOf(fields["list"]), outcome);
   });
 
   /** Adds a change of an account, which shows the page of the account with its outcome. */
@@ -69,6 +70,11 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
   addChange("keys/:key/unban", "unban", async (_id, _fields, key) =>
     noticeOf(await accounts.unbanKey(key), html`The ban of <code>${key}</code> has been lifted.`),
   );
+}
+
+/** The page of the list that an address or a form names. What names none is the first one. */
+function startsOf(text = ""): PageStarts {
+  return parseStarts(text, isAccountId) ?? [];
 }
 
 function issue(accounts: Accounts, id: string, expires: string): Promise<KeyResult> {

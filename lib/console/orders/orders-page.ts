@@ -1,8 +1,10 @@
 import { html } from "hono/html";
+import { parseInt64 } from "../../orders/int64.ts";
 import type { StoredOrder } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { changeForm, fieldOf, type Outcome } from "../form.ts";
 import { sendPage } from "../page.ts";
+import { type PageStarts, pager, startsField } from "../pager.ts";
 import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
 import { countsPanel } from "./counts-panel.ts";
 import { orderActions } from "./order-actions.ts";
@@ -14,22 +16,22 @@ import type { StatusCounter } from "./status-counter.ts";
 /** The orders of one page of the table. */
 const PAGE_SIZE = 50;
 
-/** Sends one page of the table of orders: those above `after`. */
+/** Sends one page of the table of orders. */
 export async function sendOrdersPage(
   c: ConsoleRequest,
   { store, clock, isMetered }: ConsoleContext,
   counter: StatusCounter,
-  after: bigint | undefined,
+  starts: PageStarts,
   outcome?: Outcome,
 ): Promise<Response> {
   const view = c.get("view");
+  const after = parseInt64(starts.at(-1) ?? "");
   // One more, to know whether there are more.
   const orders = await readOrders(store.orders, after, PAGE_SIZE + 1);
   if (!isMetered) await counter.refresh();
   const shown = orders.slice(0, PAGE_SIZE);
   const next = orders.length > PAGE_SIZE ? shown.at(-1)?.record.id : undefined;
-  // A change returns to the page of the table that it was made on.
-  const list = html`<input type="hidden" name="list" value="${after ?? ""}">`;
+  const list = startsField(starts);
   const rows = shown.map((order) => orderRow(view, order, orderActions(view, order, clock(), list)));
   const body = html`<div class="head">
       <div><h1>Orders</h1><p>Ascending by ID, ${PAGE_SIZE} on a page.</p></div>
@@ -41,7 +43,7 @@ export async function sendOrdersPage(
     ${countsPanel(view, counter, isMetered, list)}
     <section class="panel flush" aria-label="${after === undefined ? "The first orders" : `Orders after ${after}`}">
       ${rows.length === 0 ? html`<p class="empty">There are no ${after === undefined ? "" : "more "}orders.</p>` : table(rows)}
-      ${pager(view, after, next)}
+      ${pager(pathOf(view, "orders"), starts, next?.toString())}
     </section>
     <section class="panel" aria-labelledby="place-title">
       <h2 id="place-title">Place an order</h2>
@@ -88,13 +90,4 @@ function orderRow(view: View, { record, status }: StoredOrder, actions: Html): H
     <td data-label="Complete">${formatComplete(record)}</td>
     <td>${actions}</td>
   </tr>`;
-}
-
-function pager(view: View, after: bigint | undefined, next: bigint | undefined): Html {
-  const orders = pathOf(view, "orders");
-  if (after === undefined && next === undefined) return html``;
-  return html`<nav class="pager actions" aria-label="Pages">
-    ${after === undefined ? "" : html`<a class="button" href="${orders}">First page</a>`}
-    ${next === undefined ? "" : html`<a class="button" href="${orders}?after=${next}">Next page</a>`}
-  </nav>`;
 }

@@ -5,6 +5,7 @@ import { explainTransitionError } from "../../orders/lifecycle.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
 import { attempt } from "../form.ts";
 import type { Notice } from "../page.ts";
+import { type PageStarts, parseStarts } from "../pager.ts";
 import {
   type ConsoleApp,
   type ConsoleContext,
@@ -32,14 +33,13 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
     const outcome = await attempt("find", view, () => {
       throw invalidInput("id", ORDER_FIELDS.id.validate(text) ?? "");
     });
-    return sendOrdersPage(c, context, counter, undefined, outcome);
+    return sendOrdersPage(c, context, counter, [], outcome);
   }
 
   app.get("/orders", (c) => {
-    const text = c.req.query("after");
-    const after = parseInt64(text ?? "");
-    if (text !== undefined && after === undefined) return sendWrongId(c, text);
-    return sendOrdersPage(c, context, counter, after);
+    const text = c.req.query("after") ?? "";
+    const starts = parseStarts(text, isInt64);
+    return starts === undefined ? sendWrongId(c, text) : sendOrdersPage(c, context, counter, starts);
   });
 
   app.get("/find-order", async (c) => {
@@ -80,9 +80,13 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
   }
 }
 
-/** The page of the table that a form was on: the orders above this identifier. */
-function listOf({ fields }: View): bigint | undefined {
-  return parseInt64(fields["list"] ?? "");
+/** The page of the table that a form was on. */
+function listOf({ fields }: View): PageStarts {
+  return parseStarts(fields["list"] ?? "", isInt64) ?? [];
+}
+
+function isInt64(text: string): boolean {
+  return parseInt64(text) !== undefined;
 }
 
 const DONE = { ship: "has been shipped", fulfil: "is complete", cancel: "has been cancelled" } as const;

@@ -23,6 +23,7 @@ import { type ErrorReport, formatErrorReport, toErrorReport, wantsJson } from ".
 import { EXIT, type ExitStatus, toExitStatus } from "./exit-status.ts";
 import { HELP_FORMAT } from "./help-format.ts";
 import { explainMissingPackage } from "./missing-package.ts";
+import { explainNpmOptions } from "./npm-options.ts";
 import { DEFAULT_DATABASE, type EnvironmentVariables } from "./settings.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
@@ -61,11 +62,17 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   };
   const json = wantsJson(argv);
   const reportError = (report: ErrorReport) => terminal.log(formatErrorReport(report, json));
+  let npmHint: string | undefined;
+  const logNpmHint = () => {
+    if (npmHint !== undefined) terminal.log(npmHint);
+  };
   try {
     const program = createProgram(terminal, json);
     const clock = systemClock;
     const context: CommandContext = { terminal, env, waitForStop, onListening, reportError, exit, clock };
     for (const addGroup of GROUPS) addGroup(program, context);
+    npmHint = explainNpmOptions([program, ...program.commands], env);
+    program.hook("preAction", logNpmHint);
     await program.parseAsync(argv, { from: "user" });
     return status;
   } catch (thrown) {
@@ -74,6 +81,7 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
     // Commander has already printed its own errors as text, and what --help and --version print.
     const isPrinted = error instanceof CommanderError && (!json || status === EXIT.success);
     if (!isPrinted) reportError(toErrorReport(error));
+    else if (status === EXIT.usage) logNpmHint();
     return status;
   }
 }

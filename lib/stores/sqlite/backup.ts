@@ -3,6 +3,7 @@ import { backup, DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../errors.ts";
 import { BUSY_TIMEOUT_MS } from "./busy.ts";
 import { isSqliteError, toStoreError } from "./errors.ts";
+import { toFileName } from "./file-name.ts";
 import { versionOf } from "./schema.ts";
 
 /** Whether a backup was written. `file_exists`: there is a file at the destination, which was not changed. */
@@ -31,7 +32,7 @@ export async function backUpSqlite({
     try {
       rmSync(partial, { force: true });
       closeSync(openSync(partial, "wx", 0o600));
-      await backup(source, partial, { rate: PAGES_PER_STEP });
+      await backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
       renameSync(partial, to);
       return { ok: true };
     } catch (error) {
@@ -48,7 +49,7 @@ export async function backUpSqlite({
 function openSource(path: string): DatabaseSync {
   let source: DatabaseSync | undefined;
   try {
-    source = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    source = new DatabaseSync(toFileName(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     versionOf(source);
     return source;
   } catch (error) {

@@ -7,6 +7,7 @@ import { createFolder } from "./create-folder.ts";
 import { toStoreError } from "./errors.ts";
 import { type DatabaseFile, databaseFile } from "./file.ts";
 import { restrictAccess } from "./file-mode.ts";
+import { toFileName } from "./file-name.ts";
 import { type GroupCommit, groupCommit } from "./group-commit.ts";
 import { migrate } from "./schema.ts";
 
@@ -30,7 +31,7 @@ export function openConnection(path: string, { existing = false } = {}): Connect
       createFolder(dirname(path), 0o700);
       closeSync(openSync(path, "a", 0o600));
     }
-    db = new DatabaseSync(path, { timeout: existing ? 0 : BUSY_TIMEOUT_MS });
+    db = new DatabaseSync(toFileName(path), { timeout: existing ? 0 : BUSY_TIMEOUT_MS });
   } catch (cause) {
     throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
   }

@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
@@ -33,6 +34,22 @@ describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode 
       "The write-ahead log",
     );
     await store.close();
+  });
+
+  test("a path that SQLite would read as a URI is the path of a file, as for everything else", async () => {
+    const cwd = process.cwd();
+    onTestFinished(() => process.chdir(cwd));
+    process.chdir(directory);
+    const path = "file:named.db?mode=memory";
+    const store = createSqliteStore({ path });
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    expect(await backUpSqlite({ path, to: "file:copy.db" })).toEqual({ ok: true });
+    await store.close();
+    const copy = createSqliteStore({ path: join(directory, "file:copy.db") });
+    expect((await copy.orders.find(1n))?.status).toBe("pending");
+    await copy.close();
+    expect(readdirSync(directory).filter((name) => /^(named|copy)/.test(name))).toEqual([]);
   });
 
   test("a file that is not a database of this package keeps its mode", () => {

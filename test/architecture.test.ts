@@ -32,7 +32,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "lib/accounts",
   ],
   "lib/node": ["lib/errors.ts", "lib/clock.ts", "lib/http", "lib/domains"],
-  "lib/metrics": ["lib/http", "lib/node/node-http.ts", "lib/orders", "lib/accounts"],
+  "lib/metrics": ["lib/http", "lib/node/listen.ts", "lib/node/node-http.ts", "lib/orders", "lib/accounts"],
   "lib/lambda": ["lib/errors.ts", "lib/clock.ts", "lib/http"],
   "lib/client": ["lib/errors.ts", "lib/clock.ts", "lib/orders"],
   "lib/console": [

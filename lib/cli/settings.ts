@@ -1,5 +1,6 @@
 import type { Environment } from "../accounts/api-key.ts";
 import { type InvalidInputError, invalidInput } from "../errors.ts";
+import { EMPTY_HOST } from "../node/listen.ts";
 import { isPlan, PLANS, type Plan } from "../plans/plan-limits.ts";
 
 /** Environment variables by name. */
@@ -64,6 +65,7 @@ export function readListenAddress(
   env: EnvironmentVariables,
 ): { readonly host: string; readonly port: number } {
   const host = flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1";
+  if (host === "") throw invalidInput("--host", EMPTY_HOST);
   const text = readVariable(env, "PORT") ?? "8787";
   const port = flags.port ?? parsePort(text);
   if (port === undefined) throw invalidValue("PORT", text, PORT_HINT);

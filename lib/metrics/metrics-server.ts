@@ -1,4 +1,4 @@
-import type { AddressInfo } from "node:net";
+import { listen } from "../node/listen.ts";
 import { createServer } from "../node/node-http.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -19,7 +19,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` on an address of its own. Rejects if the address is in use. */
+/** Serves `GET /metrics` on an address of its own. Rejects if the address is in use or empty. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host = "127.0.0.1", port = 9464 } = options;
   const { registry } = options.metrics;
@@ -38,12 +38,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     }
   });
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
-  const { port: bound } = server.address() as AddressInfo;
+  const url = await listen(server, port, host);
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}${PATH}`,
+    url: `${url}${PATH}`,
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -7,7 +7,7 @@
  * ```
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../errors.ts";
 import type { Handler } from "../http/handler-options.ts";
@@ -20,6 +20,7 @@ import {
   MAX_HEADER_FIELDS,
   resolveLimits,
 } from "./connection-limits.ts";
+import { listen } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { type ParserError, parserErrorCode } from "./parser-error.ts";
 import { hasBody } from "./request-body.ts";
@@ -53,7 +54,7 @@ export interface NodeServer {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Starts a server. Rejects if the address is in use, and with `InvalidInputError` if a limit is invalid. */
+/** Starts a server. Rejects if the address is in use, and with `InvalidInputError` if an option is invalid. */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   const limits = resolveLimits(options.limits);
@@ -131,12 +132,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     void rejectConnection(socket, parserErrorCode(error, lineBytes ?? 0));
   });
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
-  const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    url: await listen(server, port, host),
     close({ graceMs = 10_000 } = {}) {
       closing = true;
       return shutDown({ server, connections, graceMs });

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { createHandler } from "../../lib/http/handler.ts";
+import { startMetricsServer } from "../../lib/metrics/index.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { serve } from "./server-fixture.ts";
@@ -121,4 +123,22 @@ test("a shutdown closes connections that do not finish within the grace period",
 test("starting a server on a port in use rejects", async () => {
   const { port, handler } = await serve();
   await expect(startNodeServer({ handler, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+});
+
+test("an empty host is rejected, because Node would listen on every address of the machine", async () => {
+  const handler = createHandler({ store: createMemoryStore() });
+  const registry = { metrics: async () => "", contentType: "text/plain" } as never;
+  const servers = await Promise.allSettled([
+    startNodeServer({ handler, host: "", port: 0 }),
+    startMetricsServer({ metrics: { registry }, host: "", port: 0 }),
+  ]);
+  for (const server of servers) if (server.status === "fulfilled") await server.value.close();
+  const reason = expect.objectContaining({
+    code: "invalid_input",
+    message: expect.stringMatching(/^host: /),
+  });
+  expect(servers).toEqual([
+    { status: "rejected", reason },
+    { status: "rejected", reason },
+  ]);
 });

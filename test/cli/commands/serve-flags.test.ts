@@ -65,6 +65,17 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban"
   await stop();
 });
 
+test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {
+  const child = cli.spawn(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
+  const stopping = setTimeout(() => child.kill("SIGTERM"), 5_000);
+  const { status, stdout, stderr } = await waitForExit(child);
+  clearTimeout(stopping);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toBe(
+    "error: --host: The host is empty. Use 127.0.0.1 for this machine only, or 0.0.0.0 for every address of it.\n",
+  );
+});
+
 test("openapi prints no example host, and the given servers", async () => {
   const text = (await cli.run(["openapi"])).stdout;
   expect(JSON.parse(text).servers).toEqual([{ url: "./v1", description: "This server" }]);

@@ -52,6 +52,22 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "an identifier that no account can have names none, also if it looks like what the store keeps beside one",
+    async check({ accounts }) {
+      const key = apiKey("a");
+      await accounts.create({ ...account, keys: [key] });
+      await accounts.recordEnvironment("live");
+      const missing = { ok: false, code: "account_not_found" };
+      for (const id of ["acme/keys", "/settings", "acme/", "ACME", ""]) {
+        assert.equal(await accounts.find(id), undefined, id);
+        assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), missing, id);
+        assert.deepEqual(await accounts.resetUsage(id), missing, id);
+        await accounts.unban(id, key.id);
+      }
+      assert.deepEqual((await accounts.find("acme"))?.keys, [key]);
+    },
+  },
+  {
     name: "creating an account with a taken identifier fails and leaves the existing account unchanged",
     async check({ accounts }) {
       await accounts.create(account);

@@ -1,6 +1,6 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import type { Environment } from "../../accounts/api-key.ts";
+import { type Environment, isAccountId } from "../../accounts/api-key.ts";
 import { type AccountItems, accountOf, belongTogether, settingsOf } from "./account-items.ts";
 import { createAdmission } from "./admission.ts";
 import { activeKeys, INITIAL_COUNTERS, idsValue, keyEntries, planAttributes } from "./admission-item.ts";
@@ -21,10 +21,13 @@ const MAX_READS = 4;
 /** The wait before that: another process is between its two writes. */
 const READ_WAIT_MS = 4;
 
+const NOT_FOUND = { ok: false, code: "account_not_found" } as const;
+
 type Updater = (account: AccountSettings) => AccountResult;
 
 /**
- * The account store over its table. See layout.ts for the two items of an account. Requests are admitted through
+ * The account store over its table. See layout.ts for the two items of an account: the second, and one that belongs to
+ * no account, have identifiers that no account can have, so one that a caller passes is checked. Requests are admitted through
  * `admissionTable`, which does not repeat a throttled request; operators wait for theirs.
  */
 export function createAccountStore(table: Table, admissionTable: Table): AccountStore {
@@ -33,6 +36,7 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
 
   /** Reads both items. */
   async function read(id: string): Promise<AccountItems | undefined> {
+    if (!isAccountId(id)) return undefined;
     const signal = callTimeout();
     for (let round = 1; ; round++) {
       const items = await table.getAll([primaryKeyOf(id), primaryKeyOf(detailsIdOf(id))], signal);
@@ -55,7 +59,7 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
       const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
       const item = await table.get(primaryKeyOf(id), signal);
-      if (item === undefined) return { ok: false, code: "account_not_found" };
+      if (item === undefined) return NOT_FOUND;
       if (!belongTogether({ item, details }) && round < MAX_READS) {
         await jitter(round, READ_WAIT_MS);
         continue;
@@ -112,20 +116,22 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
         from = page.next;
       }
       for (const [id, item] of [...items].sort(([a], [b]) => (a < b ? -1 : 1))) {
-        if (id.includes("/")) continue;
+        if (!isAccountId(id)) continue;
         const details = items.get(detailsIdOf(id));
         const account = belongTogether({ item, details }) ? accountOf({ item, details }) : await find(id);
         if (account !== undefined) yield account;
       }
     },
 
-    update(id, updater) {
+    async update(id, updater) {
+      if (!isAccountId(id)) return NOT_FOUND;
       const signal = callTimeout();
       // Changes of other processes contend, which costs repetitions. Those of this process need not.
       return changeInSequence(id, () => update(id, updater, signal));
     },
 
     async resetUsage(id) {
+      if (!isAccountId(id)) return NOT_FOUND;
       const reset = {
         update: "SET #minuteCount = :zero, #dayCount = :zero",
         condition: "attribute_exists(#id)",
@@ -133,7 +139,7 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       };
       const { done } = await table.update(primaryKeyOf(id), reset, callTimeout());
       const items = done ? await read(id) : undefined;
-      if (items === undefined) return { ok: false, code: "account_not_found" };
+      if (items === undefined) return NOT_FOUND;
       return { ok: true, account: settingsOf(items) };
     },
 

@@ -1,3 +1,4 @@
+import { isAccountId } from "../../accounts/api-key.ts";
 import { namedKeysOf } from "./admission-item.ts";
 import { callTimeout, jitter } from "./client.ts";
 import type { Item } from "./item.ts";
@@ -8,6 +9,7 @@ import type { ConditionalUpdate, Table } from "./table.ts";
 /** Removes the rejections of a key, and with them its ban. */
 export function createUnban(table: Table): (accountId: string, keyId: string) => Promise<void> {
   return async (accountId, keyId) => {
+    if (!isAccountId(accountId)) return;
     const signal = callTimeout();
     const key: Item = { id: { S: accountId } };
     let item = await table.get(key, signal);

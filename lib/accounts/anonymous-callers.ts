@@ -47,15 +47,24 @@ export function createAnonymousCallers({
   /** In the order of their last minute with a request. */
   const sites = new Map<string, Site>();
   const overflow = createSite();
+  /**
+   * The sites from the oldest on, in the current minute. It is kept, because a new iterator of a map first passes all
+   * entries that have been deleted, and not longer, because a map stays in memory for an iterator that stands still.
+   */
+  let oldest: MapIterator<[string, Site]> | undefined;
+  let lastMinute = 0;
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
-    const [oldest] = sites;
-    if (oldest === undefined || oldest[1].minute === minute) return false;
-    return sites.delete(oldest[0]);
+    oldest ??= sites.entries();
+    const { value } = oldest.next();
+    if (value === undefined || value[1].minute === minute) return false;
+    return sites.delete(value[0]);
   }
 
   function recordUse(name: string, minute: number): Site {
+    if (minute !== lastMinute) oldest = undefined;
+    lastMinute = minute;
     const known = sites.get(name);
     if (known?.minute === minute) return known;
     if (known === undefined && !makeRoom(minute)) return overflow;

@@ -112,3 +112,16 @@ test("new callers share one counter while the memory is full of callers of this 
   expect(callers.peek("192.0.2.3", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
   expect(callers.peek("192.0.2.2", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
 });
+
+test("a new caller costs about the same, however many have made room before", () => {
+  const callers = createAnonymousCallers();
+  /** Processor time in ms that 25,000 new callers of a minute take. */
+  const countNew = (minute: number) => {
+    const before = process.threadCpuUsage().user;
+    for (let caller = 0; caller < 25_000; caller++)
+      callers.count(`10.${minute}.${caller >> 8}.${caller & 255}`, AT + minute * MINUTE_MS);
+    return (process.threadCpuUsage().user - before) / 1_000;
+  };
+  const [first = 0, second = 0, ...later] = Array.from({ length: 8 }, (_, minute) => countNew(minute));
+  expect(Math.max(...later)).toBeLessThan(4 * Math.max(first, second) + 20);
+});

@@ -24,6 +24,11 @@ export const LONG_TESTS = [
   "test/stores/dynamodb/processes.test.ts",
 ];
 
+/** The processes that tests start load their packages faster with it. */
+export const COMPILE_CACHE = {
+  NODE_COMPILE_CACHE: new URL("../node_modules/.cache/store-orders", import.meta.url).pathname,
+};
+
 /** What `npm test` runs. The suites left out need long or another program: see test/system and test/faults. */
 export default defineConfig({
   test: {
@@ -32,8 +37,7 @@ export default defineConfig({
     exclude: ["test/system/**", "test/faults/*.test.ts", ...LONG_TESTS, "node_modules/**"],
     // One more than there are cores: some files mostly wait, for timeouts and for the processes that they start.
     maxWorkers: availableParallelism() + 1,
-    // The processes that tests start load their packages faster with it.
-    env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/store-orders", import.meta.url).pathname },
+    env: COMPILE_CACHE,
     // No module keeps state between tests, and loading them once per worker saves a third of the time of a short file.
     isolate: false,
     // A passing file is one line: the reporter lists the cases that take longer than this.

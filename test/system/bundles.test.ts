@@ -1,14 +1,13 @@
 import { build } from "esbuild";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { runSuccessfully } from "./installed.ts";
-import { useInstalledPackage } from "./use-installed.ts";
 
-const installed = useInstalledPackage();
+const installed = inject("installed");
 
 /** Bundles a module for a platform without Node. Returns its minified size and the files in it. */
 async function bundle(code: string) {
   const { metafile, outputFiles } = await build({
-    stdin: { contents: code, resolveDir: installed.folder },
+    stdin: { contents: code, resolveDir: installed },
     bundle: true,
     minify: true,
     format: "esm",
@@ -58,7 +57,7 @@ describe("loading an entry in Node", () => {
       });
       await import("${entry}");
       console.log(JSON.stringify(loaded));`;
-    return JSON.parse(await runSuccessfully(installed.folder, "node", ["--input-type=module", "-e", script]));
+    return JSON.parse(await runSuccessfully(installed, "node", ["--input-type=module", "-e", script]));
   }
 
   test.each(["orders", "plans", "accounts", "http", "memory", "client"])(

@@ -147,8 +147,9 @@ describeInBrowser("orders in the console", (browser) => {
     expect(await page.innerText("main")).toContain("at most 62,500 read units for a million orders");
     expect(await findViolations(page)).toEqual([]);
     await page.click("text=Count now");
-    await page.waitForSelector("text=Every order has been counted.");
-    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);
+    // On a busy machine, the count ends after the response.
+    await page.waitForSelector("text=/Every order has been counted.|The count has started./");
+    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);
     expect(await page.innerText("main")).toMatch(/Counted at \d\d:\d\d:\d\d UTC/);
   });
 });

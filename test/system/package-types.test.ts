@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { describe, expect, inject, test } from "vitest";
 import { ENTRIES } from "./entries.ts";
 import { install, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
-import { useInstalledPackage } from "./use-installed.ts";
 
-const installed = useInstalledPackage();
+const installed = inject("installed");
 
 describe("types", () => {
   const free = Object.keys(ENTRIES).filter((entry) => ENTRIES[entry] === undefined);
@@ -20,8 +19,8 @@ export const result: ApplyResult = await orders.cancel(7n);
 `;
 
   test("the types compile for a strict consumer", async () => {
-    await writeFile(join(installed.folder, "consumer.ts"), consumer);
-    expect(await typeErrors(installed.folder, ["consumer.ts"])).toBe("");
+    await writeFile(join(installed, "consumer.ts"), consumer);
+    expect(await typeErrors(installed, ["consumer.ts"])).toBe("");
   });
 
   test.each([
@@ -31,12 +30,12 @@ export const result: ApplyResult = await orders.cancel(7n);
   ])(
     "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
     async (module, resolution) => {
-      const home = join(installed.home, "typescript-5.9");
+      const home = join(dirname(installed), "typescript-5.9");
       if (!existsSync(home)) {
         await mkdir(home);
         await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
         await writeFile(join(home, "consumer.ts"), consumer);
-        await install(home, installed.tarball, "typescript@5.9.3", "@types/node@24.19.2");
+        await install(home, inject("tarball"), "typescript@5.9.3", "@types/node@24.19.2");
       }
       const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
       const modules = ["--module", module, "--moduleResolution", resolution];
@@ -47,8 +46,8 @@ export const result: ApplyResult = await orders.cancel(7n);
   );
 
   test("reject an identifier that is not a bigint", async () => {
-    await writeFile(join(installed.folder, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
-    const output = await typeErrors(installed.folder, ["wrong.ts"]);
+    await writeFile(join(installed, "wrong.ts"), `${consumer}await orders.cancel(7);\n`);
+    const output = await typeErrors(installed, ["wrong.ts"]);
     expect(output.match(/error TS/g)).toEqual(["error TS"]);
     expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
   });
@@ -58,14 +57,14 @@ describe("package linters", () => {
   const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
 
   test("publint finds no problem", async () => {
-    expect(
-      await runSuccessfully(installed.folder, tool("publint"), [installed.tarball, "--strict"]),
-    ).toContain("All good!");
+    expect(await runSuccessfully(installed, tool("publint"), [inject("tarball"), "--strict"])).toContain(
+      "All good!",
+    );
   });
 
   test("Are The Types Wrong finds no problem in any entry", async () => {
-    const output = await runSuccessfully(installed.folder, tool("attw"), [
-      installed.tarball,
+    const output = await runSuccessfully(installed, tool("attw"), [
+      inject("tarball"),
       "--profile",
       "esm-only",
       "--no-color",

@@ -2,17 +2,16 @@ import { execFileSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
 import { ENTRIES } from "./entries.ts";
 import { ROOT, runProgram, runSuccessfully } from "./installed.ts";
-import { useInstalledPackage } from "./use-installed.ts";
 
-const installed = useInstalledPackage();
+const installed = inject("installed");
 
 /** The files of the installed package, relative to it. */
 async function packedFiles(): Promise<readonly string[]> {
-  const home = join(installed.folder, "node_modules/store-orders");
+  const home = join(installed, "node_modules/store-orders");
   const found = await readdir(home, { recursive: true, withFileTypes: true });
   return found
     .filter((entry) => entry.isFile())
@@ -22,7 +21,7 @@ async function packedFiles(): Promise<readonly string[]> {
 describe("the installed package", () => {
   test("without peers, only the package, zod and the public suffix list are installed", () => {
     const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
-      cwd: installed.folder,
+      cwd: installed,
     });
     const names = manifests.map((file) => file.split("/").slice(1, -1).join("/"));
     expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
@@ -56,7 +55,7 @@ describe("the installed package", () => {
   });
 
   test("every packed module of the library has its declarations", () => {
-    const home = join(installed.folder, "node_modules/store-orders/dist");
+    const home = join(installed, "node_modules/store-orders/dist");
     const modules = globSync(["lib/**/*.js", "infra/**/*.js"], { cwd: home });
     expect(modules.length).toBeGreaterThan(100);
     expect(modules.filter((file) => !existsSync(join(home, file.replace(/\.js$/, ".d.ts"))))).toEqual([]);
@@ -75,16 +74,12 @@ describe("the entries", () => {
     if (peer === undefined) {
       test(`${entry} is imported without any other package`, async () => {
         expect(
-          Number(await runSuccessfully(installed.folder, "node", ["--input-type=module", "-e", script])),
+          Number(await runSuccessfully(installed, "node", ["--input-type=module", "-e", script])),
         ).toBeGreaterThan(0);
       });
     } else {
       test(`${entry} without its peer fails with an error that names ${peer}`, async () => {
-        const { code, stderr } = await runProgram(installed.folder, "node", [
-          "--input-type=module",
-          "-e",
-          script,
-        ]);
+        const { code, stderr } = await runProgram(installed, "node", ["--input-type=module", "-e", script]);
         expect(code).toBe(1);
         expect(stderr).toContain(`Cannot find package '${peer}'`);
       });
@@ -94,20 +89,20 @@ describe("the entries", () => {
 
 describe("the command", () => {
   test("the command prints its usage", async () => {
-    const output = await runSuccessfully(installed.folder, "npx", ["--no-install", "store-orders", "--help"]);
+    const output = await runSuccessfully(installed, "npx", ["--no-install", "store-orders", "--help"]);
     expect(output).toMatch(/^Usage: store-orders /);
   });
 
   test("a command whose optional package is not installed exits with 2 and says how to install it", async () => {
     const args = ["--no-install", "store-orders", "tables", "create", "--dynamodb", "trial"];
-    const { code, stdout, stderr } = await runProgram(installed.folder, "npx", args);
+    const { code, stdout, stderr } = await runProgram(installed, "npx", args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Run 'npm install @aws-sdk/client-dynamodb'");
   });
 
   test("comes with the licences of the packages that are bundled into it", async () => {
     const notices = await readFile(
-      join(installed.folder, "node_modules/store-orders/dist/cli/LICENSES.txt"),
+      join(installed, "node_modules/store-orders/dist/cli/LICENSES.txt"),
       "utf8",
     );
     const names = [...notices.matchAll(/(?:^|-\n\n)(\S+) \d+\.\d+\.\d+\n/g)].map(([, name]) => name);
@@ -126,8 +121,8 @@ describe("the command", () => {
       skip("no Node older than 24 is on the PATH");
       return;
     }
-    const bin = join(installed.folder, "node_modules/store-orders/dist/cli/bin.js");
-    const { code, stdout, stderr } = await runProgram(installed.folder, older, [bin, "--help"]);
+    const bin = join(installed, "node_modules/store-orders/dist/cli/bin.js");
+    const { code, stdout, stderr } = await runProgram(installed, older, [bin, "--help"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^store-orders needs Node 24 or newer; this is v\d+\.\d+\.\d+\.[^\n]*\n$/);
   });

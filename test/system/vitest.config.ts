@@ -1,14 +1,51 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { LONG_TESTS } from "../vitest.config.ts";
+import { COMPILE_CACHE, LONG_TESTS } from "../vitest.config.ts";
+
+/** Suites that use the packed package. */
+const OF_THE_PACKAGE = [
+  "test/system/bundles.test.ts",
+  "test/system/examples*.test.ts",
+  "test/system/package*.test.ts",
+];
+/** Suites that measure time or memory, so they must not share the processor. */
+const ALONE = [
+  "test/system/client-list.test.ts",
+  "test/system/console-orders-million.test.ts",
+  "test/system/dynamodb-list.test.ts",
+  "test/system/import-million.test.ts",
+];
 
 /** Tests that take long or need another program. A skipped test prints the reason. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["test/system/**/*.test.ts", ...LONG_TESTS],
     testTimeout: 300_000,
     hookTimeout: 60_000,
-    // Suites measure time, so they must not share the processor.
-    fileParallelism: false,
+    expect: { poll: { timeout: 10_000 } },
+    // One more than there are cores: browsers and installations mostly wait.
+    maxWorkers: availableParallelism() + 1,
+    projects: [
+      // The first, because they take longest.
+      {
+        extends: true,
+        test: { name: "package", include: OF_THE_PACKAGE, globalSetup: ["test/system/package-setup.ts"] },
+      },
+      {
+        extends: true,
+        test: {
+          name: "side by side",
+          include: ["test/system/*.test.ts", ...LONG_TESTS],
+          exclude: [...OF_THE_PACKAGE, ...ALONE],
+          env: COMPILE_CACHE,
+          // As in `npm test`.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { printed, useExamples } from "./examples-fixture.ts";
+
+const { installExample } = useExamples();
+
+test("the rules work in a Fastify service with its own routes", async () => {
+  expect(await printed(await installExample("rules-in-fastify"))).toEqual([
+    '201 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 59, retry after: -',
+    '200 {"status":"cancelled"} remaining: 58, retry after: -',
+    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* remaining: 57, retry after: -$/),
+    expect.stringMatching(/^404 \{"code":"order_not_found",.* remaining: 56, retry after: -$/),
+    expect.stringMatching(/^401 \{"code":"invalid_api_key",.* remaining: 59, retry after: -$/),
+    expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* remaining: 0, retry after: 60$/),
+  ]);
+});
+
+test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
+  const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));
+  expect([orders, wrong]).toEqual(["orders: 400, pending: 0", "wrong results: 0"]);
+  const [, shipped, cancelled] = /^shipped: (\d+), cancelled: (\d+)$/.exec(statuses) ?? [];
+  expect(Number(shipped) + Number(cancelled)).toBe(400);
+  expect(Math.min(Number(shipped), Number(cancelled))).toBeGreaterThan(0);
+});
+
+test("a custom store passes every case of the exported contract", async () => {
+  const [summary = ""] = await printed(await installExample("own-store"));
+  expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
+});
+
+test("a service verifies the domains of thousands of customers with its own queue and the lifecycle", async () => {
+  expect(await printed(await installExample("verify-customer-domains"))).toEqual([
+    "at most 32 at the same time",
+    "first check: 1800 certificate_pending, 50 needs_attention (certificate_forbidden), 150 pending_dns",
+    "after a minute: 1 certificate_pending, 1798 live, 1 needs_attention (certificate_failed), 50 needs_attention (certificate_forbidden), 150 pending_dns",
+    "after 31 minutes: 1798 live, 1 needs_attention (certificate_failed), 50 needs_attention (certificate_forbidden), 1 needs_attention (certificate_overdue), 150 pending_dns",
+    "to the customer: The certificate is not valid, or its authority rejected it.",
+    "at most 32 at the same time",
+    "second check: 202 certificate_pending, 1798 live",
+    "in the end: 2000 live",
+  ]);
+});

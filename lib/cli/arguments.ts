@@ -72,22 +72,28 @@ export function readNumberBetween(min: number, max: number): (text: string) => n
   };
 }
 
+/** A URL as it can be written into a header. */
 export function readUrl(text: string): string {
-  const protocol = URL.parse(text)?.protocol;
-  return protocol === "https:" || protocol === "http:"
+  return parseWebUrl(text) !== undefined
     ? text
     : invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
 /** Collects the base URLs of the service, which end with the version. */
 export function readBaseUrl(text: string, previous: readonly string[] = []): readonly string[] {
-  const url = URL.parse(text);
-  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
-  if (!isWeb || !text.endsWith(BASE_PATH))
+  const url = parseWebUrl(text);
+  const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
+  if (!isPlain || !url.pathname.endsWith(BASE_PATH))
     invalid(
-      `Use a URL with its scheme that ends with ${BASE_PATH}, such as https://orders.example.com${BASE_PATH}.`,
+      `Use a URL with its scheme that ends with ${BASE_PATH}, without a user, a query and a fragment, such as ` +
+        `https://orders.example.com${BASE_PATH}.`,
     );
   return [...previous, text];
+}
+
+function parseWebUrl(text: string): URL | undefined {
+  const url = /^[\x21-\x7e]+$/.test(text) && !/[<>"]/.test(text) ? URL.parse(text) : null;
+  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
 /** Collects the values of a repeatable option. */

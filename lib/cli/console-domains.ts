@@ -2,9 +2,9 @@ import type { DomainsOptions } from "../console/domains/domains-source.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { invalidInput } from "../errors.ts";
 import { createCertificateProbe } from "../node/certificate-probe.ts";
-import { createDnsResolver } from "../node/dns-resolver.ts";
 import type { Plan } from "../plans/plan-limits.ts";
 import { findAuthority } from "./commands/domains-actions.ts";
+import { createNamedResolver } from "./dns-server.ts";
 import { type EnvironmentVariables, readPlan } from "./settings.ts";
 import { readStackDomains } from "./stack-domains.ts";
 import type { Terminal } from "./terminal.ts";
@@ -29,7 +29,7 @@ export async function readConsoleDomains(
 ): Promise<DomainsOptions | undefined> {
   const source = await readSource(flags, env, terminal);
   if (source === undefined) return undefined;
-  const resolver = createDnsResolver(flags.resolver === undefined ? {} : { servers: [flags.resolver] });
+  const resolver = createNamedResolver(flags);
   const port = flags.tlsPort === undefined ? {} : { port: flags.tlsPort };
   const probe = createCertificateProbe({ resolver, ...port });
   return { source, resolver, authority: findAuthority(flags), probe };

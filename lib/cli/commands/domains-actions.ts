@@ -5,8 +5,8 @@ import { AUTHORITIES, type CertificateAuthority } from "../../domains/verificati
 import { formatReport } from "../../domains/verification/report.ts";
 import { verifyHosts } from "../../domains/verification/verify-hosts.ts";
 import { invalidInput } from "../../errors.ts";
-import { createDnsResolver } from "../../node/dns-resolver.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
+import { createNamedResolver } from "../dns-server.ts";
 import { assignTargets, type TargetedHost } from "../dns-targets.ts";
 import { readDomainsFile } from "../domains-file.ts";
 import { EXIT } from "../exit-status.ts";
@@ -34,10 +34,9 @@ export async function checkHosts(
   file: string | undefined,
   flags: CheckFlags,
 ): Promise<void> {
-  const { resolver } = flags;
   const { hosts, knownZones } = await readHostsToCheck(context, file, flags);
   const reports = await verifyHosts(hosts, {
-    resolver: createDnsResolver(resolver === undefined ? {} : { servers: [resolver] }),
+    resolver: createNamedResolver(flags),
     authority: findAuthority(flags),
     knownZones,
   });

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { observeHosts } from "../../domains/watch/observe.ts";
 import { startWatch } from "../../domains/watch/watch.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
-import { createDnsResolver } from "../../node/dns-resolver.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
+import { createNamedResolver } from "../dns-server.ts";
 import { EXIT } from "../exit-status.ts";
 import { runWatch } from "../watch-loop.ts";
 import { createWatchOutput } from "../watch-output.ts";
@@ -24,7 +24,7 @@ export async function watchHosts(
   const { clock, terminal, exit } = context;
   const { hosts, knownZones } = await readHostsToCheck(context, file, flags);
   const authority = findAuthority(flags);
-  const resolver = createDnsResolver(flags.resolver === undefined ? {} : { servers: [flags.resolver] });
+  const resolver = createNamedResolver(flags);
   const probe = createCertificateProbe({
     resolver,
     ...(flags.tlsPort === undefined ? {} : { port: flags.tlsPort }),

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { escapeControls } from "../../domains/escape-controls.ts";
 import { invalidInput } from "../../errors.ts";
 import { BASE_PATH } from "../../http/operations.ts";
@@ -18,7 +18,7 @@ export function addSmokeCommand(parent: Command, context: CommandContext): void 
     .argument("<base-url>", `the base URL of the service, which ends with ${BASE_PATH}`)
     .option("--key <key>", "an API key of a test account (STORE_ORDERS_KEY)")
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
-    .option("--timeout <duration>", "the limit for each response (default: 30s)", readDuration)
+    .option("--timeout <duration>", "the limit for each response (default: 30s)", readTimeout)
     .addHelpText("after", HELP)
     .action(async (url: string, flags: SmokeFlags, command: Command) => {
       const target = {
@@ -55,6 +55,13 @@ interface SmokeFlags {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+const MAX_TIMEOUT_MS = 3_600_000;
+
+function readTimeout(text: string): number {
+  const timeoutMs = readDuration(text);
+  if (timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
+  throw new InvalidArgumentError("Use a duration from 1ms to 1h, such as 30s.");
+}
 
 function readBaseUrl(text: string): string {
   const url = URL.parse(text);

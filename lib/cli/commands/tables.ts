@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { invalidInput } from "../../errors.ts";
-import { readWholeNumber } from "../arguments.ts";
+import { MAX_BUCKETS } from "../../stores/dynamodb/layout.ts";
+import { readNumberBetween } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
 import { explainDynamodbError } from "../dynamodb-errors.ts";
 import { chooseStore, readEnvironment } from "../settings.ts";
@@ -24,7 +25,7 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .option(
       "--buckets <n>",
       "number of buckets for orders, which cannot be changed later (default: 16)",
-      readWholeNumber,
+      readNumberBetween(1, MAX_BUCKETS),
     )
     .addHelpText("after", HELP)
     .action(async ({ buckets }: { readonly buckets?: number }, command: Command) => {

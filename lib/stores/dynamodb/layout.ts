@@ -77,6 +77,9 @@ export function createTableInput({ name, partitionKey, sortKey }: TableShape) {
 /** The number of buckets of orders, unless the table stores another number. */
 export const DEFAULT_BUCKETS = 16;
 
+/** Each list reads every bucket. */
+export const MAX_BUCKETS = 256;
+
 /**
  * The key of the only item in the orders table that is not an order. Its `buckets` is the number of buckets. No
  * order has this partition key, so a query of a bucket never reads the item. The scan of a short list skips it.

@@ -12,6 +12,7 @@ import {
   BUCKET_COUNT_KEY,
   createTableInput,
   DEFAULT_BUCKETS,
+  MAX_BUCKETS,
   type TableShape,
   tableShapes,
 } from "./layout.ts";
@@ -36,8 +37,10 @@ export async function createDynamodbTables({
   /** @default 16 */
   readonly buckets?: number;
 }): Promise<void> {
-  if (!Number.isInteger(buckets) || buckets < 1 || buckets > 256) {
-    throw new InvalidInputError([{ path: "buckets", message: "Use a whole number from 1 to 256." }]);
+  if (!Number.isInteger(buckets) || buckets < 1 || buckets > MAX_BUCKETS) {
+    throw new InvalidInputError([
+      { path: "buckets", message: `Use a whole number from 1 to ${MAX_BUCKETS}.` },
+    ]);
   }
   const { orders, accounts } = tableShapes(prefix);
   await withClient(client, async (dynamodb) => {

@@ -97,7 +97,7 @@ test.each([
   [
     "an invalid resolver",
     ["check", "domains.yaml", "--target", TARGET, "--resolver", "dns.example"],
-    "address",
+    "--resolver: dns.example is not the address of a DNS server.",
   ],
 ])("domains with %s exits with 2 and the reason", async (_name, words, reason) => {
   const { status, stdout, stderr } = await cli.run(["domains", ...words]);

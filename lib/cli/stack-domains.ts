@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { normalizeName, parseHostname } from "../domains/hostname.ts";
+import { parseHostname } from "../domains/hostname.ts";
+import { normalizeName } from "../domains/normalize-name.ts";
 import { stackStatusSchema } from "../domains/verification/stack-status.ts";
 import type { HostToVerify } from "../domains/verification/verify-hosts.ts";
 import { isWithin } from "../domains/zone.ts";

@@ -45,11 +45,6 @@ export function parseHostname(text: string): ParsedHostname {
   return error ?? { ok: true, hostname };
 }
 
-/** A DNS name in lower case, without the trailing dot. */
-export function normalizeName(name: string): string {
-  return name.toLowerCase().replace(/\.$/, "");
-}
-
 /** Finds what is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
 function findForeignSyntax(text: string): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);

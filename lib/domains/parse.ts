@@ -3,8 +3,8 @@ import { formatPath, toIssues } from "../issues.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { findNamedHosts } from "./conflicts.ts";
 import { parseCustomHost } from "./custom-host.ts";
-import { normalizeName } from "./hostname.ts";
 import type { DomainMapping, DomainsInput } from "./mapping.ts";
+import { normalizeName } from "./normalize-name.ts";
 import { domainsFileSchema, keysAt } from "./schema.ts";
 
 /** A validated mapping, or everything that is wrong with the input. */

@@ -7,7 +7,7 @@
  * ```
  */
 import { promises as dns } from "node:dns";
-import { normalizeName } from "../domains/hostname.ts";
+import { normalizeName } from "../domains/normalize-name.ts";
 import type {
   CaaRecord,
   DnsAnswer,

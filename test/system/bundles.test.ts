@@ -67,6 +67,11 @@ describe("loading an entry in Node", () => {
     },
   );
 
+  test.each(["node", "sqlite", "lambda"])("store-orders/%s loads no other package", async (entry) => {
+    const packages = (await loadedBy(`store-orders/${entry}`)).filter((name) => !name.startsWith("node:"));
+    expect(packages).toEqual([]);
+  });
+
   test.each(["store-orders", "store-orders/domains"])("%s loads zod and tldts only", async (entry) => {
     const packages = (await loadedBy(entry)).filter((name) => !name.startsWith("node:"));
     expect(new Set(packages.map((name) => name.split("/")[0]))).toEqual(new Set(["zod", "tldts"]));

@@ -1,4 +1,4 @@
-import { normalizeName } from "../hostname.ts";
+import { normalizeName } from "../normalize-name.ts";
 import { isWithin } from "../zone.ts";
 import { followCnames } from "./cname-chain.ts";
 import {

@@ -1,5 +1,5 @@
-import { normalizeName } from "../hostname.ts";
 import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
+import { normalizeName } from "../normalize-name.ts";
 import { locateInZone } from "../zone.ts";
 import { AUTHORITIES, type CertificateAuthority } from "./caa.ts";
 import { checkCaa } from "./check-caa.ts";

@@ -1,0 +1,4 @@
+/** A DNS name in lower case, without the trailing dot. */
+export function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}

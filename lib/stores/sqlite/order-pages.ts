@@ -22,6 +22,9 @@ interface Page {
   readonly next?: PageStart;
 }
 
+/** A row of one text, or of NULL. An array, because Node creates a hidden class for each row that is an object. */
+type TextRow = readonly [json: string | null];
+
 /**
  * Creates the list of all orders. SQLite joins the rows of a page, so that one string is transferred instead of an
  * object per row.
@@ -40,14 +43,18 @@ export function orderPages({ db, read }: Pick<Connection, "db" | "read">): () =>
   const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ?");
   const skipRows = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
   skipRows.setReadBigInts(true);
+  for (const statement of [wholeTable, rowsBetween, rowsFrom, skipRows]) statement.setReturnArrays(true);
 
-  const join = (from: bigint, end: bigint | undefined) =>
-    ((end === undefined ? rowsFrom.get(from) : rowsBetween.get(from, end))?.["json"] ?? "") as string;
-  const idAfter = (from: bigint, rows: number) => skipRows.get(from, rows)?.["id"] as bigint | undefined;
+  const join = (from: bigint, end: bigint | undefined) => {
+    const row = end === undefined ? rowsFrom.get(from) : rowsBetween.get(from, end);
+    return (row as TextRow | undefined)?.[0] ?? "";
+  };
+  const idAfter = (from: bigint, rows: number) =>
+    (skipRows.get(from, rows) as readonly [id: bigint] | undefined)?.[0];
 
   function readPage({ id, isDense }: PageStart): Page {
     if (isDense && id <= MAX_INT64 - PAGE_RANGE) return readRange(id);
-    const all = id === MIN_INT64 ? wholeTable.get(PAGE_SIZE)?.["json"] : undefined;
+    const all = id === MIN_INT64 ? (wholeTable.get(PAGE_SIZE) as unknown as TextRow)[0] : undefined;
     return typeof all === "string" ? { json: all } : readRows(id);
   }
 

@@ -16,9 +16,11 @@ const SCAN_SIZE = 500;
 export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   const place = orderPlacer(db);
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
+  select.setReturnArrays(true);
   const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
   const updateStatus = db.prepare("UPDATE orders SET status = ? WHERE id = ?");
   const selectPage = db.prepare("SELECT status, record FROM orders WHERE id >= ? ORDER BY id LIMIT ?");
+  selectPage.setReturnArrays(true);
 
   // SQLite counts the commits of other connections and the rows that this one changed, both since it was opened.
   const connectionId = randomUUID();
@@ -67,11 +69,9 @@ export function sqliteOrders({ db, read, write }: Connection): OrderStore {
   };
 }
 
-interface OrderRow {
-  readonly status: string;
-  readonly record: string;
-}
+/** An array, because Node creates a hidden class for each row that is an object. */
+type OrderRow = readonly [status: string, record: string];
 
-function toOrder({ status, record }: OrderRow): StoredOrder {
+function toOrder([status, record]: OrderRow): StoredOrder {
   return readStoredOrder(record, status);
 }

@@ -8,9 +8,9 @@ export interface TextReader {
   cancel(): Promise<void>;
 }
 
-/** What one call of `read` returns. */
+/** What one call of `read` returns: texts in their order. They are not joined, because that would copy them. */
 export type TextPart =
-  | { readonly done: false; readonly value: string }
+  | { readonly done: false; readonly value: readonly string[] }
   | { readonly done: true; readonly value?: undefined };
 
 /** The body of a response. A text is cheaper to send over `node:http` than a `ReadableStream`. */
@@ -38,7 +38,7 @@ function toByteStream(text: TextReader): ReadableStream<Uint8Array> {
       async pull(controller) {
         const { done, value } = await text.read();
         if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
+        else controller.enqueue(encoder.encode(value.join("")));
       },
       cancel: () => text.cancel(),
     },

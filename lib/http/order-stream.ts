@@ -56,7 +56,9 @@ function joinPages(
         // No page is kept in memory while the client receives it.
         unsent = undefined;
         isLast = last;
-        return { done: false, value: json === "" ? "]" : `${opening}${json}${last ? "]" : ""}` };
+        const value = json === "" ? [] : [opening, json];
+        if (last) value.push("]");
+        return { done: false, value };
       } catch (error) {
         finish({ status: "failed", error });
         throw error;

@@ -37,6 +37,15 @@ test("pages are written as one JSON array, even if the last one is empty", async
   expect(await read(await orderList(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
+test("a page is handed to the server as the store returned it, because joining it with its comma would copy it", async () => {
+  const { body } = await orderList(pagesOf(2).pages);
+  const parts = typeof body === "string" ? [] : [await body.read(), await body.read()];
+  expect(parts.map(({ value }) => value)).toEqual([
+    ["[", '{"id":1}'],
+    [",", '{"id":2}', "]"],
+  ]);
+});
+
 test("pages without records are left out, wherever they are", async () => {
   const lists = ["|1|2", "1||2", "1|2|", "||1|2||", "||"];
   for (const list of lists) {

@@ -13,17 +13,21 @@ export interface Outcome {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Makes a change. An invalid input becomes errors of the fields, by the paths of its issues. */
+/**
+ * Makes a change. An invalid input becomes errors of the fields, by the paths of its issues; `names` are those of the
+ * fields that have another name than the path.
+ */
 export async function attempt(
   form: string,
   { fields }: View,
   change: () => Promise<Notice>,
+  names: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   try {
     return { form, notice: await change(), errors: {}, values: {} };
   } catch (error) {
     if (!isInvalidInput(error)) throw error;
-    const { issues } = error;
+    const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }));
     const errors = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
     return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values: fields };
   }

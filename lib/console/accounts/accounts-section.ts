@@ -3,6 +3,7 @@ import type { AccountResult } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { isAccountId, redactKeys } from "../../accounts/api-key.ts";
 import { ACCOUNT_ERRORS, invalidInput } from "../../errors.ts";
+import { isDateTime } from "../../orders/fields.ts";
 import { attempt } from "../form.ts";
 import type { Notice } from "../page.ts";
 import { type PageStarts, parseStarts } from "../pager.ts";
@@ -13,6 +14,9 @@ import { readPlan } from "./plan-fields.ts";
 
 /** Accounts: who uses how much, who is banned, and everything an operator does about it. */
 export const accountsSection: Section = { path: "accounts", title: "Accounts", add: addAccountPages };
+
+/** The fields of the forms, by the names that the operations use. */
+const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "overlap" };
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -34,12 +38,12 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
   app.post("/accounts", async (c) => {
     const { fields } = c.get("view");
     const id = (fields["account"] ?? "").trim();
-    const outcome = await attempt("create", c.get("view"), async () =>
+    const create = async () =>
       noticeOf(
         await accounts.create(id, readPlan(fields)),
         `The account ${id} has been created. Issue its first key on its page.`,
-      ),
-    );
+      );
+    const outcome = await attempt("create", c.get("view"), create, FIELD_NAMES);
     return sendAccountsPage(c, context, startsOf(fields["list"]), outcome);
   });
 
@@ -52,7 +56,8 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
     app.post(`/accounts/:id/${path}`, async (c) => {
       const { id, key = "" } = c.req.param() as { id: string; key?: string };
       const view = c.get("view");
-      return sendAccountPage(c, context, id, await attempt(form, view, () => change(id, view.fields, key)));
+      const outcome = await attempt(form, view, () => change(id, view.fields, key), FIELD_NAMES);
+      return sendAccountPage(c, context, id, outcome);
     });
   }
   addChange("plan", "plan", async (id, fields) =>
@@ -79,9 +84,10 @@ function startsOf(text = ""): PageStarts {
 
 function issue(accounts: Accounts, id: string, expires: string): Promise<KeyResult> {
   if (expires === "") return accounts.issueKey(id);
-  const expiresAt = /^\d{4}-\d\d-\d\d$/.test(expires) ? Date.parse(`${expires}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(expiresAt)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
-  return accounts.issueKey(id, { expiresAt });
+  const start = `${expires}T00:00:00Z`;
+  // `Date` would take the 31st of February for a day in March.
+  if (!isDateTime(start)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
+  return accounts.issueKey(id, { expiresAt: Date.parse(start) });
 }
 
 function noticeOf(result: AccountResult, done: string | Html): Notice {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../errors.ts";
@@ -28,9 +29,9 @@ export async function backUpSqlite({
   try {
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
     if (!reserve(to)) return { ok: false, code: "file_exists" };
-    const partial = `${to}.partial`;
+    // No other file has this name, so none is lost.
+    const partial = `${to}.${randomUUID()}.partial`;
     try {
-      rmSync(partial, { force: true });
       closeSync(openSync(partial, "wx", 0o600));
       await backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
       renameSync(partial, to);

@@ -65,6 +65,19 @@ test("a backup under write load is intact and has every order that was acknowled
   expect(list).toMatchObject([{ id: 0 }]);
 });
 
+test("a backup leaves alone every other file, also one that is named like an unfinished backup", async () => {
+  const [database, other] = ["shop.partial", "shop2.partial"];
+  await createSqliteStore({ path: pathOf(database) }).close();
+  writeFileSync(pathOf(other), "important");
+  const [own, named] = await Promise.all(
+    ["shop", "shop2"].map((file) => cli.run(["database", "backup", file, "--database", database])),
+  );
+  expect([own?.status, named?.status]).toEqual([0, 0]);
+  expect(readFileSync(pathOf(other), "utf8")).toBe("important");
+  for (const file of [database, "shop", "shop2"]) expect(orderIdsIn(pathOf(file)).size, file).toBe(0);
+  expect(globSync("shop*", { cwd: cli.directory }).toSorted()).toEqual(["shop", database, "shop2", other]);
+});
+
 test("a backup does not overwrite a file, and a failed one leaves no file", async () => {
   await createSqliteStore({ path: pathOf("plain.db") }).close();
   writeFileSync(pathOf("taken.db"), "important");

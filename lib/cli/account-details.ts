@@ -16,7 +16,7 @@ export async function printAccount(
   const [minute, day] = [describe(quotas.minute), describe(quotas.day)];
   const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
   const summary = { account: account.id, plan: account.plan };
-  if (globalFlags(command).json) return printJson(context, { ...summary, minute, day, keys });
+  if (globalFlags(command).json) return void (await printJson(context, { ...summary, minute, day, keys }));
   const windows = [
     { window: "minute", ...minute },
     { window: "day", ...day },

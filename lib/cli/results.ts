@@ -9,10 +9,15 @@ export type Result = Readonly<
   Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>
 >;
 
-/** Prints one result: one line per property, or one JSON object. */
-export async function printResult(context: CommandContext, command: Command, result: Result): Promise<void> {
-  if (globalFlags(command).json) await printJson(context, result);
-  else await context.terminal.print(formatResult(result));
+/** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */
+export async function printResult(
+  context: CommandContext,
+  command: Command,
+  result: Result,
+): Promise<boolean> {
+  return globalFlags(command).json
+    ? printJson(context, result)
+    : context.terminal.print(formatResult(result));
 }
 
 /** Prints a list of results: a table with headings, or one JSON array. */
@@ -26,9 +31,9 @@ export async function printResults(
   else await context.terminal.print(formatResults(names, results));
 }
 
-/** Prints a value as one line of JSON. */
-export async function printJson({ terminal }: CommandContext, value: object): Promise<void> {
-  await terminal.print(`${toInt64Json(value)}\n`);
+/** Prints a value as one line of JSON. Resolves to `false` if the reader has gone. */
+export async function printJson({ terminal }: CommandContext, value: object): Promise<boolean> {
+  return terminal.print(`${toInt64Json(value)}\n`);
 }
 
 /** Formats one result for people: one line per property. */

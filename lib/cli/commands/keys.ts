@@ -19,7 +19,12 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
 
   async function printKey(issued: IssuedKey, command: Command): Promise<ExitStatus> {
     const { accountId, keyId, key, expiresAt } = issued;
-    await printResult(context, command, { account: accountId, keyId, key, expires: toRfc3339(expiresAt) });
+    const result = { account: accountId, keyId, key, expires: toRfc3339(expiresAt) };
+    // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
+    if (!(await printResult(context, command, result).catch(() => false))) {
+      context.reportError({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
+      return EXIT.failed;
+    }
     context.terminal.log("Store the key now: it cannot be shown again.");
     return EXIT.success;
   }
@@ -104,6 +109,10 @@ Examples:
   $ store-orders keys rotate acme.3hTbV9xKq0 --overlap 24h
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
+
+function explainNotShown(keyId: string): string {
+  return `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
+}
 
 function requireFuture(expires: Instant, now: Instant): Instant {
   if (expires > now) return expires;

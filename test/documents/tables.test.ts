@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
@@ -12,9 +12,7 @@ import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
 import { ORDER_FIELDS } from "../../lib/orders/fields.ts";
 import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
-import { document, ROOT, table } from "./markdown.ts";
-
-const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+import { ROOT, table } from "./markdown.ts";
 
 describe("rules", () => {
   test("the fields of an order are listed in the order in which they are sent", () => {
@@ -139,66 +137,3 @@ function fieldsOf(key: string, fallback: unknown): readonly (readonly string[])[
   if (Object.keys(fields).length === 0) return [[key, shown(fallback)]];
   return Object.entries(fields).map(([field, { default: value }]) => [`${key}.${field}`, shown(value)]);
 }
-
-describe("entry points", () => {
-  const { rows } = table("README.md", "entry point", "contains", "install as well");
-  const peers = Object.keys(manifest.peerDependencies);
-
-  test("every entry point of the package is listed", () => {
-    const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
-    expect(rows.map(([entry = ""]) => entry.replace("store-orders", ".")).toSorted()).toEqual(
-      entries.toSorted(),
-    );
-  });
-
-  for (const [entry = "", , install = ""] of rows) {
-    test(`the packages to install for ${entry} are those that its modules import`, () => {
-      const [required = ""] = install.split(";");
-      const named = required
-        .replace(/^nothing$|npm install/, "")
-        .trim()
-        .split(/\s+/)
-        .filter(Boolean);
-      const built: string = manifest.exports[entry.replace("store-orders", ".")].default;
-      const source = built.replace("./dist/", "").replace(/\.js$/, ".ts");
-      expect(named.toSorted()).toEqual(
-        packagesOf(source)
-          .filter((name) => peers.includes(name))
-          .toSorted(),
-      );
-    });
-  }
-
-  test("every optional peer of the package is listed", () => {
-    const installs = rows.map(([, , install = ""]) => install).join(" ");
-    expect(peers.filter((peer) => !installs.includes(peer))).toEqual([]);
-  });
-});
-
-/** The packages that a module and everything behind it import, types aside. */
-function packagesOf(source: string): readonly string[] {
-  const files = new Set([source]);
-  const packages = new Set<string>();
-  for (const file of files) {
-    const text = readFileSync(join(ROOT, file), "utf8");
-    for (const [, from = ""] of text.matchAll(
-      /(?:^(?:import|export)\s+(?!type\b)[^;]*?\sfrom\s+|^import\s+|\bimport\()"([^"]+)"/gms,
-    )) {
-      if (from.startsWith(".")) files.add(normalize(join(dirname(file), from)));
-      else if (!from.startsWith("node:"))
-        packages.add(
-          from
-            .split("/")
-            .slice(0, from.startsWith("@") ? 2 : 1)
-            .join("/"),
-        );
-    }
-  }
-  return [...packages];
-}
-
-test("every directory of lib is in the layout of the contribution guide", () => {
-  const { text } = document(".github/CONTRIBUTING.md");
-  const folders = globSync("lib/*/", { cwd: ROOT }).map((folder) => folder.replace(/^lib\/|\/$/g, ""));
-  expect(folders.filter((folder) => !text.includes(`\n  ${folder}/ `))).toEqual([]);
-});

@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
@@ -6,6 +6,7 @@ import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
 import { findViolations } from "./accessibility.ts";
 import { describeInBrowser, runsInlineScript } from "./browser.ts";
+import { enterKey, tryOut } from "./docs-page-fixture.ts";
 
 describeInBrowser("the docs page in a browser", (browser) => {
   /** Opens the page. Records console errors and requests to other hosts. */
@@ -34,24 +35,6 @@ describeInBrowser("the docs page in a browser", (browser) => {
     await page.goto(`${server.url}/docs`);
     await page.waitForSelector("[id$=getPet]");
     return { ...shop, page, url: server.url, consoleErrors, externalRequests };
-  }
-
-  async function enterKey(page: Page, key: string) {
-    await page.click("button.authorize");
-    await page.fill(".auth-container input", key);
-    await page.click(".auth-btn-wrapper button[type=submit]");
-    await page.click(".auth-btn-wrapper .btn-done");
-  }
-
-  async function tryOut(page: Page, operation: string, argument: string) {
-    const block = page.locator(`[id$=${operation}]`);
-    await block.locator(".opblock-summary-control").click();
-    await block.locator(".try-out__btn").click();
-    await block.locator(".parameters input").fill(argument);
-    await block.locator(".execute").click();
-    const response = block.locator(".live-responses-table");
-    await response.waitFor();
-    return response.innerText();
   }
 
   test("the page loads without console errors and without requests to other hosts", async () => {

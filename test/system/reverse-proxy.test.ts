@@ -1,157 +1,15 @@
 /** The proxy configurations that ship, run by the real programs with a certificate, free ports and a live service. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
-import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { createTestAuthority } from "../support/certificates.ts";
-import { createCommandLine, waitForOutput } from "../support/command-line.ts";
-import { findProgram } from "./find-program.ts";
 import { freePort, startProgram } from "./program-process.ts";
+import { cli, HOST, ORDERS, open, send, startService, useProxiedService } from "./proxied-service.ts";
+import { CADDY, NGINX } from "./proxies.ts";
 
-const HOST = "orders.example.com";
-/** The list has some 75 MB: more than the buffers of two connections can hold (`tcp_rmem` and `tcp_wmem`). */
-const ORDERS = 700_000;
-const deploy = new URL("../../lib/node/deploy/", import.meta.url);
-const shipped = (name: string) => readFileSync(new URL(name, deploy), "utf8");
-
-const cli = createCommandLine();
-const inFolder = (name: string) => join(cli.directory, name);
-const authority = createTestAuthority();
-let key = "";
-
-beforeAll(async () => {
-  const { cert, key: privateKey } = authority.issue([HOST]);
-  writeFileSync(inFolder("fullchain.pem"), cert);
-  writeFileSync(inFolder("privkey.pem"), privateKey);
-  const store = createSqliteStore({ path: inFolder("orders.db") });
-  const record = {
-    petId: 9_007_199_254_740_993n,
-    quantity: 1,
-    shipDate: "2026-11-20T12:00:00Z",
-    complete: true,
-  };
-  const orders = Array.from({ length: ORDERS }, (_, id) => ({
-    record: { id: BigInt(id), ...record },
-    status: "pending" as const,
-  }));
-  await store.orders.place(orders);
-  await store.close();
-  const database = ["--database", "orders.db"];
-  await cli.json("accounts", "create", "acme", "--plan", "business", ...database);
-  ({ key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...database));
-});
-afterAll(() => cli[Symbol.dispose]());
-
-/** Starts the service on a port, behind a proxy. `entries` is its log. */
-async function startService(port: number) {
-  const flags = ["serve", "--trust-proxy", "--log-addresses", "--port", `${port}`, "--database", "orders.db"];
-  const child = cli.spawn(flags);
-  let log = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    log += text;
-  });
-  await waitForOutput(child, /^database.*\n/m);
-  const entries = () => log.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
-  const stop = async () => {
-    child.kill("SIGTERM");
-    await once(child, "close");
-  };
-  return { entries, stop };
-}
-
-interface Sent {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly localAddress?: string;
-}
-
-/** The first part of a response through a proxy. The path is sent as it is. */
-async function open(port: number, { headers = {}, ...options }: Sent): Promise<IncomingMessage> {
-  const sent = request({
-    host: "127.0.0.1",
-    port,
-    servername: HOST,
-    ca: authority.cert,
-    agent: false,
-    headers: { host: HOST, authorization: `Bearer ${key}`, ...headers },
-    ...options,
-  });
-  sent.end();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return response;
-}
-
-async function send(port: number, options: Sent) {
-  const response = await open(port, options);
-  const { statusCode: status, headers } = response;
-  return { status, headers, text: (await buffer(response)).toString() };
-}
-
-interface Proxy {
-  readonly name: string;
-  /** An order that only this proxy cancels, percent-encoded. */
-  readonly order: string;
-  readonly program: string | undefined;
-  readonly validate: readonly string[];
-  readonly run: readonly string[];
-  readonly ready: RegExp;
-  /** Writes the shipped configuration, for this folder and these ports. */
-  configure(ports: { readonly service: number; readonly http: number; readonly https: number }): void;
-}
-
-const NGINX: Proxy = {
-  name: "nginx",
-  order: "%37",
-  program: findProgram("nginx", "nginx-light"),
-  validate: ["-t", "-c", "nginx.conf", "-p", "."],
-  run: ["-c", "nginx.conf", "-p", "."],
-  ready: /start worker process/,
-  configure({ service, http, https }) {
-    const site = shipped("nginx.conf")
-      .replaceAll("127.0.0.1:8787", `127.0.0.1:${service}`)
-      .replaceAll(`/etc/letsencrypt/live/${HOST}/`, `${cli.directory}/`)
-      .replaceAll(/listen (\[::\]:)?80;/g, `listen $1${http};`)
-      .replaceAll(/listen (\[::\]:)?443/g, `listen $1${https}`);
-    writeFileSync(inFolder("site.conf"), site);
-    // What Debian's nginx.conf has around a site.
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map((name) => `${name}_temp_path ${inFolder(`nginx-${name}`)};`)
-      .join(" ");
-    writeFileSync(
-      inFolder("nginx.conf"),
-      `daemon off; pid ${inFolder("nginx.pid")}; error_log stderr notice; events {}
-       http { access_log off; ${temporary} gzip on; sendfile on; include ${inFolder("site.conf")}; }`,
-    );
-    // The workers of nginx are another user.
-    chmodSync(cli.directory, 0o755);
-  },
-};
-
-const CADDY: Proxy = {
-  name: "Caddy",
-  order: "%38",
-  program: findProgram("caddy"),
-  validate: ["validate", "--config", "Caddyfile", "--adapter", "caddyfile"],
-  run: ["run", "--config", "Caddyfile", "--adapter", "caddyfile"],
-  ready: /serving initial configuration/,
-  configure({ service, http, https }) {
-    const site = shipped("Caddyfile")
-      .replaceAll("127.0.0.1:8787", `127.0.0.1:${service}`)
-      .replace(`${HOST} {\n`, `${HOST} {\n\ttls ${inFolder("fullchain.pem")} ${inFolder("privkey.pem")}\n`);
-    writeFileSync(
-      inFolder("Caddyfile"),
-      `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n\tstorage file_system ${inFolder("caddy")}\n}\n${site}`,
-    );
-  },
-};
+useProxiedService();
 
 describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, ready, configure }) => {
   const ports = { service: 0, http: 0, https: 0 };
@@ -161,7 +19,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
   beforeAll(async () => {
     if (program === "") return;
     for (const name of ["service", "http", "https"] as const) ports[name] = await freePort();
-    configure(ports);
+    configure(cli.directory, ports);
     await promisify(execFile)(program, validate, { cwd: cli.directory });
     service = await startService(ports.service);
     const env = { HOME: cli.directory };

@@ -152,38 +152,6 @@ describe("verification of a subdomain", () => {
     expect(reasons[0]).toMatchObject({ code: "cname_loop", found, expected: `CNAME ${TARGET}` });
   });
 
-  test.each([
-    ["a CNAME record", "CNAME parking.example.net", "wrong_target", "CNAME parking.example.net"],
-    ["an A record", "A 192.0.2.1", "conflict", "A 192.0.2.1"],
-    ["a proxied record", "A 104.16.132.229", "proxied", "A 104.16.132.229 (Cloudflare's proxy)"],
-  ])(
-    "the fix for %s of a wildcard is to set a record of the host, because there is none to change",
-    async (_, record, dns, found) => {
-      const verification = await verify(HOST, `*.example.com ${record}`);
-      expect(verification).toMatchObject({ state: "pending_dns", dns });
-      expect(verification.reasons[0]).toMatchObject({
-        found: `${found}, as for every name that matches a wildcard record`,
-        fix: `At the DNS provider of example.com, set a CNAME record in place of any other record of orders: name orders, value ${TARGET}, TTL 3600. It takes precedence over the wildcard record, which can stay.`,
-      });
-    },
-  );
-
-  test("a wildcard with the right target verifies a host without a record of its own", async () => {
-    expect(await verify(HOST, `*.example.com CNAME ${TARGET}`)).toMatchObject({ state: "verified" });
-  });
-
-  test("a wildcard with another value does not change the fix for the host's own record", async () => {
-    const zone = `*.example.com CNAME parking.example.net\n${HOST} CNAME old.hosting.example.net`;
-    expect((await verify(HOST, zone)).reasons).toMatchObject([
-      { found: "CNAME old.hosting.example.net", fix: CHANGE },
-    ]);
-  });
-
-  test("a wildcard is found for a host that is several labels below it", async () => {
-    const { reasons } = await verify("v1.eu.example.com", "*.example.com A 192.0.2.1");
-    expect(reasons[0]?.fix).toContain("set a CNAME record in place of any other record of v1.eu:");
-  });
-
   test("a CNAME chain that is too long is reported with its names", async () => {
     const chain = Array.from({ length: 20 }, (_, at) => `c${at}.example.com CNAME c${at + 1}.example.com`);
     const { dns, reasons } = await verify("c0.example.com", chain.join("\n"));

@@ -1,6 +1,5 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { toWire } from "../../../lib/orders/wire.ts";
 import {
   api,
   BUCKETS,
@@ -11,15 +10,15 @@ import {
   keys,
   list,
   MANY,
+  MANY_RECORDS,
   PLATFORM,
   PREFIX,
-  recordAt,
   send,
   stream,
   useFunctions,
 } from "./entry-fixture.ts";
 import { readStreamed } from "./gateway.ts";
-import type { RunningFunction } from "./runtime-api.ts";
+import { metricLines } from "./metric-lines.ts";
 
 useFunctions();
 
@@ -80,20 +79,18 @@ describe("the buffered function", () => {
 });
 
 describe("the streaming function", () => {
-  const records = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id)));
-
   test("streams the list in several chunks", async () => {
     const posted = await list.invoke(eventOf("GET", "/v1/store/orders"));
     const { status, headers, body, streamError } = readStreamed(posted);
     expect(posted.chunks.length).toBeGreaterThan(3);
     expect([status, headers.get("content-type"), streamError]).toEqual([200, "application/json", undefined]);
-    expect(`${body}`).toBe(`[{"id":-1,,${records.join(",")}]`);
+    expect(`${body}`).toBe(`[{"id":-1,,${MANY_RECORDS}]`);
   });
 
   test("compresses the list if the client accepts gzip", async () => {
     const { headers, body } = await stream({ headers: { "Accept-Encoding": ["br, gzip"] } });
     expect(headers.get("content-encoding")).toBe("gzip");
-    expect(`${gunzipSync(body)}`).toContain(records.join(","));
+    expect(`${gunzipSync(body)}`).toContain(MANY_RECORDS);
   });
 
   test("the streaming function sends an error with a body", async () => {
@@ -153,16 +150,9 @@ describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
 });
 
 describe("the log", () => {
-  const lines = (running: RunningFunction) =>
-    running
-      .log()
-      .split("\n")
-      .filter((line) => line.includes('"_aws"'))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-
   test("the log contains metrics in the embedded metric format, and never a key", async () => {
     const metrics = new Set<string>();
-    for (const line of [...lines(list), ...lines(api)]) {
+    for (const line of [...metricLines(list), ...metricLines(api)]) {
       const { Timestamp, CloudWatchMetrics } = line["_aws"] as {
         Timestamp: number;
         CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
@@ -190,8 +180,8 @@ describe("the log", () => {
   });
 
   test("the log contains each request and the number of records of each list", () => {
-    expect(lines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
-    expect(lines(api)).toContainEqual(
+    expect(metricLines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
+    expect(metricLines(api)).toContainEqual(
       expect.objectContaining({
         requestId: "gateway-request-1",
         method: "DELETE",

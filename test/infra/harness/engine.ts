@@ -1,13 +1,14 @@
 import * as grpc from "@grpc/grpc-js";
-import callbackService from "@pulumi/pulumi/proto/callback_grpc_pb.js";
-import callback from "@pulumi/pulumi/proto/callback_pb.js";
+import type callback from "@pulumi/pulumi/proto/callback_pb.js";
 import engineService from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import engine from "@pulumi/pulumi/proto/engine_pb.js";
 import resourceService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resource from "@pulumi/pulumi/proto/resource_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
+import { type Call, completeService, type Reply } from "./complete-service.ts";
 import { type Cloud, type Operation, type State, startDeployment } from "./deployment.ts";
+import { callErrorHook } from "./error-hook.ts";
 import { type Registration, type RunKind, toRegistration } from "./registration.ts";
 import { decode, type Value } from "./wire.ts";
 
@@ -38,12 +39,6 @@ export interface Engine {
   /** Ends the run with the exit code of the program. Returns that of the command line. */
   stop(code: number): number;
 }
-
-interface Call<Request> {
-  readonly request: Request;
-}
-type Reply = (error: unknown, response?: unknown) => void;
-type Service = Readonly<Record<string, (call: Call<never>, reply: Reply) => void>>;
 
 /** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
 export async function startEngine(kind: RunKind, cloud: Cloud, previous: State): Promise<Engine> {
@@ -168,11 +163,11 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
   });
   server.addService(
     resourceService.ResourceMonitorService as unknown as grpc.ServiceDefinition,
-    complete(resourceService.ResourceMonitorService, monitor),
+    completeService(resourceService.ResourceMonitorService, monitor),
   );
   server.addService(
     engineService.EngineService as unknown as grpc.ServiceDefinition,
-    complete(engineService.EngineService, host),
+    completeService(engineService.EngineService, host),
   );
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
@@ -189,39 +184,4 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       return code;
     },
   };
-}
-
-/** Calls an error hook of the program, as the engine does when an operation has failed. */
-async function callErrorHook(
-  hook: InstanceType<typeof callback.Callback> | undefined,
-  { urn, name, type }: Registration,
-  inputs: { [key: string]: struct.JavaScriptValue },
-  failure: string,
-): Promise<void> {
-  if (hook === undefined) throw new Error(`No hook was registered for ${name}.`);
-  const hookRequest = new resource.ErrorHookRequest();
-  hookRequest.setUrn(urn);
-  hookRequest.setName(name);
-  hookRequest.setType(type);
-  hookRequest.setNewInputs(struct.Struct.fromJavaScript(inputs));
-  hookRequest.setFailedOperation("create");
-  hookRequest.setErrorsList([failure]);
-  const request = new callback.CallbackInvokeRequest();
-  request.setToken(hook.getToken());
-  request.setRequest(hookRequest.serializeBinary());
-  const client = new callbackService.CallbacksClient(hook.getTarget(), grpc.credentials.createInsecure());
-  await new Promise<void>((resolve, reject) => {
-    client.invoke(request, (error: unknown) => (error === null ? resolve() : reject(error)));
-  });
-  client.close();
-}
-
-/** Completes an implementation: every other method of the service fails with its name. */
-function complete(definition: object, implemented: object): grpc.UntypedServiceImplementation {
-  const methods = Object.keys(definition).map((method) => {
-    const missing = (_call: unknown, reply: Reply) =>
-      reply({ code: grpc.status.UNIMPLEMENTED, message: `The test engine does not implement ${method}.` });
-    return [method, (implemented as Service)[method] ?? missing];
-  });
-  return Object.fromEntries(methods);
 }

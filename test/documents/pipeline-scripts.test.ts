@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ROOT } from "./markdown.ts";
+
+describe("the scripts of the pipeline", () => {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-pipeline-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const script = (name: string) => join(ROOT, ".github/actions/install", name);
+  const archive = "the archive";
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  const tool = (name: string, text: string) => {
+    writeFileSync(join(folder, name), `#!/bin/bash\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  };
+  tool("curl", `while [ $# -gt 1 ]; do [ "$1" = -o ] && file=$2; shift; done; printf '${archive}' >"$file"`);
+  tool("tar", 'echo "tar $*"');
+  tool("npx", 'echo "npx $*"; exit $((STATUS))');
+  const run = (name: string, args: readonly string[], env: Readonly<Record<string, string>>) => {
+    const home = mkdtempSync(join(folder, "home-"));
+    const PATH = `${folder}:${process.execPath.replace(/\/[^/]*$/, "")}:/usr/bin:/bin`;
+    const options = { cwd: ROOT, encoding: "utf8", env: { PATH, HOME: home, ...env } } as const;
+    return spawnSync("bash", [script(name), ...args], options);
+  };
+  const checksums = { CLI_SHA256: sha256, AWS_SHA256: sha256, CLOUDFLARE_SHA256: sha256 };
+
+  test("Pulumi and both providers are installed in the versions of package.json", () => {
+    const { status, stdout } = run("install.sh", [], checksums);
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(status).toBe(0);
+    expect(stdout).toContain(`pulumi-v${devDependencies.pulumi}-linux-x64.tar.gz --strip-components=1`);
+    for (const name of ["aws", "cloudflare"])
+      expect(stdout).toContain(
+        `plugin install resource ${name} ${devDependencies[`@pulumi/${name}`]} --file`,
+      );
+  });
+
+  test.each(["CLI_SHA256", "AWS_SHA256", "CLOUDFLARE_SHA256"])(
+    "nothing is installed if the archive of %s is another one, or its checksum is not set",
+    (name) => {
+      for (const wrong of ["0".repeat(64), ""]) {
+        const { status, stdout } = run("install.sh", [], { ...checksums, [name]: wrong });
+        expect(status).not.toBe(0);
+        expect(stdout).not.toMatch(/^(tar|npx)/m);
+      }
+    },
+  );
+
+  test.each(["0", "255"])(
+    "a preview that exits with %s passes its text on and exits with the same status",
+    (status) => {
+      const output = join(folder, `output-${status}`);
+      const result = run("preview.sh", ["staging"], {
+        GITHUB_OUTPUT: output,
+        RUNNER_TEMP: folder,
+        STATUS: status,
+      });
+      expect(result.status).toBe(Number(status));
+      const [first = "", text, , last] = readFileSync(output, "utf8").split("\n");
+      expect(text).toContain("pulumi preview --stack staging");
+      expect(first).toBe(`text<<${last}`);
+    },
+  );
+});

@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { createHandler } from "../../lib/http/handler.ts";
+import type { HandlerOptions } from "../../lib/http/handler-options.ts";
+import { readStatus, store, whoAmI } from "./custom-operations-fixture.ts";
+
+test("everything that is wrong with the operations is reported at startup", () => {
+  const { handle: _none, ...withoutHandle } = readStatus;
+  const wrong = [
+    withoutHandle,
+    { ...whoAmI, method: "TRACE" },
+    { ...whoAmI, id: "b", path: "/pets/" },
+    { ...readStatus, id: "listOrders", parameters: {}, errors: ["gone"] },
+    { ...readStatus, id: "listOrders", path: "/store/orders/{id}/status" },
+  ];
+  const create = () =>
+    createHandler({ store, operations: wrong as unknown as NonNullable<HandlerOptions["operations"]> });
+  expect(create).toThrow(
+    expect.objectContaining({
+      issues: [
+        {
+          path: "operations[0].handle",
+          message: "The operation readStatus has no implementation. Add a function 'handle'.",
+        },
+        { path: "operations[1].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
+        {
+          path: "operations[2].path",
+          message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
+        },
+        {
+          path: "operations[2].parameters.callerId",
+          message: "The path has no {callerId}. Add it there, or remove it.",
+        },
+        {
+          path: "operations[2].parameters.region",
+          message: "The path has no {region}. Add it there, or remove it.",
+        },
+        { path: "operations[3].parameters.orderId", message: "Describe this parameter of the path." },
+        { path: "operations[3].errors", message: "There is no error code 'gone'." },
+        {
+          path: "operations[3].path",
+          message: "Another operation has GET /store/orders/{orderId}/status too. Change one.",
+        },
+        { path: "operations[4].parameters.id", message: "Describe this parameter of the path." },
+        {
+          path: "operations[4].parameters.orderId",
+          message: "The path has no {orderId}. Add it there, or remove it.",
+        },
+        { path: "operations[4].id", message: "Another operation is named listOrders too. Rename one." },
+        {
+          path: "operations[4].path",
+          message: "Another operation has GET /store/orders/{id}/status too. Change one.",
+        },
+      ],
+    }),
+  );
+});
+
+test("an operation with a mistake in its types does not compile", async () => {
+  const root = new URL("../..", import.meta.url).pathname;
+  const folder = await mkdtemp(join(tmpdir(), "store-orders-operations-"));
+  const source = (line: string) => `
+import { createHandler, defineOperation, OPERATIONS } from "${root}lib/http/index.ts";
+import { createMemoryStore } from "${root}lib/stores/memory.ts";
+const store = createMemoryStore();
+const data = { id: "a", method: "GET", tag: "a", summary: "a", description: "a", success: { status: 200, description: "a" } } as const;
+const parameters = { orderId: { description: "a" } };
+${line}
+`;
+  const lines = [
+    `defineOperation({ ...data, path: "/a/{orderId}", parameters, errors: [], handle: async ({ parameters: { orderId } }) => ({ status: 200, body: String(orderId + 1n) }) });`,
+    `createHandler({ store, operations: [...OPERATIONS, { ...data, path: "/a", errors: [] }] });`,
+    `defineOperation({ ...data, path: "/a", errors: [] });`,
+    `defineOperation({ ...data, path: "/a/{orderId}", errors: [], handle: async () => ({ status: 200 }) });`,
+    `defineOperation({ ...data, path: "/a/{orderId}", parameters: { order: { description: "a" } }, errors: [], handle: async () => ({ status: 200 }) });`,
+    `defineOperation({ ...data, path: "/a/{orderId}", parameters, errors: [], handle: async ({ parameters: { id } }) => ({ status: 200, body: id }) });`,
+    `defineOperation({ ...data, path: "/a", errors: ["order_not_found"], handle: async () => ({ error: "pet_not_found" }) });`,
+    `defineOperation({ ...data, path: "/a", errors: ["gone"], handle: async () => ({ status: 200 }) });`,
+  ];
+  await Promise.all(lines.map((line, index) => writeFile(join(folder, `${index}.ts`), source(line))));
+  const compilerOptions = {
+    allowImportingTsExtensions: true,
+    rewriteRelativeImportExtensions: false,
+    declaration: false,
+    isolatedDeclarations: false,
+    noUnusedLocals: false,
+    typeRoots: [join(root, "node_modules/@types")],
+  };
+  const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(settings));
+  await writeFile(join(folder, "package.json"), '{"type":"module"}');
+  const { stdout = "" } = await promisify(execFile)(join(root, "node_modules/.bin/tsc"), [
+    "-p",
+    folder,
+  ]).catch((error: { stdout: string }) => error);
+  await rm(folder, { recursive: true });
+  const files = new Set([...stdout.matchAll(/(?:^|\/)(\d)\.ts\(/gm)].map(([, file]) => file));
+  expect([...files].sort(), stdout).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+});

@@ -5,6 +5,7 @@ import { createStatusCounter } from "../../lib/console/orders/status-counter.ts"
 import { formatDuration } from "../../lib/console/text.ts";
 import { StoreUnavailableError } from "../../lib/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { signIn, useConsole } from "../support/console.ts";
 
 test("orders are counted by status, and again only after a change", async () => {
   const { orders } = createMemoryStore();
@@ -64,11 +65,31 @@ test("a store that cannot be reached fails the count, and the next one can succe
   };
   const counter = createStatusCounter({ ...orders, scan }, systemClock);
   await expect(counter.count()).rejects.toThrow("The store does not answer.");
-  expect(counter.hasFailed).toBe(true);
+  expect(counter.failure).toBe("The store does not answer.");
   fails = false;
   await counter.count();
   expect(counter.latest?.counts.pending).toBe(0);
-  expect(counter.hasFailed).toBe(false);
+  expect(counter.failure).toBeUndefined();
+});
+
+test("a count that fails at a damaged order does not fail the page of others, which shows why", async () => {
+  const store = createMemoryStore();
+  let scans = 0;
+  async function* scan(_after?: bigint, limit?: number) {
+    if (limit === undefined) scans += 1;
+    yield [{ record: { id: 1n }, status: "pending" as const }];
+    if (limit === undefined) throw new Error('The record of an order is damaged: {"id":2,');
+  }
+  const console = await useConsole({ store: { ...store, orders: { ...store.orders, scan } } });
+  const cookie = await signIn(console);
+  for (let time = 0; time < 3; time++) {
+    const response = await fetch(console.at("orders"), { headers: { cookie } });
+    expect(response.status).toBe(200);
+    const text = await response.text();
+    expect(text).toContain('id="order-1"');
+    expect(text).toContain("The last count failed: The record of an order is damaged: {&quot;id&quot;:2,");
+  }
+  expect(scans, "it is not repeated for every page").toBe(1);
 });
 
 test.each([

@@ -24,12 +24,12 @@ function item(status: string, count: number | undefined): Html {
   return html`<div><dt>${status}</dt><dd>${count === undefined ? "–" : formatCount(count)}</dd></div>`;
 }
 
-function stateOf({ latest, isCurrent, progress, hasFailed }: StatusCounter): string {
+function stateOf({ latest, isCurrent, progress, failure }: StatusCounter): string {
   const at = latest === undefined ? "Not counted yet." : `Counted at ${formatTime(latest.at)}.`;
   const change = isCurrent ? " Nothing has changed since." : "";
-  const failure = hasFailed ? " The last count failed." : "";
+  const failed = failure === undefined ? "" : ` The last count failed: ${failure}`;
   const running = progress === undefined ? "" : ` Counting: ${formatCount(progress)} so far.`;
-  return `${at}${running === "" ? `${change}${failure}` : running}`;
+  return `${at}${running === "" ? `${change}${failed}` : running}`;
 }
 
 function countOnRequest(view: View, { latest, progress }: StatusCounter, list: Html): Html {

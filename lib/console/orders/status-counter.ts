@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Instant } from "../../clock.ts";
+import { errorMessage } from "../../errors.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 
@@ -22,11 +23,11 @@ export interface StatusCounter {
   readonly isCurrent: boolean;
   /** The orders that the running count has seen so far. */
   readonly progress: number | undefined;
-  /** True if the last count ended with an error. */
-  readonly hasFailed: boolean;
-  /** Counts unless a count is running. Resolves with its end, or after a tenth of a second. */
+  /** Why the last count failed, if it did. */
+  readonly failure: string | undefined;
+  /** Counts unless a count is running. Ends with it, or after a tenth of a second. */
   count(): Promise<void>;
-  /** Counts again if an order has changed, and counting takes at most a twentieth of the time. */
+  /** Counts again if an order has changed, and counting takes at most a twentieth of the time. A failure is only noted. */
   refresh(): Promise<void>;
 }
 
@@ -40,11 +41,11 @@ export function createStatusCounter(store: OrderStore, clock: Clock): StatusCoun
   let isCurrent = false;
   let progress: number | undefined;
   let running: Promise<void> | undefined;
-  let hasFailed = false;
+  let failure: string | undefined;
   let dueAt = 0;
 
   async function countAll(): Promise<void> {
-    const [start, at] = [performance.now(), clock()];
+    const at = clock();
     const counts = emptyCounts();
     let unknown = 0;
     progress = 0;
@@ -59,7 +60,6 @@ export function createStatusCounter(store: OrderStore, clock: Clock): StatusCoun
     }
     latest = { counts, unknown, at, revision };
     isCurrent = await isLatest();
-    dueAt = performance.now() + Math.max(MIN_AGE_MS, (performance.now() - start) / MAX_SHARE);
   }
 
   async function isLatest(): Promise<boolean> {
@@ -68,14 +68,16 @@ export function createStatusCounter(store: OrderStore, clock: Clock): StatusCoun
 
   async function count(): Promise<void> {
     if (running === undefined) {
-      hasFailed = false;
+      failure = undefined;
+      const start = performance.now();
       running = countAll().finally(() => {
+        dueAt = performance.now() + Math.max(MIN_AGE_MS, (performance.now() - start) / MAX_SHARE);
         running = undefined;
         progress = undefined;
       });
       // A failure after the caller's patience is only noted.
-      running.catch(() => {
-        hasFailed = true;
+      running.catch((error) => {
+        failure = errorMessage(error);
       });
     }
     await Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
@@ -91,14 +93,14 @@ export function createStatusCounter(store: OrderStore, clock: Clock): StatusCoun
     get progress() {
       return progress;
     },
-    get hasFailed() {
-      return hasFailed;
+    get failure() {
+      return failure;
     },
     count,
     async refresh() {
       if (running !== undefined) return;
       isCurrent = await isLatest();
-      if (!isCurrent && performance.now() >= dueAt) await count();
+      if (!isCurrent && performance.now() >= dueAt) await count().catch(() => {});
     },
   };
 }

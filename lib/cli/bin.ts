@@ -21,10 +21,9 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-const [{ runProgram }, { waitForStopSignal }, { limitHeapGrowth }] = await Promise.all([
+const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
   import("./program.ts"),
   import("./stop-signal.ts"),
-  import("../node/limit-heap-growth.ts"),
 ]);
 
 /** How long log lines may take to be written after a signal to stop: a stalled reader must not keep the process. */
@@ -37,7 +36,6 @@ process.exitCode = await runProgram({
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  onListening: () => limitHeapGrowth(process),
   async waitForStop() {
     const signal = await waitForStopSignal(process);
     stopped = true;

@@ -16,8 +16,6 @@ export interface CommandContext {
   readonly clock: Clock;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
-  /** To call once the server of `serve` listens. */
-  onListening(): void;
   /** Prints an error: with `--json` as one line of JSON. */
   reportError(report: ErrorReport): void;
   /** Sets the exit status, which is `EXIT.success` by default. */

@@ -48,13 +48,11 @@ export interface ProcessIo extends Streams {
   readonly env: EnvironmentVariables;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
-  /** Called once the server of `serve` listens: settings of the whole process are made by its entry file. */
-  onListening?(): void;
 }
 
 /** Runs one command and returns its exit status. Never rejects: every error is printed. */
 export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
-  const { argv, env, waitForStop, onListening = () => {} } = io;
+  const { argv, env, waitForStop } = io;
   const terminal = createTerminal(io);
   let status: ExitStatus = EXIT.success;
   const exit = (newStatus: ExitStatus) => {
@@ -69,7 +67,7 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   try {
     const program = createProgram(terminal, json);
     const clock = systemClock;
-    const context: CommandContext = { terminal, env, waitForStop, onListening, reportError, exit, clock };
+    const context: CommandContext = { terminal, env, waitForStop, reportError, exit, clock };
     for (const addGroup of GROUPS) addGroup(program, context);
     npmHint = explainNpmOptions([program, ...program.commands], env);
     program.hook("preAction", logNpmHint);

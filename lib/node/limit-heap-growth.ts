@@ -7,8 +7,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
  */
 const MAX_YOUNG_GENERATION_BYTES = 16 * 2 ** 20;
 
-/** The version of V8 in Node 24. In V8 14, the young generation grows by another rule. */
-const TESTED_V8 = /^13\./;
+/** The version of V8 in Node 24. In V8 14, the young generation grows by another rule. Bun and Deno name a V8 as well. */
+const isTested = ({ v8, bun, deno }: NodeJS.ProcessVersions) => v8.startsWith("13.") && !bun && !deno;
 
 /** How the process was started; `process` has both. */
 export interface StartOptions {
@@ -28,11 +28,12 @@ let isLimited = false;
  * - It frees the memory of V8's optimizing compiler as soon as a function is compiled. Otherwise a thread of low priority
  *   does it, and while a server is busy, about 10 MiB wait for it.
  *
- * Call it in an entry file, once the server listens: `limitHeapGrowth(process)`. It applies to the whole process with its
- * worker threads. What a flag of Node sets, it leaves alone. It changes nothing in a version of Node other than 24.
+ * `startNodeServer` calls it once it listens, and so does a server of your own: `limitHeapGrowth(process)`. It applies to
+ * the whole process with its worker threads. What a flag of Node sets, it leaves alone. It changes nothing in another
+ * runtime, or in a version of Node other than 24.
  */
 export function limitHeapGrowth({ execArgv, env }: StartOptions): void {
-  if (isLimited || !TESTED_V8.test(process.versions.v8)) return;
+  if (isLimited || !isTested(process.versions)) return;
   isLimited = true;
   const flags = [...execArgv, env["NODE_OPTIONS"] ?? ""].join(" ").replaceAll("_", "-");
   if (!flags.includes("semi-space")) limitYoungGeneration();

@@ -20,6 +20,7 @@ import {
   MAX_HEADER_FIELDS,
   resolveLimits,
 } from "./connection-limits.ts";
+import { limitHeapGrowth } from "./limit-heap-growth.ts";
 import { listen } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { type ParserError, parserErrorCode } from "./parser-error.ts";
@@ -44,6 +45,11 @@ export interface NodeServerOptions {
   readonly trustProxy?: boolean;
   /** Limits on what one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
+  /**
+   * Calls `limitHeapGrowth`, which keeps the memory of the whole process small under load. With false, the flags of V8
+   * are left alone. @default true
+   */
+  readonly limitHeapGrowth?: boolean;
 }
 
 /** A listening server. */
@@ -132,8 +138,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     void rejectConnection(socket, parserErrorCode(error, lineBytes ?? 0));
   });
 
+  const url = await listen(server, port, host);
+  if (options.limitHeapGrowth ?? true) limitHeapGrowth(process);
   return {
-    url: await listen(server, port, host),
+    url,
     close({ graceMs = 10_000 } = {}) {
       closing = true;
       return shutDown({ server, connections, graceMs });

@@ -38,6 +38,12 @@ describe.concurrent("limitHeapGrowth()", () => {
     expect(free.loaded).toBeGreaterThan(UNLIMITED_MIB);
   });
 
+  test("startNodeServer() calls it, unless the process is to be left alone", async () => {
+    const [limited, free] = await Promise.all([allocate(["server"]), allocate(["free-server"])]);
+    expect(limited.loaded).toBeLessThanOrEqual(LIMITED_MIB);
+    expect(free.loaded).toBeGreaterThan(UNLIMITED_MIB);
+  });
+
   test("a process that was idle grows again, up to the same limit", async () => {
     const { idle, again } = await allocate(["limited"]);
     expect(idle).toBeLessThan(4);
@@ -53,8 +59,11 @@ describe.concurrent("limitHeapGrowth()", () => {
     expect((await allocate(["limited"], setting)).loaded).toBeGreaterThan(UNLIMITED_MIB);
   });
 
-  test("it changes and prints nothing in a version of V8 that it was not tested with", async () => {
-    const { loaded, stderr } = await allocate(["limited", "untested"]);
+  test.each([
+    ["a version of V8 that it was not tested with", "untested"],
+    ["another runtime", "bun"],
+  ])("it changes and prints nothing in %s", async (_name, runtime) => {
+    const { loaded, stderr } = await allocate(["limited", runtime]);
     expect(loaded).toBeGreaterThan(UNLIMITED_MIB);
     expect(stderr).toBe("");
   });

@@ -49,7 +49,6 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
         const server = await listenOn(address, { host: "--host", port: "--port or PORT" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
-        context.onListening();
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;

@@ -2,7 +2,6 @@
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { limitHeapGrowth } from "../../../lib/node/limit-heap-growth.ts";
 import { startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
@@ -15,7 +14,6 @@ const banPolicy = {
 };
 const handler = createHandler({ store, clock: clockOf(options), banPolicy });
 const server = await startNodeServer({ handler, port: 0 });
-limitHeapGrowth(process);
 process.send?.({ port: Number(new URL(server.url).port) });
 process.on("disconnect", () => process.exit());
 

@@ -1,12 +1,7 @@
 /** A server with the given limits in its own process: reports its address and a key, then its memory use on request. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import {
-  type ConnectionLimits,
-  docsPage,
-  limitHeapGrowth,
-  startNodeServer,
-} from "../../../lib/node/index.ts";
+import { type ConnectionLimits, docsPage, startNodeServer } from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { memoryNow } from "../load/memory.ts";
 
@@ -27,7 +22,6 @@ const handler = createHandler({
 });
 const limits: Partial<ConnectionLimits> = JSON.parse(process.argv[2] ?? "{}");
 const server = await startNodeServer({ handler, port: 0, limits });
-limitHeapGrowth(process);
 
 process.on("message", async () => process.send?.(await memoryNow()));
 process.on("disconnect", () => process.exit());

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../errors.ts";
 import type { AliasState, ReleasePlatform } from "./platform.ts";
 import type { ReleaseFunction, ReleaseTarget } from "./target.ts";
 
@@ -35,6 +36,8 @@ interface Pending extends ReleaseFunction {
   state: AliasState;
   /** The version that has the traffic now. */
   readonly from: string;
+  /** True once it was asked to give all traffic to the new version. */
+  isCompleting?: boolean;
 }
 
 /**
@@ -70,7 +73,8 @@ export async function shift(
     }
     for (const each of pending) await complete(each, platform, options);
   } catch (error) {
-    await revert(pending, platform, options);
+    // What cannot be given back has been logged; why the release failed matters more.
+    await revert(pending, platform, options).catch(() => {});
     throw error;
   }
   return { ok: true, state: "shifted", functions: moved };
@@ -87,11 +91,13 @@ export async function rollBack(
   );
   const moved: Moved[] = [];
   for (const { name, alias, state } of found) {
-    const { version, previous, revision } = state;
-    if (previous === undefined) continue;
-    await platform.route({ name, alias }, { version: previous, revision });
-    log(`${name}: all requests go to version ${previous} again.`);
-    moved.push({ function: name, from: version, to: previous });
+    // A part of the traffic is with a new version if a release could not give it back.
+    const { version, canary, previous = version, revision } = state;
+    const [from, to] = canary === undefined ? [version, previous] : [canary.version, version];
+    if (from === to) continue;
+    await platform.route({ name, alias }, { version: to, revision });
+    log(`${name}: all requests go to version ${to} again.`);
+    moved.push({ function: name, from, to });
   }
   if (moved.length === 0) return { ok: false, code: "no_previous_version" };
   return { ok: true, state: "rolled_back", functions: moved };
@@ -113,20 +119,41 @@ async function start(each: Pending, platform: ReleasePlatform, { weight, log }: 
 
 async function complete(each: Pending, platform: ReleasePlatform, { log }: ShiftOptions): Promise<void> {
   const { version, from, state } = each;
+  each.isCompleting = true;
   each.state = await platform.route(each, { version, previous: from, revision: state.revision });
   log(`${each.name}: all requests go to version ${version}.`);
 }
 
+/** Gives all traffic back to the old versions. One that fails does not keep the others from it. */
 async function revert(
   pending: readonly Pending[],
   platform: ReleasePlatform,
-  { log }: ShiftOptions,
+  options: ShiftOptions,
 ): Promise<void> {
+  const errors: unknown[] = [];
   for (const each of pending) {
-    if (each.state.version === each.from && each.state.canary === undefined) continue;
-    each.state = await platform.route(each, { version: each.from, revision: each.state.revision });
-    log(`${each.name}: all requests go to version ${each.from} again.`);
+    try {
+      await revertOne(each, platform, options);
+    } catch (error) {
+      const { name, from } = each;
+      const reason = errorMessage(error);
+      options.log(
+        `${name}: the traffic could not be given back to version ${from} (${reason}). Repeat with --rollback.`,
+      );
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Looks at the alias first: the response to a change of it may have been lost. What someone else has set stays. */
+async function revertOne(each: Pending, platform: ReleasePlatform, { log }: ShiftOptions): Promise<void> {
+  const { version, canary, revision } = await platform.find(each);
+  const isPart = version === each.from && canary?.version === each.version;
+  const isWhole = version === each.version && each.isCompleting === true;
+  if (!isPart && !isWhole) return;
+  await platform.route(each, { version: each.from, revision });
+  log(`${each.name}: all requests go to version ${each.from} again.`);
 }
 
 /** Watches the alarms until the time is over. */

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Instant } from "../clock.ts";
@@ -79,11 +80,14 @@ function parseJson(text: string): unknown {
 
 /** Replaces the file, so that an interruption leaves the old or the new content. */
 function writeEntries(path: string, watchedDomains: readonly Entry[]): void {
+  // No other file has this name, so none is lost.
+  const next = `${path}.${randomUUID()}.next`;
   try {
     createFolder(dirname(path));
-    writeFileSync(`${path}.next`, `${JSON.stringify({ watchedDomains }, null, 2)}\n`);
-    renameSync(`${path}.next`, path);
+    writeFileSync(next, `${JSON.stringify({ watchedDomains }, null, 2)}\n`, { flag: "wx" });
+    renameSync(next, path);
   } catch (error) {
+    rmSync(next, { force: true });
     throw invalidInput(path, `${explainFileError(error, "written")} ${OTHER_PATH}`);
   }
 }

@@ -19,7 +19,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` on an address of its own. Rejects if the address is in use or empty. */
+/** Serves `GET /metrics` on an address of its own. Rejects if the address is in use or invalid. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host = "127.0.0.1", port = 9464 } = options;
   const { registry } = options.metrics;

@@ -125,6 +125,22 @@ test("starting a server on a port in use rejects", async () => {
   await expect(startNodeServer({ handler, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });
 
+test.each([Number.NaN, -1, 1.5, 65_536, null, "", "8787", "orders"])(
+  "a port that is %o is rejected with what to use, because Node would take a text for the path of a socket",
+  async (port) => {
+    const handler = createHandler({ store: createMemoryStore() });
+    const started = startNodeServer({ handler, port: port as number });
+    await started.then(
+      (server) => server.close(),
+      () => {},
+    );
+    await expect(started).rejects.toMatchObject({
+      code: "invalid_input",
+      message: "port: Use a whole number from 0 to 65535; 0 chooses a free port.",
+    });
+  },
+);
+
 test("an empty host is rejected, because Node would listen on every address of the machine", async () => {
   const handler = createHandler({ store: createMemoryStore() });
   const registry = { metrics: async () => "", contentType: "text/plain" } as never;

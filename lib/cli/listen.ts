@@ -1,4 +1,5 @@
 import { invalidInput } from "../errors.ts";
+import { formatHost } from "../node/listen.ts";
 import { systemErrorCode } from "./system-error.ts";
 
 /** An address to listen on. */
@@ -23,7 +24,7 @@ export async function listenOn<S>(
     return await start();
   } catch (error) {
     const reason = explain(systemErrorCode(error), flags);
-    throw invalidInput("", `${host}:${port} ${reason}`);
+    throw invalidInput("", `${formatHost(host)}:${port} ${reason}`);
   }
 }
 

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { listenOn } from "../../lib/cli/listen.ts";
+
+test("an address that cannot be listened on is named as it can be used: IPv6 in brackets", async () => {
+  const flags = { host: "--host", port: "--port" };
+  const start = async () => {
+    throw Object.assign(new Error(), { code: "EADDRINUSE" });
+  };
+  await expect(listenOn({ host: "::1", port: 8787 }, flags, start)).rejects.toThrow(
+    /^\[::1\]:8787 is already/,
+  );
+  await expect(listenOn({ host: "::", port: 80 }, flags, start)).rejects.toThrow(/^\[::\]:80 is already/);
+  await expect(listenOn({ host: "localhost", port: 1 }, flags, start)).rejects.toThrow(/^localhost:1 is/);
+});

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./support/longest-first.ts";
 
 /** Files that take long although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
@@ -44,5 +45,6 @@ export default defineConfig({
     slowTestThreshold: 30_000,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
   },
 });

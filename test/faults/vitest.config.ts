@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "../support/longest-first.ts";
 import { COMPILE_CACHE } from "../vitest.config.ts";
 
 /** Suites that measure latency, processor time or timeouts, or that use the whole machine. */
@@ -17,6 +18,7 @@ export default defineConfig({
     globalSetup: ["test/faults/setup.ts"],
     testTimeout: 300_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

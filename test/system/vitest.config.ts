@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "../support/longest-first.ts";
 import { COMPILE_CACHE, LONG_TESTS } from "../vitest.config.ts";
 
 /** Suites that use the packed package. */
@@ -22,6 +23,7 @@ export default defineConfig({
     root: new URL("../..", import.meta.url).pathname,
     testTimeout: 300_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 10_000 } },
     // One more than there are cores: browsers and installations mostly wait.
     maxWorkers: availableParallelism() + 1,

@@ -1,0 +1,20 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Vitest starts large files first unless it knows how long they take. These are small, but would end after all others. */
+const LONGEST = [
+  "test/faults/bounded-memory.test.ts",
+  "test/faults/linearizability.test.ts",
+  "test/faults/crash.test.ts",
+  "test/faults/dynamodb-mixed.test.ts",
+  "test/stores/dynamodb/contract-all-old.test.ts",
+  "test/system/dynamodb-contract-as-is.test.ts",
+];
+
+/** The order in which test files start. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}

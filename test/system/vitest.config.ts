@@ -9,9 +9,13 @@ const OF_THE_PACKAGE = [
   "test/system/examples*.test.ts",
   "test/system/package*.test.ts",
 ];
-/** Suites that measure time or memory, so they must not share the processor. */
+/** Suites that measure time or memory, also how soon a page shows a change, so they must not share the processor. */
 const ALONE = [
   "test/system/client-list.test.ts",
+  "test/system/console-accounts.test.ts",
+  "test/system/console-domains-views.test.ts",
+  "test/system/console-domains.test.ts",
+  "test/system/console-orders.test.ts",
   "test/system/console-orders-million.test.ts",
   "test/system/dynamodb-list.test.ts",
   "test/system/import-million.test.ts",

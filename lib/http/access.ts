@@ -3,6 +3,7 @@ import { type AdmissionPolicy, type Caller, DEFAULT_BAN_POLICY } from "../accoun
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { parseKey } from "../accounts/api-key.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
+import { validateBanPolicy } from "../accounts/validate-ban-policy.ts";
 import { validatePlans } from "../accounts/validate-plan.ts";
 import type { Clock, Instant } from "../clock.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
@@ -45,12 +46,13 @@ const CHALLENGES = {
   invalid_api_key: { "www-authenticate": 'Bearer realm="store-orders", error="invalid_token"' },
 };
 
-/** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans are invalid. */
+/** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans or the ban policy is invalid. */
 export function createAccessControl(
   { store, banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true }: HandlerOptions,
   clock: Clock,
 ): AccessControl {
   if (plans !== undefined) validatePlans(plans);
+  validateBanPolicy(banPolicy);
   const policy: AdmissionPolicy = { ...banPolicy, ...(plans === undefined ? {} : { plans }) };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;

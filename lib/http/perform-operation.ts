@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
+import { checkReply } from "./check-reply.ts";
 import { isSunset } from "./deprecation.ts";
 import { type OperationCall, readParameters } from "./operation-call.ts";
 import type { OperationHandlers } from "./operation-handlers.ts";
@@ -19,7 +20,9 @@ export function createPerformer(
   const handles = handlers as unknown as Readonly<Record<string, Handle>>;
   const performers = new Map(
     operations.map((operation) => {
-      const { id, parameters, handle = handles[id] } = operation;
+      const { id, parameters, handle: own } = operation;
+      const handle =
+        own === undefined ? handles[id] : async (call: OperationCall) => checkReply(await own(call));
       return [id, { parameters, handle, notFound: notFoundError(operation) }] as const;
     }),
   );

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import type { CustomOperation } from "../../lib/http/custom-operation.ts";
+import type { Reply } from "../../lib/http/reply.ts";
+import { readStatus } from "./custom-operations-fixture.ts";
+import { createHandlerFixture } from "./fixture.ts";
+
+test.each([
+  ["an unknown error", { error: "gone" }, /no error code 'gone'/],
+  ["an unknown status", { status: 999 }, /status 999/],
+  ["no status", {}, /status undefined/],
+  ["204 with a body", { status: 204, body: "{}" }, /204 has no body/],
+  [
+    "a header with a line break",
+    { status: 200, body: "{}", headers: { location: "/a\nb: c" } },
+    /"location"/,
+  ],
+  ["a header with a dash", { status: 200, body: "{}", headers: { "x-title": "a – b" } }, /"x-title"/],
+  ["a header name with a space", { status: 200, body: "{}", headers: { "x title": "a" } }, /"x title"/],
+])(
+  "an operation that returns %s is answered with 500, and the event says why",
+  async (_what, reply, reason) => {
+    const operation: CustomOperation = { ...readStatus, handle: async () => reply as Reply };
+    const { events, send } = await createHandlerFixture({ operations: [operation] });
+    const { status, headers, text } = await send("GET", "/v1/store/orders/1/status");
+    expect([status, JSON.parse(text).code]).toEqual([500, "internal_error"]);
+    expect(headers.has("x-ratelimit-limit")).toBe(true);
+    expect(String(events.at(-1)?.error)).toMatch(reason);
+  },
+);
+
+test("an operation can return any header of the form of HTTP, and 204 without a body", async () => {
+  const headers = { location: "/v1/a?b=c", "x-latin": "caf\u00e9" };
+  for (const reply of [{ status: 201, body: "{}", headers }, { status: 204 }] as const) {
+    const operation: CustomOperation = { ...readStatus, handle: async () => reply };
+    const { send } = await createHandlerFixture({ operations: [operation] });
+    expect((await send("GET", "/v1/store/orders/1/status")).status).toBe(reply.status);
+  }
+});

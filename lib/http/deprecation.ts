@@ -1,4 +1,6 @@
 import type { Instant } from "../clock.ts";
+import type { Issue } from "../errors.ts";
+import { isDateTime } from "../orders/fields.ts";
 import type { HeaderFields } from "./reply.ts";
 
 /** The deprecation of an operation. See lib/README.md#versions-and-deprecation. */
@@ -43,3 +45,25 @@ export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
 export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
   return at >= Date.parse(sunset);
 }
+
+/** Finds what cannot be written into the headers of a deprecated operation. */
+export function findDeprecationIssues({ since, sunset, link }: Deprecation): readonly Issue[] {
+  const issues: Issue[] = Object.entries({ since, sunset }).flatMap(([path, text]) =>
+    isDateTime(text) && !Number.isNaN(Date.parse(text))
+      ? []
+      : [{ path, message: "Use an RFC 3339 date-time with an offset, such as 2027-06-01T00:00:00Z." }],
+  );
+  if (Date.parse(sunset) < Date.parse(since))
+    issues.push({ path: "sunset", message: "Use a time after since." });
+  if (link !== undefined && !isLink(link)) issues.push({ path: "link", message: LINK_RULE });
+  return issues;
+}
+
+/** True for a URL or a path as a `Link` header can have it. */
+export function isLink(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text) && !/[<>"]/.test(text);
+}
+
+/** What to write as a link. */
+export const LINK_RULE =
+  "Use a URL, such as https://docs.example.com, with all other characters percent-encoded, or leave it out.";

@@ -1,4 +1,5 @@
-import { withDocsUrl } from "./deprecation.ts";
+import { invalidInput } from "../errors.ts";
+import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { withOrderedParameters } from "./operation-call.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
@@ -10,5 +11,6 @@ export function servedOperations({
   docsUrl,
 }: Pick<HandlerOptions, "operations" | "docsUrl">): readonly Operation[] {
   validateOperations(operations);
+  if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   return withDocsUrl<Operation>(operations, docsUrl).map(withOrderedParameters);
 }

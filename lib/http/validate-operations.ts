@@ -1,4 +1,5 @@
 import { ERRORS, InvalidInputError, type Issue } from "../errors.ts";
+import { findDeprecationIssues } from "./deprecation.ts";
 import { parameterNames } from "./operation-call.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 
@@ -17,7 +18,7 @@ export function validateOperations(operations: readonly Operation[]): void {
 }
 
 function* findIssues(operation: Operation & { readonly handle?: unknown }): Iterable<Issue> {
-  const { id, method, path, parameters = {}, errors, handle } = operation;
+  const { id, method, path, parameters = {}, errors, handle, deprecation } = operation;
   if (typeof handle !== "function" && !(handle === undefined && IMPLEMENTED.has(id)))
     yield { path: "handle", message: `The operation ${id} has no implementation. Add a function 'handle'.` };
   if (!METHODS.has(method)) yield { path: "method", message: `Use one of: ${[...METHODS].join(", ")}.` };
@@ -36,6 +37,8 @@ function* findIssues(operation: Operation & { readonly handle?: unknown }): Iter
   for (const code of errors) {
     if (!Object.hasOwn(ERRORS, code)) yield { path: "errors", message: `There is no error code '${code}'.` };
   }
+  for (const issue of deprecation === undefined ? [] : findDeprecationIssues(deprecation))
+    yield { path: `deprecation.${issue.path}`, message: issue.message };
 }
 
 function* findDuplicates({ id, method, path }: Operation, earlier: readonly Operation[]): Iterable<Issue> {

@@ -36,8 +36,11 @@ export function createBufferedFunction({
   return async (event) => {
     const { request, context } = readEvent(event);
     const location = canonicalUrl(event, context);
-    if (location !== undefined)
-      return { statusCode: 308, headers: { location }, body: "", isBase64Encoded: false };
+    if (location !== undefined) {
+      const { requestId = crypto.randomUUID() } = context;
+      const headers = { location, "cache-control": "no-store", "x-request-id": requestId };
+      return { statusCode: 308, headers, body: "", isBase64Encoded: false };
+    }
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.headers.delete("accept-encoding");
     const response = await handler(request, context);

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ErrorCode } from "../errors.ts";
+import { type ErrorCode, invalidInput } from "../errors.ts";
 import type { Handler } from "../http/handler-options.ts";
 import { callHandler } from "./call-handler.ts";
 import { callerAddress } from "./caller-address.ts";
@@ -56,7 +56,10 @@ export interface NodeServerOptions {
 export interface NodeServer {
   /** The address of the server, without a path. */
   readonly url: string;
-  /** Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s). */
+  /**
+   * Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s), for which
+   * `Infinity` means never. Rejects with `InvalidInputError` if that is no time.
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -142,7 +145,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   if (options.limitHeapGrowth ?? true) limitHeapGrowth(process);
   return {
     url,
-    close({ graceMs = 10_000 } = {}) {
+    async close({ graceMs = 10_000 } = {}) {
+      if (!(graceMs >= 0)) throw invalidInput("graceMs", "Use a number of milliseconds, at least 0.");
       closing = true;
       return shutDown({ server, connections, graceMs });
     },

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
+import { MAX_TIMER_MS } from "../clock.ts";
 
 /** What is needed to close a server. */
 export interface ShutDownOptions {
@@ -21,7 +22,10 @@ export function shutDown({ server, connections, graceMs }: ShutDownOptions): Pro
   return new Promise((resolve) => {
     const lastBytesRead = new Map<Socket, number>();
     const interval = setInterval(closeIdle, IDLE_MS);
-    const timer = setTimeout(() => connections.forEach((_, socket) => void socket.destroy()), graceMs);
+    const timer = setTimeout(
+      () => connections.forEach((_, socket) => void socket.destroy()),
+      Math.min(graceMs, MAX_TIMER_MS),
+    );
     closeIdle();
 
     const finish = () => {

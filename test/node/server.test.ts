@@ -120,6 +120,24 @@ test("a shutdown closes connections that do not finish within the grace period",
   await failed;
 });
 
+test("a grace period without an end does not cut a request off, and one that is no time is an error", async () => {
+  const store = createMemoryStore();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { apply } = store.orders;
+  store.orders.apply = async (...args) => {
+    await released;
+    return apply(...args);
+  };
+  const { url, headers, server } = await serve({ store });
+  await expect(server.close({ graceMs: Number.NaN })).rejects.toMatchObject({ code: "invalid_input" });
+  const underWay = fetch(`${url}/v1/store/orders/1`, { method: "DELETE", headers });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const closed = server.close({ graceMs: Number.POSITIVE_INFINITY });
+  setTimeout(release, 50);
+  expect((await underWay).status).toBe(204);
+  await closed;
+});
+
 test("starting a server on a port in use rejects", async () => {
   const { port, handler } = await serve();
   await expect(startNodeServer({ handler, port })).rejects.toMatchObject({ code: "EADDRINUSE" });

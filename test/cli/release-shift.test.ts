@@ -31,9 +31,9 @@ function createAliases() {
       return [];
     },
   };
-  const run = () =>
+  const run = (weight = 0.1) =>
     shift(TARGET, platform, {
-      ...{ watchMs: 1, weight: 0.1, pollMs: 1 },
+      ...{ watchMs: 1, weight, pollMs: 1 },
       wait: async () => "elapsed",
       log: (line) => log.push(line),
     });
@@ -95,4 +95,10 @@ test("a rollback takes back a part of the traffic that a release has left, and t
   });
   expect(routes()).toEqual(["list 1", "api 1"]);
   expect(await runRollback()).toMatchObject({ ok: false, code: "no_previous_version" });
+});
+
+test.each([1, 7, 29, 57, 58, 99])("a part of %i percent is logged as a whole number", async (percent) => {
+  const { log, run } = createAliases();
+  await run(percent / 100);
+  expect(log[0]).toBe(`list: ${percent} % of the requests go to version 2, the others to 1.`);
 });

@@ -113,7 +113,7 @@ async function start(each: Pending, platform: ReleasePlatform, { weight, log }: 
   const canary = { version: each.version, weight };
   each.state = await platform.route(each, { version: each.from, canary, revision: each.state.revision });
   log(
-    `${each.name}: ${weight * 100} % of the requests go to version ${each.version}, the others to ${each.from}.`,
+    `${each.name}: ${Math.round(weight * 100)} % of the requests go to version ${each.version}, the others to ${each.from}.`,
   );
 }
 

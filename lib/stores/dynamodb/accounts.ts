@@ -6,7 +6,7 @@ import { createAdmission } from "./admission.ts";
 import { activeKeys, INITIAL_COUNTERS, idsValue, keyEntries, planAttributes } from "./admission-item.ts";
 import { numberValue, textOf } from "./attribute-values.ts";
 import { callTimeout, jitter } from "./client.ts";
-import { addVersion, hasDetails } from "./details-item.ts";
+import { addVersion, detailsVersionOf, hasDetails } from "./details-item.ts";
 import { inSequence } from "./in-sequence.ts";
 import type { Item } from "./item.ts";
 import { detailsIdOf, ENVIRONMENT_KEY } from "./layout.ts";
@@ -55,12 +55,18 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
 
   async function update(id: string, updater: Updater, signal: AbortSignal): Promise<AccountResult> {
     const revision = newWriteToken();
+    /** The version that the account named before the details were read, which did not have it. */
+    let missing: string | undefined;
     for (let round = 0; ; round++) {
       // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
       const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
       const item = await table.get(primaryKeyOf(id), signal);
       if (item === undefined) return NOT_FOUND;
-      if (!belongTogether({ item, details }) && round < MAX_READS) {
+      const version = detailsVersionOf(item);
+      // The details have a version for as long as the account names it. So they are lost only if the account has named
+      // this one before and after they were read: otherwise another process has changed it in between.
+      if (!belongTogether({ item, details }) && version !== missing) {
+        missing = version;
         await jitter(round, READ_WAIT_MS);
         continue;
       }
@@ -68,10 +74,10 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       const result = updater(settings);
       if (!result.ok) return result;
       const isSame = hasDetails(details, item, result.account.keys);
-      const version = isSame
+      const added = isSame
         ? undefined
         : await addVersion(table, id, result.account.keys, { seen: details, item }, signal);
-      const changed = settingsUpdate(item, { settings: result.account, version, revision });
+      const changed = settingsUpdate(item, { settings: result.account, version: added, revision });
       const { done, before } = await table.update(primaryKeyOf(id), changed, signal);
       if (done || hasToken(before, "revision", revision)) return result;
       await jitter(round);

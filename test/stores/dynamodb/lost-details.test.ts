@@ -4,8 +4,10 @@ import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/acco
 import { hashKey } from "../../../lib/accounts/api-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS } from "../../../lib/plans/windows.ts";
+import { createAccountStore } from "../../../lib/stores/dynamodb/accounts.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { detailsIdOf } from "../../../lib/stores/dynamodb/layout.ts";
+import { openTable, type Table } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
@@ -63,4 +65,29 @@ test("a key whose details are lost is admitted although invalid keys of its acco
     expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
   }
   expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, AT)).toMatchObject({ ok: true });
+});
+
+test("a change never takes the details for lost, although other processes change the keys between its two reads again and again", async () => {
+  const first = await issue(AT + DAY_MS);
+  await accounts.revokeKey(first.keyId);
+  const table = openTable(emulator.client, `${prefix}-accounts`);
+  let reads = 0;
+  const contended: Table = {
+    ...table,
+    async get(key, signal) {
+      const item = await table.get(key, signal);
+      const isDetails = key["id"]?.S === detailsIdOf("acme");
+      if (isDetails && reads++ < 6) await issue();
+      return item;
+    },
+  };
+  const slow = createAccounts({
+    store: createAccountStore(contended, contended),
+    environment: "live",
+    clock: () => AT,
+  });
+  expect(await slow.issueKey("acme")).toMatchObject({ ok: true });
+  const keys = (await store.accounts.find("acme"))?.keys ?? [];
+  expect(keys).toHaveLength(8);
+  expect(keys[0]).toMatchObject({ id: first.keyId, createdAt: AT, revokedAt: AT });
 });

@@ -59,8 +59,12 @@ export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Insta
   return key.revokedAt === undefined && (key.expiresAt ?? Infinity) > at;
 }
 
-/** Adds a key. Fails with `too_many_keys` if the account has 20 active keys. */
+/**
+ * Adds a key. Fails with `too_many_keys` if the account has 20 active keys. An account that has this key stays as it is:
+ * a store that has lost the response to a write can apply the same change again.
+ */
 export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountResult {
+  if (account.keys.some(({ id, hash }) => id === key.id && hash === key.hash)) return { ok: true, account };
   const active = account.keys.filter((known) => isActive(known, at));
   if (active.length >= MAX_ACTIVE_KEYS) return { ok: false, code: "too_many_keys" };
   const inactive = account.keys.filter((known) => !isActive(known, at)).slice(-MAX_INACTIVE_KEYS);
@@ -81,8 +85,10 @@ export function rotateKey(
 ): AccountResult {
   const old = account.keys.find(({ id }) => id === keyId);
   if (old === undefined) return { ok: false, code: "key_not_found" };
-  if (!isActive(old, at)) return { ok: false, code: "key_not_active" };
   const { successorId } = old;
+  // This rotation was applied before; see `addKey`.
+  if (successorId === successor.id) return { ok: true, account };
+  if (!isActive(old, at)) return { ok: false, code: "key_not_active" };
   if (successorId !== undefined) return { ok: false, code: "key_already_rotated", successorId };
   const expiresAt = Math.min(old.expiresAt ?? Infinity, at + overlapMs);
   const rotated = { ...old, expiresAt, successorId: successor.id };

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addKey } from "../../../lib/accounts/account.ts";
+import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../../lib/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -90,6 +91,29 @@ describe("when the response to a write is lost", () => {
     const added = await accounts.update("acme", (account) => addKey(account, apiKey, AT));
     expect(added).toMatchObject({ ok: true, account: { keys: [apiKey] } });
     expect(await accounts.find("acme")).toMatchObject({ plan: "pro", keys: [apiKey] });
+  });
+
+  test("issuing and rotating a key succeed once, even if another process has changed the account since", async () => {
+    const client = clientFor(emulator.endpoint);
+    const other = createDynamodbStore({ prefix: "lossy", client }).accounts;
+    await other.create({ id: "keys", plan: "free", keys: [] });
+    let known = 0;
+    lossy.beforeLoss = async () => {
+      const { keys = [] } = (await other.find("keys")) ?? {};
+      if (keys.length === known) return;
+      known = keys.length;
+      await other.update("keys", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
+    };
+    const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+    const issued = await accounts.issueKey("keys");
+    const rotated = await accounts.rotateKey(issued.ok ? issued.keyId : "", { overlapMs: 0 });
+    expect([issued, rotated]).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(known).toBe(2);
+    expect((await other.find("keys"))?.keys).toMatchObject([
+      { id: issued.ok && issued.keyId, expiresAt: AT, successorId: rotated.ok && rotated.keyId },
+      { id: rotated.ok && rotated.keyId },
+    ]);
+    client.destroy();
   });
 
   test("each admitted request counts once, in an open window and in a new one", async () => {

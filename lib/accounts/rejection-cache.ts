@@ -45,6 +45,8 @@ interface Report {
 export function withRejectionCache(store: AccountStore): AccountStore {
   const accounts = withInvalidKeyCache(store);
   const entries = new Map<string, Entry>();
+  /** Changes by operators so far. */
+  let changes = 0;
   /** Store calls that refresh an entry, by key hash. */
   const inFlight = new Map<string, Promise<unknown>>();
 
@@ -100,14 +102,18 @@ export function withRejectionCache(store: AccountStore): AccountStore {
     work?: AdmittedWork,
   ): Promise<Admission> {
     await report(key, at, policy);
+    const changesBefore = changes;
     const admission = await accounts.admit(key, at, policy, work);
-    if (isRejection(admission)) remember(key.hash, admission, at);
+    // A rejection that was decided before a change must not outlast it.
+    const decidedAt = changes === changesBefore ? at : Number.NEGATIVE_INFINITY;
+    if (isRejection(admission)) remember(key.hash, admission, decidedAt);
     else entries.delete(key.hash);
     return admission;
   }
 
   /** Makes the store decide the next request of each key of an account. Unreported rejections are kept. */
   function expireEntries(accountId: string): void {
+    changes++;
     for (const entry of entries.values()) {
       if (entry.rejection.caller.accountId === accountId) entry.at = Number.NEGATIVE_INFINITY;
     }
@@ -148,6 +154,7 @@ export function withRejectionCache(store: AccountStore): AccountStore {
 
     async unban(accountId, keyId) {
       await accounts.unban(accountId, keyId);
+      changes++;
       for (const [hash, { rejection }] of entries) {
         if (rejection.caller.keyId === keyId) entries.delete(hash);
       }

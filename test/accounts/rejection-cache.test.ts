@@ -149,4 +149,38 @@ describe("an unban, a better plan and a reset of the counters", () => {
     expect(await admit(AT + 30)).toBe("api_key_banned");
     expect(await admit(AT + 1_030)).toBe("admitted");
   });
+
+  test.each(["unban", "plan", "reset"] as const)(
+    "an unban, a better plan and a reset of the counters (here: %s) take effect at once, although the response to an earlier request arrives later",
+    async (change) => {
+      const { accounts, setPlan } = await createCacheFixture();
+      const held = Promise.withResolvers<void>();
+      const decided = Promise.withResolvers<void>();
+      let isHeld = false;
+      const cached = withRejectionCache({
+        ...accounts,
+        async admit(...args) {
+          const admission = await accounts.admit(...args);
+          if (isHeld) {
+            decided.resolve();
+            await held.promise;
+          }
+          return admission;
+        },
+      });
+      await cached.admit(PRESENTED, AT);
+      if (change === "unban") await accounts.recordRejections(PRESENTED, 21, AT);
+      isHeld = true;
+      const earlier = cached.admit(PRESENTED, AT);
+      await decided.promise;
+      if (change === "unban") await cached.unban("acme", KEY.id);
+      if (change === "plan") await setPlan(cached, { plan: "pro" });
+      if (change === "reset") await cached.resetUsage("acme");
+      isHeld = false;
+      held.resolve();
+      const expected = change === "unban" ? "rate_limit_exceeded" : "admitted";
+      expect((await earlier).ok).toBe(false);
+      expect(outcomeOf(await cached.admit(PRESENTED, AT + 1))).toBe(expected);
+    },
+  );
 });

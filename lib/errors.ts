@@ -168,9 +168,11 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** All issues in one line. */
+/** All issues in one line. Most are sentences. */
 export function explainIssues(issues: readonly Issue[]): string {
-  return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+  return issues
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    .reduce((text, issue) => (text === "" ? issue : `${text}${/[.!?]$/.test(text) ? "" : ";"} ${issue}`), "");
 }
 
 /** An error's message with that of its cause, for people. Never a stack trace. */

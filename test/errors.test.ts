@@ -46,3 +46,12 @@ test("a store error of another copy of the package causes a 503, not a 500", asy
 test("the table of API errors holds only errors that an HTTP response can have", () => {
   expect(Object.keys(ERRORS)).not.toContain("order_not_shipped");
 });
+
+test("the message of several issues is one sentence after another", () => {
+  const issues = [
+    { path: "id", message: "Write a number." },
+    { path: "", message: "no mark" },
+    { path: "plan", message: "Choose one." },
+  ];
+  expect(new InvalidInputError(issues).message).toBe("id: Write a number. no mark; plan: Choose one.");
+});

@@ -19,7 +19,7 @@ const FORMAT = new RegExp(
 
 /** True for an account's identifier: 1 to 32 lower-case letters, digits and hyphens, without a leading hyphen. */
 export function isAccountId(text: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{0,31}$/.test(text);
+  return typeof text === "string" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(text);
 }
 
 /**
@@ -74,7 +74,7 @@ export function redactKeys(text: string): string {
 
 /** Also matches keys that are incomplete, mistyped, or percent-encoded any number of times. */
 const KEY_PATTERN =
-  /(so(?:_|%(?:25)*5[Ff])(?:test|live)(?:_|%(?:25)*5[Ff])[a-z0-9-]+(?:_|%(?:25)*5[Ff]))[0-9A-Za-z]+/g;
+  /(so(?:_|%(?:25)*5[Ff])(?:test|live)(?:_|%(?:25)*5[Ff])(?:[a-z0-9-]|%(?:25)*2[Dd])+(?:_|%(?:25)*5[Ff]))[0-9A-Za-z]+/g;
 
 /** Random base62 text, uniformly distributed, from a CSPRNG. */
 export function randomBase62(length: number): string {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { generateKey, hashKey, parseKey, randomBase62 } from "../../lib/accounts/api-key.ts";
+import { generateKey, hashKey, parseKey, randomBase62, redactKeys } from "../../lib/accounts/api-key.ts";
 import { crc32 } from "../../lib/accounts/crc32.ts";
 import { sha256, sha256InJavaScript } from "../../lib/accounts/sha256.ts";
 
@@ -56,6 +56,18 @@ test("SHA-256 and CRC-32 in JavaScript agree with Node's, for texts of any lengt
       expect(crc32(text)).toBe(zlibCrc32(text));
     }),
   );
+});
+
+test("a key is redacted however often it is percent-encoded, also if its account has hyphens", () => {
+  const key = generateKey("live", "my-own-shop");
+  const secret = key.slice(key.lastIndexOf("_") + 1);
+  const encode = (text: string) =>
+    text.replace(/[^0-9A-Za-z]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+  for (const text of [key, encode(key), encode(encode(key)), encode(key).toLowerCase()]) {
+    const redacted = redactKeys(`before ${text} after`);
+    expect(redacted.toLowerCase()).not.toContain(secret.toLowerCase());
+    expect(redacted).toMatch(/^before so.+… after$/);
+  }
 });
 
 test("the hash depends on the key only", () => {

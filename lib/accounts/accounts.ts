@@ -71,6 +71,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   plans,
 }: AccountsOptions<Plans>): Accounts<keyof Plans & string> {
   if (plans !== undefined) validatePlans(plans);
+  // The store would record it for good.
+  if (!isEnvironment(environment)) throw invalidInput("environment", "Choose one of test, live.");
   const newKey = (accountId: string) => {
     const key = generateKey(environment, accountId);
     const hash = hashKey(key);
@@ -92,15 +94,19 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     async setPlan(accountId, plan) {
       const assignment = validatePlan(plan, plans);
-      return store.update(accountId, ({ id, keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
+      return store.update(text("accountId", accountId), ({ id, keys }) => ({
+        ok: true,
+        account: { id, ...assignment, keys },
+      }));
     },
 
-    resetUsage: (accountId) => store.resetUsage(accountId),
+    resetUsage: async (accountId) => store.resetUsage(text("accountId", accountId)),
 
     async issueKey(accountId, { expiresAt } = {}) {
       const at = clock();
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalidInput("expiresAt", "Give a time in the future.");
+      text("accountId", accountId);
       await requireEnvironment();
       const { key, ...created } = newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -108,14 +114,15 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       return result.ok ? issued(result.account, created.id, key) : result;
     },
 
-    async rotateKey(keyId, { overlapMs }) {
+    async rotateKey(keyId, { overlapMs } = { overlapMs: Number.NaN }) {
       if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
         throw invalidInput("overlapMs", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
       const at = clock();
+      const accountId = accountOf(keyId);
       await requireEnvironment();
-      const { key, ...successor } = newKey(accountOf(keyId));
-      const result = await store.update(accountOf(keyId), (account) =>
+      const { key, ...successor } = newKey(accountId);
+      const result = await store.update(accountId, (account) =>
         rotateKey(account, keyId, successor, overlapMs, at),
       );
       return result.ok ? issued(result.account, successor.id, key) : result;
@@ -152,7 +159,17 @@ function issued(account: AccountSettings, keyId: string, key: string): IssuedKey
 
 /** The account in the identifier of a key, `<account>.<10 characters>`. */
 function accountOf(keyId: string): string {
-  return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
+  return text("keyId", keyId).slice(0, Math.max(0, keyId.lastIndexOf(".")));
+}
+
+/** A caller without types can pass anything, of which each store would make something else. */
+function text(path: string, value: unknown): string {
+  if (typeof value !== "string") throw invalidInput(path, "Give a text.");
+  return value;
+}
+
+function isEnvironment(value: unknown): value is Environment {
+  return value === "test" || value === "live";
 }
 
 /** True for whole milliseconds that `Date` can represent. */

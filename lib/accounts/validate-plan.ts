@@ -12,9 +12,12 @@ import {
  * with every issue.
  */
 export function validatePlan<Name extends string>(
-  { plan, customLimits }: PlanAssignment<Name>,
+  assignment: PlanAssignment<Name>,
   plans: PlanTable = PLAN_LIMITS,
 ): PlanAssignment<Name> {
+  // A caller without types can pass nothing, and null for no limits.
+  const { plan, customLimits: given }: PlanAssignment<Name> = Object(assignment);
+  const customLimits = given ?? undefined;
   const limits = Object.hasOwn(plans, plan) ? plans[plan] : undefined;
   if (limits === undefined) throw invalidInput("plan", `Choose one of ${Object.keys(plans).join(", ")}.`);
   if (limits !== "custom") {

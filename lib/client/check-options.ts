@@ -12,7 +12,8 @@ export function checkOptions(options: ClientOptions): void {
       message: "Write a URL such as https://orders.example.com/v1, without user, query and fragment.",
     });
   }
-  if (!/^[\x21-\x7e]+$/.test(options.apiKey)) {
+  // A caller without types can pass a variable that is not set, which would be sent as 'undefined'.
+  if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
     issues.push({
       path: "apiKey",
       message: "Write the key exactly as it was issued, without spaces or line breaks.",
@@ -20,13 +21,15 @@ export function checkOptions(options: ClientOptions): void {
   }
   for (const path of NUMBERS) {
     // The negation also rejects NaN, which would turn a limit off.
-    if (!((options[path] ?? 0) >= 0)) issues.push({ path, message: "Write a number of at least 0." });
+    const { [path]: value = 0 } = options;
+    if (!(typeof value === "number" && value >= 0))
+      issues.push({ path, message: "Write a number of at least 0." });
   }
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
 function isBaseUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (typeof text !== "string" || !URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && username === "" && password === "" && !/[?#]/.test(text);
 }

@@ -1,4 +1,6 @@
 import { type Clock, systemClock } from "../clock.ts";
+import { invalidInput } from "../errors.ts";
+import { ORDER_FIELDS } from "../orders/fields.ts";
 import type { OrderRecord } from "../orders/order.ts";
 import { checkOptions } from "./check-options.ts";
 import type { ApiError } from "./client-errors.ts";
@@ -61,7 +63,10 @@ export interface Client {
    * order is read. Throws `IncompleteListError` if the list ends early, `MalformedListError` if it is invalid.
    */
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
-  /** Cancels a pending order. It is safe to call again: an order is cancelled at most once. */
+  /**
+   * Cancels a pending order. It is safe to call again: an order is cancelled at most once. Rejects with
+   * `InvalidInputError` if the identifier is not an integer.
+   */
   cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
 }
 
@@ -97,9 +102,12 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async cancel(id, callOptions = {}) {
+      // A number above 2^53 has lost digits, so it would be another order.
+      const problem = typeof id === "bigint" ? undefined : ORDER_FIELDS.id.validate(id);
+      if (problem !== undefined) throw invalidInput("id", problem);
       const { signal, deadline, release } = startCall(callOptions.signal);
       try {
-        const url = `${ordersUrl}/${encodeURIComponent(`${id}`)}`;
+        const url = `${ordersUrl}/${BigInt(id)}`;
         const sent = await send({ ...CANCEL, url, signal, deadline });
         return sent.ok ? { ok: true } : toCancelResult(sent.error, sent.ambiguous);
       } finally {

@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { type Failure, InvalidInputError } from "../errors.ts";
+import { type Failure, InvalidInputError, invalidInput } from "../errors.ts";
 import { type HookErrorReporter, logHookError } from "../hooks.ts";
+import { ORDER_FIELDS } from "./fields.ts";
+import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import type { OrderRecord } from "./order.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
@@ -18,9 +20,12 @@ export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly record: OrderRecord });
 
-/** Operations on single orders. Each rejects with `StoreUnavailableError` if the store cannot be reached. */
+/**
+ * Operations on single orders. Each rejects with `StoreUnavailableError` if the store cannot be reached, and with
+ * `InvalidInputError`, which carries every issue, if a field is invalid or the identifier is not an integer.
+ */
 export interface Orders {
-  /** Places a pending order. Rejects with `InvalidInputError`, which carries every issue, if a field is invalid. */
+  /** Places a pending order. */
   place(order: NewOrder): Promise<PlacedOrder>;
   /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
   ship(id: bigint): Promise<ApplyResult<"ship">>;
@@ -51,7 +56,11 @@ export function createOrders({
   const listener = onTransition && { onTransition, onHookError };
 
   async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
-    const result = await store.apply(id, event, clock());
+    // A caller without types can pass a number or a text, which each store would compare in its own way.
+    const problem = typeof id === "bigint" ? undefined : ORDER_FIELDS.id.validate(id);
+    if (problem !== undefined) throw invalidInput("id", problem);
+    if (!isInt64(BigInt(id))) return { ok: false, code: "order_not_found" };
+    const result = await store.apply(BigInt(id), event, clock());
     if (result.ok) await announceEvent(listener, event, result.order);
     return result;
   }
@@ -59,12 +68,12 @@ export function createOrders({
   return {
     async place(order) {
       for (;;) {
-        const parsed = parseOrder({ ...order, id: order.id ?? newOrderId(clock()) });
+        const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock()) } : order);
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
         const { record } = parsed.order;
         const [outcome] = await store.place([parsed.order]);
         // Another order already has the generated identifier, so generate a new one.
-        if (order.id === undefined && outcome !== "placed") continue;
+        if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", record };
         if (outcome === "placed") await announcePlaced(listener, parsed.order);
         return { ok: true, created: outcome === "placed", record };
@@ -74,6 +83,10 @@ export function createOrders({
     fulfil: (id) => apply(id, "fulfil"),
     cancel: (id) => apply(id, "cancel"),
   };
+}
+
+function lacksId(order: NewOrder): boolean {
+  return typeof order === "object" && order !== null && !Array.isArray(order) && order.id === undefined;
 }
 
 const EPOCH = Date.UTC(2020, 0);

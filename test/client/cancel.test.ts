@@ -84,7 +84,10 @@ describe("errors", () => {
     ["baseUrl", { baseUrl: "https://orders.example.com/v1?key=so_test" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1#so_test" }],
     ["apiKey", { apiKey: "so_test\n" }],
+    ["apiKey", { apiKey: undefined as never }],
+    ["baseUrl", { baseUrl: new URL("https://orders.example.com/v1") as never }],
     ["maxAttempts", { maxAttempts: Number.NaN }],
+    ["totalTimeoutMs", { totalTimeoutMs: "1000" as never }],
     ["attemptTimeoutMs", { attemptTimeoutMs: -1 }],
     ["maxWaitMs", { maxWaitMs: Number.NaN }],
   ])("an invalid %s is rejected when the client is created, without printing it", async (path, options) => {
@@ -93,4 +96,13 @@ describe("errors", () => {
     expect(error).toMatchObject({ issues: [{ path }] });
     expect(`${error}`).not.toContain("so_test");
   });
+
+  test.each(["7", 7.5, 2 ** 53, undefined, null])(
+    "an identifier that is %j rejects with InvalidInputError and sends nothing",
+    async (id) => {
+      const { client, sent } = await openClient();
+      expect(await rejection(client.cancel(id as never))).toMatchObject({ issues: [{ path: "id" }] });
+      expect(sent).toHaveLength(0);
+    },
+  );
 });

@@ -1,6 +1,8 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
+import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
 import { type Environment, isAccountId } from "../../accounts/api-key.ts";
+import { invalidInput } from "../../errors.ts";
 import { type AccountItems, accountOf, belongTogether, settingsOf } from "./account-items.ts";
 import { createAdmission } from "./admission.ts";
 import { activeKeys, INITIAL_COUNTERS, idsValue, keyEntries, planAttributes } from "./admission-item.ts";
@@ -94,6 +96,7 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
     find,
 
     async create(settings) {
+      if (!isAccountId(settings.id)) throw invalidInput("id", ACCOUNT_ID_RULE);
       const signal = callTimeout();
       const revision = newWriteToken();
       const keys = activeKeys(settings.keys);

@@ -178,3 +178,12 @@ describe("a change that is interrupted between its two writes", () => {
     expect(await store.accounts.find("other")).toMatchObject({ plan: "pro", keys: [] });
   });
 });
+
+test("an account cannot take the place of the details of another one", async () => {
+  for (const id of ["acme/keys", "/settings", ""])
+    await expect(store.accounts.create({ id, plan: "free", keys: [] })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+  expect(await accounts.create("acme", { plan: "free" })).toMatchObject({ ok: true });
+  expect(await outcome(await issue("acme"))).toMatch(/^admitted acme\./);
+});

@@ -6,7 +6,7 @@
  */
 import type { LookupFunction } from "node:net";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
-import { type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
+import { type DnsAnswer, type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
 import type {
   CertificateCheck,
   CertificateErrorCode,
@@ -102,7 +102,7 @@ function namesOf({ subjectaltname = "", subject }: PeerCertificate): string {
 /** Looks up addresses with the same resolver as everything else, instead of with the system's. */
 function createLookup(resolver: DnsResolver): LookupFunction {
   return (host, { all }, callback) => {
-    void Promise.all([resolver(host, "A"), resolver(host, "AAAA")]).then(([v4, v6]) => {
+    const found = ([v4, v6]: readonly [DnsAnswer<"A">, DnsAnswer<"AAAA">]) => {
       const addresses = [
         ...recordsIn(v4).map((address) => ({ address, family: 4 })),
         ...recordsIn(v6).map((address) => ({ address, family: 6 })),
@@ -112,6 +112,8 @@ function createLookup(resolver: DnsResolver): LookupFunction {
         return all === true ? callback(null, addresses) : callback(null, first.address, first.family);
       }
       callback(Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" }), []);
-    });
+    };
+    // A resolver never rejects. If one does, it must not end the process.
+    Promise.all([resolver(host, "A"), resolver(host, "AAAA")]).then(found, (error) => callback(error, []));
   };
 }

@@ -16,7 +16,7 @@ import type {
   RecordData,
   RecordType,
 } from "../domains/verification/resolver.ts";
-import { InvalidInputError } from "../errors.ts";
+import { InvalidInputError, invalidInput } from "../errors.ts";
 import { findAddressOwners } from "./address-owners.ts";
 
 /** Which servers to query, and how long to wait. */
@@ -40,7 +40,7 @@ export interface DnsResolverOptions {
 
 /**
  * Creates a resolver that queries over UDP, and over TCP if the answer is too large for that. Throws an
- * `InvalidInputError` if a server is not an IP address.
+ * `InvalidInputError` if a server is not an IP address, or if there is none.
  */
 export function createDnsResolver({
   servers,
@@ -71,6 +71,8 @@ export function createDnsResolver({
 }
 
 function setServers(resolver: dns.Resolver, servers: readonly string[]) {
+  if (servers.length === 0)
+    throw invalidInput("servers", "The list is empty. Leave it out for the system's resolvers.");
   try {
     resolver.setServers([...servers]);
   } catch {

@@ -81,3 +81,9 @@ describe("a certificate probe", () => {
     expect(await untrusting("right.example.com")).toMatchObject({ outcome: "invalid", code: "untrusted" });
   });
 });
+
+test("a resolver that throws makes a host unreachable, and does not end the process", async () => {
+  const resolver = () => Promise.reject(new Error("no network"));
+  const check = await createCertificateProbe({ resolver, timeoutMs: 500 })("a.example.com");
+  expect(check).toEqual({ outcome: "unreachable", found: "no TLS connection (no network)" });
+});

@@ -75,6 +75,10 @@ test.each(["localhost:53", "1.1.1.1:port", "", "1.1.1"])(
   },
 );
 
+test("an empty list of servers is rejected, because every lookup would fail", () => {
+  expect(() => createDnsResolver({ servers: [] })).toThrow(/^servers: The list is empty. Leave it out/);
+});
+
 test("names are queried as given, without a search list", async () => {
   await using server = await startDnsServer("");
   const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });

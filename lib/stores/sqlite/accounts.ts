@@ -3,6 +3,7 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../../accounts/api-key.ts";
 import { type JoinedRow, type KeyStateColumns, toAccount, toKeyState } from "./account-rows.ts";
+import { allOrNothing } from "./all-or-nothing.ts";
 import type { Connection } from "./connection.ts";
 
 /** The account store over the tables `accounts` and `api_keys`. */
@@ -43,6 +44,8 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
     "UPDATE api_keys SET refused_start = ?, refused_count = ?, banned_until = ? WHERE account = ? AND id = ?",
   );
 
+  // A value that SQLite cannot store is found between two statements.
+  const atomically = allOrNothing(db);
   const find = (id: string) => toAccount(id, selectAccount.all(id) as unknown as JoinedRow[]);
 
   function findKeyState({ accountId, hash }: ParsedKey): KeyState | undefined {
@@ -72,12 +75,14 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
       }),
 
     create: (settings) =>
-      write("durable", () => {
-        const isNew = insertAccount.run(settings.id, settings.plan).changes === 1;
-        if (!isNew) return { ok: false, code: "account_exists" };
-        saveSettings(settings);
-        return { ok: true, account: settings };
-      }),
+      write("durable", () =>
+        atomically(() => {
+          const isNew = insertAccount.run(settings.id, settings.plan).changes === 1;
+          if (!isNew) return { ok: false, code: "account_exists" };
+          saveSettings(settings);
+          return { ok: true, account: settings };
+        }),
+      ),
 
     find: (id) => read(() => find(id)),
 
@@ -94,7 +99,7 @@ export function sqliteAccounts({ db, read, write }: Connection): AccountStore {
         const account = find(id);
         if (account === undefined) return { ok: false, code: "account_not_found" };
         const result = updater(account);
-        if (result.ok) saveSettings(result.account);
+        if (result.ok) atomically(() => saveSettings(result.account));
         return result;
       }),
 

@@ -149,3 +149,22 @@ test.runIf(process.platform === "linux")(
     expect(file.isFolderUnchanged()).toBe(false);
   },
 );
+
+test("an account is changed completely or not at all, also if a value cannot be stored", async () => {
+  const store = createSqliteStore({ path: newPath() });
+  await store.accounts.create(ACCOUNT);
+  const key = { ...ACCOUNT.keys[0], createdAt: undefined as never } as (typeof ACCOUNT.keys)[number];
+  const settings = { ...ACCOUNT, plan: "enterprise", keys: [key] } as const;
+  const changes = [
+    store.accounts.update(ACCOUNT.id, () => ({ ok: true, account: settings })),
+    store.accounts.create({ ...settings, id: "other" }),
+    // Shares their transaction, and is not affected.
+    store.orders.place([{ record: { id: 1n }, status: "pending" }]),
+  ];
+  const outcomes = await Promise.allSettled(changes);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  expect(await store.accounts.find(ACCOUNT.id)).toMatchObject({ plan: ACCOUNT.plan, keys: ACCOUNT.keys });
+  expect(await store.accounts.find("other")).toBeUndefined();
+  expect(await store.orders.find(1n)).toBeDefined();
+  await store.close();
+});

@@ -65,10 +65,9 @@ async function closedLoop(connections: readonly ClientConnection[], until: numbe
 async function openLoop(
   connections: readonly ClientConnection[],
   rate: number,
-  until: number,
+  { began, until }: { readonly began: number; readonly until: number },
 ): Promise<void> {
   const idle = [...connections];
-  const began = performance.now();
   let dispatched = 0;
   let inFlight = 0;
   await new Promise<void>((resolve) => {
@@ -99,7 +98,7 @@ const connections = await Promise.all(Array.from({ length: plan.connections }, (
 const began = performance.now();
 const until = began + plan.seconds * 1_000;
 if (plan.rate === undefined) await closedLoop(connections, until);
-else await openLoop(connections, plan.rate, until);
+else await openLoop(connections, plan.rate, { began, until });
 const seconds = (performance.now() - began) / 1_000;
 for (const connection of connections) connection.close();
 

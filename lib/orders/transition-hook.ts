@@ -20,7 +20,7 @@ export interface OrderTransition {
 }
 
 /**
- * Called after a change is durable, at most once. If it returns a promise, the change is acknowledged when that has
+ * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. If it returns a promise, the change is acknowledged when that has
  * settled. An error never affects the change.
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;

@@ -82,7 +82,7 @@ test("a function whose traffic cannot be given back is named, and the others are
   expect(log.at(-1)).toBe("api: all requests go to version 1 again.");
 });
 
-test("a rollback takes back a part of the traffic that a release has left, and then there is nothing left", async () => {
+test("a rollback reverts the part of the traffic that a failed release left shifted, and a second one finds nothing", async () => {
   const { faults, run, runRollback, routes } = createAliases();
   faults.fails = (change) => change === "api 1 + 2" || change === "list 1";
   await expect(run()).rejects.toThrow("api 1 + 2 is throttled");

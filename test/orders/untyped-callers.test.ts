@@ -31,7 +31,7 @@ describe.each([
     },
   );
 
-  test("a caller without types places no order with something that is none", async () => {
+  test("a caller without types cannot place what is not an order", async () => {
     const store = open();
     const orders = createOrders({ store: store.orders });
     for (const order of [undefined, null, 5, true, "order", [], { id: null }])

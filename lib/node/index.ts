@@ -11,6 +11,8 @@ export { type CertificateProbeOptions, createCertificateProbe } from "./certific
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
-export { limitHeapGrowth, type StartOptions } from "./limit-heap-growth.ts";
+export { limitHeapGrowth } from "./limit-heap-growth.ts";
 export { type NodeHandlerOptions, toNodeHandler } from "./node-handler.ts";
+export { optimizeEarly } from "./optimize-early.ts";
 export { type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";
+export type { StartOptions } from "./v8-flags.ts";

@@ -1,22 +1,12 @@
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { canChangeFlag, type StartOptions } from "./v8-flags.ts";
 
 /**
  * Where the young generation stops growing. A larger one is not faster. From a smaller one, short-lived objects of many
  * connections get into the old generation, and a flood takes more memory.
  */
 const MAX_YOUNG_GENERATION_BYTES = 16 * 2 ** 20;
-
-/** The version of V8 in Node 24. In V8 14, the young generation grows by another rule. Bun and Deno name a V8 as well. */
-const isTested = ({ v8, bun, deno }: NodeJS.ProcessVersions) => v8.startsWith("13.") && !bun && !deno;
-
-/** How the process was started; `process` has both. */
-export interface StartOptions {
-  /** The flags of Node. */
-  readonly execArgv: readonly string[];
-  /** The environment; `NODE_OPTIONS` is read. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
 
 let isLimited = false;
 
@@ -32,12 +22,9 @@ let isLimited = false;
  * the whole process with its worker threads. What a flag of Node sets, it leaves alone. It changes nothing in another
  * runtime, or in a version of Node other than 24.
  */
-export function limitHeapGrowth({ execArgv, env }: StartOptions): void {
-  if (isLimited || !isTested(process.versions)) return;
-  isLimited = true;
-  const flags = [...execArgv, env["NODE_OPTIONS"] ?? ""].join(" ").replaceAll("_", "-");
-  if (!flags.includes("semi-space")) limitYoungGeneration();
-  if (!flags.includes("maglev-destroy")) setFlagsFromString("--no-maglev-destroy-on-background");
+export function limitHeapGrowth(start: StartOptions): void {
+  if (!isLimited && canChangeFlag("semi-space", start)) limitYoungGeneration();
+  if (canChangeFlag("maglev-destroy", start)) setFlagsFromString("--no-maglev-destroy-on-background");
 }
 
 /**
@@ -45,6 +32,7 @@ export function limitHeapGrowth({ execArgv, env }: StartOptions): void {
  * V8 marks the old generation, the young one may exceed its size, by up to 8 MiB where this was measured.
  */
 function limitYoungGeneration(): void {
+  isLimited = true;
   let mayGrow = true;
   const observer = new PerformanceObserver(() => {
     const isSmall = youngGenerationBytes() < MAX_YOUNG_GENERATION_BYTES;

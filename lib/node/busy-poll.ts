@@ -23,8 +23,7 @@ const EVENT_LOOP: EventLoop = { now: () => performance.now(), turn: setImmediate
 /**
  * Polls for the next request instead of sleeping, for at most 0.2 ms after a response, if the last requests came from
  * one client and mostly that soon. To fall asleep and wake up takes about as long as their pauses, and leaves the caches
- * of the processor cold: such a client gets a tenth more responses, for no more processor time. See
- * test/bench/README.md#one-cancel-at-a-time.
+ * of the processor cold. See test/bench/README.md#the-waking-event-loop.
  */
 export function createBusyPoll({ now, turn }: EventLoop = EVENT_LOOP): BusyPoll {
   let inProgress = 0;

@@ -20,10 +20,10 @@ describe.concurrent("optimizeEarly()", () => {
     expect(await hundredsOfCalls([])).toBe(60);
   });
 
-  test("startNodeServer() calls it after 500 requests, unless the process is to be left alone", async () => {
-    expect(await hundredsOfCalls(["499"])).toBe(60);
-    expect(await hundredsOfCalls(["500"])).toBeLessThan(30);
-    expect(await hundredsOfCalls(["500-late"])).toBe(60);
+  test("startNodeServer() calls it after 50 requests, unless the process is to be left alone", async () => {
+    expect(await hundredsOfCalls(["49"])).toBe(60);
+    expect(await hundredsOfCalls(["50"])).toBeLessThan(30);
+    expect(await hundredsOfCalls(["50-late"])).toBe(60);
   });
 
   test("a number that a flag of Node sets is kept", async () => {

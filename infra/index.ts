@@ -12,20 +12,15 @@
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";
+export { stackFileJsonSchema } from "./config/schema.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
-export { stackFileJsonSchema } from "./config/stack-schema.ts";
-export { deploySettings, deployStoreOrders } from "./deploy.ts";
 export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
-export { CustomDomain, type CustomDomainArgs } from "./domains/custom-domain.ts";
-export type { DomainOutput, RecordOutput } from "./domains/domain-output.ts";
-export type { HostDns } from "./domains/host-dns.ts";
-export { type HostPlan, planHosts } from "./domains/host-plan.ts";
-export type { HostStatus } from "./domains/host-status.ts";
-export { createRecordObserver, type RecordObserver } from "./domains/observer.ts";
+export { CustomDomain, type CustomDomainArgs, type ValidationRecord } from "./domains/custom-domain.ts";
+export { type HostDns, type HostPlan, type PreflightResult, planHosts } from "./domains/host-plan.ts";
+export { createRecordObserver, type HostStatus, type RecordObserver } from "./domains/host-status.ts";
+export type { DomainOutput, RecordOutput } from "./domains/hosts.ts";
 export { type PreflightOptions, preflight } from "./domains/preflight.ts";
-export type { ValidationRecord } from "./domains/validation-record.ts";
-export { functionCode } from "./functions/code.ts";
-export { OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
+export { functionCode, OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
 export {
   type FunctionRole,
   PERMISSIONS,
@@ -33,9 +28,7 @@ export {
   type TableCalls,
   tableStatements,
 } from "./functions/permissions.ts";
-export type { ReleaseOutput } from "./functions/release.ts";
 export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
-export { enforcePolicies } from "./policy/enforce.ts";
-export { type PolicyContext, violations } from "./policy/policies.ts";
-export { StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
+export type { ReleaseOutput } from "./observability/release.ts";
+export { deploySettings, deployStoreOrders, StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
 export { Tables, type TablesArgs, tableArgs } from "./tables.ts";

@@ -24,8 +24,3 @@ export function ownershipTag(project: string, stack: string): Readonly<Record<st
 
 /** The tag of a certificate that says when it was requested. */
 export const REQUESTED_TAG = "store-orders:requested";
-
-/** Resource options that keep a renamed resource in existing stacks. */
-export function renamedFrom(name: string): { readonly aliases: { readonly name: string }[] } {
-  return { aliases: [{ name }] };
-}

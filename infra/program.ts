@@ -1,16 +1,16 @@
 /** The Pulumi program of the staging and production stacks: see infra/README.md#deploy. */
 import * as pulumi from "@pulumi/pulumi";
 import { readSettings } from "./config/settings.ts";
-import { deploySettings } from "./deploy.ts";
+import { deploySettings } from "./store-orders.ts";
 
 const service = await deploySettings(`${pulumi.getProject()}-${pulumi.getStack()}`, readSettings());
 
 /** The address of the API; ends with `/v1`. */
 export const baseUrl = service.baseUrl;
-/** By host: its role, its state with the reason and what to do next, and the DNS record that it needs. */
+/** By host: its role, its state with the reason and the next steps, and the DNS record that it needs. */
 export const domains = service.domainStatus;
 export const ordersTable = service.tables.orders.name;
 export const accountsTable = service.tables.accounts.name;
 export const dashboardUrl = service.dashboardUrl;
-/** What `store-orders release` reads; missing without a canary. */
+/** The input of `store-orders release`; missing without a canary. */
 export const release = service.release;

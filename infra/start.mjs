@@ -1,4 +1,4 @@
-// What Pulumi runs. Plain JavaScript, because an older Node cannot load the program, and does not say why.
+// The entry for Pulumi. Plain JavaScript, because an older Node cannot load the program, and gives no reason.
 import "../lib/cli/node-guard.mjs";
 
 // Pulumi warns about an output that is undefined.

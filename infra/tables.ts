@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { createTableInput, type TableShape, tableShapes } from "../lib/stores/dynamodb/layout.ts";
-import { explainExisting } from "./existing-resource.ts";
+import { createTableInput, type TableDefinition, tableDefinitions } from "../lib/stores/dynamodb/layout.ts";
+import { explainExisting } from "./failures.ts";
 import { typeToken } from "./names.ts";
 
 /** Arguments of {@link Tables}. */
@@ -23,16 +23,16 @@ export class Tables extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("Tables"), name, {}, options);
-    const shapes = tableShapes(prefix);
-    const table = (suffix: string, shape: TableShape) => {
-      const what = `The table ${shape.name}`;
-      const onError = explainExisting(`${name}-${suffix}`, { what, advice: IMPORT_TABLES }, this);
+    const definitions = tableDefinitions(prefix);
+    const table = (suffix: string, definition: TableDefinition) => {
+      const subject = `The table ${definition.name}`;
+      const onError = explainExisting(`${name}-${suffix}`, { subject, advice: IMPORT_TABLES }, this);
       const options = { parent: this, protect, hooks: { onError } };
-      return new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(shape, protect), options);
+      return new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(definition, protect), options);
     };
 
-    this.orders = table("orders", shapes.orders);
-    this.accounts = table("accounts", shapes.accounts);
+    this.orders = table("orders", definitions.orders);
+    this.accounts = table("accounts", definitions.accounts);
     this.registerOutputs({ orders: this.orders.name, accounts: this.accounts.name });
   }
 }
@@ -40,8 +40,8 @@ export class Tables extends pulumi.ComponentResource {
 const IMPORT_TABLES = "Import both tables; deleting them would delete their data.";
 
 /** Converts the library's description of a table into the provider's arguments. */
-export function tableArgs(shape: TableShape, protect: boolean): aws.dynamodb.TableArgs {
-  const input = createTableInput(shape);
+export function tableArgs(definition: TableDefinition, protect: boolean): aws.dynamodb.TableArgs {
+  const input = createTableInput(definition);
   return {
     name: input.TableName,
     billingMode: input.BillingMode,
@@ -49,8 +49,8 @@ export function tableArgs(shape: TableShape, protect: boolean): aws.dynamodb.Tab
       name: AttributeName,
       type: AttributeType,
     })),
-    hashKey: shape.partitionKey.name,
-    ...(shape.sortKey === undefined ? {} : { rangeKey: shape.sortKey.name }),
+    hashKey: definition.partitionKey.name,
+    ...(definition.sortKey === undefined ? {} : { rangeKey: definition.sortKey.name }),
     pointInTimeRecovery: { enabled: true },
     deletionProtectionEnabled: protect,
   };

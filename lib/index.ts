@@ -28,19 +28,16 @@ export * from "./plans/index.ts";
 export * from "./accounts/index.ts";
 
 // A store: orders and accounts in one database. To write your own, see lib/stores/README.md.
-export type { Store } from "./stores/store.ts";
+export { MAX_STORE_CALL_MS, type Store } from "./stores/store.ts";
 
 // Domains: the hosts under which a project serves the API.
 export * from "./domains/index.ts";
 
 // What all of these share: time, errors, and the errors of hooks.
-export { type Clock, type Instant, systemClock } from "./clock.ts";
+export { type Clock, type Instant, systemClock } from "./core/time.ts";
+export { ACCOUNT_ERRORS, type AccountErrorCode } from "./accounts/account.ts";
+export { ERRORS, type ErrorBody, type ErrorCode } from "./http/errors.ts";
 export {
-  ACCOUNT_ERRORS,
-  type AccountErrorCode,
-  ERRORS,
-  type ErrorBody,
-  type ErrorCode,
   explainIssues,
   type Failure,
   InvalidInputError,
@@ -52,5 +49,5 @@ export {
   StoreOrdersError,
   StoreUnavailableError,
   type StoreUnavailableOptions,
-} from "./errors.ts";
-export type { HookErrorReporter } from "./hooks.ts";
+} from "./core/errors.ts";
+export type { HookErrorReporter } from "./core/hooks.ts";

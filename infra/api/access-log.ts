@@ -1,12 +1,14 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { renamedFrom, typeToken } from "../names.ts";
+import { typeToken } from "../names.ts";
 
 /** Arguments of {@link AccessLog}. */
 export interface AccessLogArgs {
   readonly logRetentionDays: number;
   /** Sets the logging role of the AWS account. @default false: the account already has one */
   readonly manageAccount?: boolean;
+  /** The ARN of a managed policy that limits the permissions of that role. @default none */
+  readonly permissionsBoundary?: string | undefined;
 }
 
 /**
@@ -20,29 +22,24 @@ export class AccessLog extends pulumi.ComponentResource {
 
   constructor(name: string, args: AccessLogArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("AccessLog"), name, {}, options);
-    this.group = new aws.cloudwatch.LogGroup(
-      `${name}-group`,
-      { retentionInDays: args.logRetentionDays },
-      { parent: this },
-    );
-    this.ready = args.manageAccount === true ? this.#setAccountRole(name) : [];
+    const groupArgs = { retentionInDays: args.logRetentionDays };
+    this.group = new aws.cloudwatch.LogGroup(`${name}-group`, groupArgs, { parent: this });
+    this.ready = args.manageAccount === true ? this.#setAccountRole(name, args.permissionsBoundary) : [];
     this.registerOutputs({ group: this.group.name });
   }
 
-  #setAccountRole(name: string): readonly pulumi.Resource[] {
+  #setAccountRole(name: string, boundary: string | undefined): readonly pulumi.Resource[] {
     const retained = { parent: this, retainOnDelete: true };
-    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: GATEWAY_TRUST_POLICY }, retained);
+    const bounded = boundary === undefined ? {} : { permissionsBoundary: boundary };
+    const roleArgs = { assumeRolePolicy: GATEWAY_TRUST_POLICY, ...bounded };
+    const role = new aws.iam.Role(`${name}-role`, roleArgs, retained);
     const policy = new aws.iam.RolePolicyAttachment(
       `${name}-policy`,
       { role: role.name, policyArn: LOGGING_POLICY },
-      { ...retained, ...renamedFrom(`${name}-rights`) },
+      retained,
     );
-    const account = new aws.apigateway.Account(
-      `${name}-account`,
-      { cloudwatchRoleArn: role.arn },
-      { ...retained, dependsOn: policy },
-    );
-    return [account];
+    const accountArgs = { cloudwatchRoleArn: role.arn };
+    return [new aws.apigateway.Account(`${name}-account`, accountArgs, { ...retained, dependsOn: policy })];
   }
 }
 

@@ -3,7 +3,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import type { OrdersFunction } from "../functions/function.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
-import { renamedFrom, typeToken } from "../names.ts";
+import { typeToken } from "../names.ts";
 import { ACCESS_LOG_FORMAT, type AccessLog } from "./access-log.ts";
 import { gatewayResponseArgs, gatewayResponses } from "./gateway-responses.ts";
 import { type RouteNode, routeTree } from "./route-tree.ts";
@@ -17,9 +17,9 @@ export interface ApiArgs {
   /** The throttle of the whole stage. The service itself enforces the limits of each account. */
   readonly throttle: { readonly perSecond: number; readonly burst: number };
   /** @default none */
-  readonly accessLog?: AccessLog;
+  readonly accessLog?: AccessLog | undefined;
   /** Blocks an address above this many requests with a WAF web ACL. @default none */
-  readonly waf?: { readonly requestsPerFiveMinutes: number };
+  readonly waf?: { readonly requestsPerFiveMinutes: number } | undefined;
   /** Serves only custom hosts, not the API Gateway hostname. @default false */
   readonly closePlatformHost?: boolean;
 }
@@ -51,9 +51,10 @@ export class Api extends pulumi.ComponentResource {
     this.#args = args;
     const { streamSeconds, waf } = args;
     const responses = gatewayResponses({ hasRateLimit: waf !== undefined });
-    const shape = { api: this.#restApiArgs(), routes: routeTree(), responses, streamSeconds };
+    const api = { ...REST_API, disableExecuteApiEndpoint: args.closePlatformHost === true };
+    const shape = { api, routes: routeTree(), responses, streamSeconds };
 
-    this.restApi = this.#restApi();
+    this.restApi = new aws.apigateway.RestApi(`${name}-rest`, api, { parent: this });
     const integrations = this.#routes(shape.routes);
     const deployment = this.#deployment(shape, [...integrations, ...this.#responses(responses)]);
     this.stage = this.#stage(deployment);
@@ -61,14 +62,6 @@ export class Api extends pulumi.ComponentResource {
     if (waf !== undefined) new WebAcl(`${name}-waf`, { stage: this.stage, ...waf }, { parent: this });
     this.#permissions();
     this.registerOutputs({ url: this.stage.invokeUrl });
-  }
-
-  #restApi() {
-    return new aws.apigateway.RestApi(`${this.#name}-rest`, this.#restApiArgs(), { parent: this });
-  }
-
-  #restApiArgs() {
-    return { ...REST_API, disableExecuteApiEndpoint: this.#args.closePlatformHost === true };
   }
 
   /** Creates every resource with its methods. Returns the integrations, on which a deployment has to depend. */
@@ -123,17 +116,15 @@ export class Api extends pulumi.ComponentResource {
     return responses.map((response) => {
       const args = { restApiId: this.restApi.id, ...gatewayResponseArgs(response) };
       const key = response.type.toLowerCase().replaceAll("_", "-");
-      return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, {
-        ...this.#child(),
-        ...renamedFrom(`${this.#name}-answer-${key}`),
-      });
+      return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, this.#child());
     });
   }
 
   /** A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment. */
   #deployment(shape: object, dependsOn: readonly pulumi.Resource[]) {
     const { list, api } = this.#args.functions;
-    const triggers = { shape: hashOf(shape), list: list.streamUri, api: api.invokeUri };
+    const hash = createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
+    const triggers = { shape: hash, list: list.streamUri, api: api.invokeUri };
     return new aws.apigateway.Deployment(
       `${this.#name}-deployment`,
       { restApi: this.restApi.id, triggers },
@@ -147,11 +138,9 @@ export class Api extends pulumi.ComponentResource {
       accessLog === undefined
         ? {}
         : { accessLogSettings: { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT } };
-    return new aws.apigateway.Stage(
-      `${this.#name}-stage`,
-      { restApi: this.restApi.id, deployment: deployment.id, stageName: STAGE, ...logs },
-      { parent: this, dependsOn: [...(accessLog?.ready ?? [])] },
-    );
+    const args = { restApi: this.restApi.id, deployment: deployment.id, stageName: STAGE, ...logs };
+    const options = { parent: this, dependsOn: [...(accessLog?.ready ?? [])] };
+    return new aws.apigateway.Stage(`${this.#name}-stage`, args, options);
   }
 
   #throttle() {
@@ -163,36 +152,20 @@ export class Api extends pulumi.ComponentResource {
 
   /** Allows this API's stage, and nothing else, to invoke the alias of each function. */
   #permissions() {
-    return Object.entries(this.#args.functions).map(
-      ([
-        role,
-        {
-          function: { name },
-          alias,
-        },
-      ]) => {
-        const sourceArn = pulumi.interpolate`${this.restApi.executionArn}/${STAGE}/*/*`;
-        const args = {
-          action: "lambda:InvokeFunction",
-          principal: "apigateway.amazonaws.com",
-          function: name,
-          qualifier: alias.name,
-          sourceArn,
-        };
-        return new aws.lambda.Permission(`${this.#name}-invoke-${role}`, args, {
-          parent: this,
-          ...renamedFrom(`${this.#name}-may-call-${role}`),
-        });
-      },
-    );
+    for (const [role, { function: target, alias }] of Object.entries(this.#args.functions)) {
+      const args = {
+        action: "lambda:InvokeFunction",
+        principal: "apigateway.amazonaws.com",
+        function: target.name,
+        qualifier: alias.name,
+        sourceArn: pulumi.interpolate`${this.restApi.executionArn}/${STAGE}/*/*`,
+      };
+      new aws.lambda.Permission(`${this.#name}-invoke-${role}`, args, { parent: this });
+    }
   }
 
   /** Resources below the API are deleted with it, which saves one call for each. */
   #child() {
     return { parent: this, deletedWith: this.restApi };
   }
-}
-
-function hashOf(shape: object): string {
-  return createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
 }

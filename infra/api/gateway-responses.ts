@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from "../../lib/errors.ts";
+import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 
 /** A response that API Gateway produces without invoking a function, with the Error body of the API. */
 export interface GatewayResponse {
@@ -61,12 +61,7 @@ export function gatewayResponses({ hasRateLimit = false } = {}): readonly Gatewa
 }
 
 /** The provider's arguments of a response. */
-export function gatewayResponseArgs({ type, status, body, headers }: GatewayResponse): {
-  readonly responseType: string;
-  readonly statusCode: string;
-  readonly responseTemplates: Record<string, string>;
-  readonly responseParameters: Record<string, string>;
-} {
+export function gatewayResponseArgs({ type, status, body, headers }: GatewayResponse) {
   const fields = Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value]);
   return {
     responseType: type,

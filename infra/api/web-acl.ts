@@ -36,7 +36,7 @@ export class WebAcl extends pulumi.ComponentResource {
         rateBasedStatement: {
           limit: requestsPerFiveMinutes,
           aggregateKeyType: "IP",
-          evaluationWindowSec: FIVE_MINUTES_SECONDS,
+          evaluationWindowSec: 300,
         },
       },
       visibilityConfig: metric(`${name}-rate-limit`),
@@ -52,13 +52,8 @@ export class WebAcl extends pulumi.ComponentResource {
       },
       { parent: this },
     );
-    new aws.wafv2.WebAclAssociation(
-      `${name}-association`,
-      { resourceArn: stage.arn, webAclArn: this.acl.arn },
-      { parent: this },
-    );
+    const association = { resourceArn: stage.arn, webAclArn: this.acl.arn };
+    new aws.wafv2.WebAclAssociation(`${name}-association`, association, { parent: this });
     this.registerOutputs({ arn: this.acl.arn });
   }
 }
-
-const FIVE_MINUTES_SECONDS = 300;

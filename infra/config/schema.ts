@@ -1,10 +1,14 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { domainsSchema } from "../../lib/domains/parse.ts";
 import { findOriginProblem } from "../../lib/http/cors.ts";
 import { BASE_PATH } from "../../lib/http/operations.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
+
+/** The namespace of the configuration keys. */
+export const NAMESPACE = "store-orders";
 
 /** The retention periods that CloudWatch Logs accepts, in days. */
 const RETENTION_DAYS = [
@@ -42,14 +46,14 @@ const banPolicy = z
 
 const url = z
   .url({ protocol: /^https$/, error: "Write an address that begins with https://." })
-  .transform((text) => new URL(text).href);
+  .transform((address) => new URL(address).href);
 
 const SERVER_URL = `Write a base URL that ends with ${BASE_PATH}, such as https://orders.example.com${BASE_PATH}.`;
 
 const servers = z
   .record(
     z.string(),
-    url.refine((text) => text.endsWith(BASE_PATH), { error: SERVER_URL }),
+    url.refine((address) => address.endsWith(BASE_PATH), { error: SERVER_URL }),
     {
       error: `Write a mapping of names to base URLs, such as { production: https://orders.example.com${BASE_PATH} }.`,
     },
@@ -59,9 +63,9 @@ const servers = z
 const RESOLVER = "Write the IP address of a DNS server, optionally with a port, such as 1.1.1.1.";
 
 /** True for an address that a resolver accepts. */
-function isServerAddress(text: string): boolean {
+function isServerAddress(address: string): boolean {
   try {
-    createDnsResolver({ servers: [text] });
+    createDnsResolver({ servers: [address] });
     return true;
   } catch {
     return false;
@@ -84,10 +88,13 @@ const waf = z.strictObject(
   { error: "Write a mapping with 'requestsPerFiveMinutes'." },
 );
 
-/** Every key of the stack's configuration with its default. `domains` is validated separately. */
+const BOUNDARY =
+  "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
+
+/** Every key of the stack's configuration with its default. */
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
-  domains: z.unknown().optional(),
+  domains: domainsSchema.optional(),
   dns: oneOf(["cloudflare", "manual"]).default("cloudflare"),
   resolver: z.string({ error: RESOLVER }).refine(isServerAddress, { error: RESOLVER }).optional(),
   reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
@@ -112,8 +119,48 @@ export const settingsSchema = z.strictObject({
   closePlatformHost: z.boolean({ error: "Write true or false." }).default(false),
   canary: z.boolean({ error: "Write true or false." }).default(false),
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
+  permissionsBoundary: z
+    .string({ error: BOUNDARY })
+    .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })
+    .optional(),
   protect: z.boolean({ error: "Write true or false." }).default(false),
 });
 
-/** The keys that can be set with `--secret`. */
-export const SECRET_KEYS: ReadonlySet<string> = new Set(["alarmEmail"]);
+/** The keys whose values can be secrets: set with `--secret`. */
+export const SECRET_SETTINGS: ReadonlySet<string> = new Set(["alarmEmail"]);
+
+/**
+ * Returns the JSON Schema (2020-12) of a stack file, for editors. It knows every key of this namespace; other
+ * namespaces are free.
+ */
+export function stackFileJsonSchema(): object {
+  const settings = z.toJSONSchema(settingsSchema, { io: "input" });
+  const { properties = {}, $schema } = settings;
+  const prefixed = Object.entries(properties).map(([key, schema]) => [
+    `${NAMESPACE}:${key}`,
+    SECRET_SETTINGS.has(key) ? { anyOf: [schema, SECRET] } : schema,
+  ]);
+  return {
+    $schema,
+    title: "Stack file of store-orders",
+    description: "Every key is described in infra/README.md#configuration.",
+    type: "object",
+    properties: {
+      config: {
+        type: "object",
+        properties: Object.fromEntries(prefixed),
+        // A mistyped key of this namespace is an error; "aws:region" is not.
+        patternProperties: { [`^(?!${NAMESPACE}:)`]: {} },
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** A secret as `pulumi config set --secret` writes it. */
+const SECRET = {
+  type: "object",
+  properties: { secure: { type: "string" } },
+  required: ["secure"],
+  additionalProperties: false,
+};

@@ -1,21 +1,44 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { z } from "zod";
-import type { DomainMapping } from "../../lib/domains/mapping.ts";
-import { InvalidInputError } from "../../lib/errors.ts";
-import {
-  explainSettingsIssues,
-  NAMESPACE,
-  type ParsedSettings,
-  parseSettings,
-  parseSettingValues,
-} from "./parse.ts";
-import type { settingsSchema } from "./schema.ts";
+import type * as z from "zod";
+import { InvalidInputError, type Issue, toIssues } from "../../lib/core/errors.ts";
+import { parseHostname } from "../../lib/domains/hostname.ts";
+import { type DomainMapping, hostsOf } from "../../lib/domains/mapping.ts";
+import { parseDomains } from "../../lib/domains/parse.ts";
+import { isPlan } from "../../lib/plans/plan-limits.ts";
+import { NAMESPACE, SECRET_SETTINGS, settingsSchema } from "./schema.ts";
+
+/**
+ * The valid settings of a stack. Every host in them is in normal form: lower case, punycode, no trailing dot.
+ */
+export interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
+  readonly domains?: DomainMapping;
+}
 
 /** The settings of a stack, as the components take them. */
 export interface Settings extends Omit<ParsedSettings, "alarmEmail"> {
   /** The recipient of alarms. A secret if it is one in the stack's configuration. */
+  readonly alarmEmail?: pulumi.Input<string> | undefined;
+}
+
+/** The settings of a stack file, with domains that have been validated. Every key is optional. */
+export interface SettingsInput
+  extends Readonly<Omit<z.input<typeof settingsSchema>, "domains" | "alarmEmail">> {
+  readonly domains?: DomainMapping;
   readonly alarmEmail?: pulumi.Input<string>;
 }
+
+/** The configuration of a stack as Pulumi passes it to the program. */
+export interface StackConfig {
+  /** By full key, such as `store-orders:plan`: a plain string or JSON. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The full keys of the secrets. */
+  readonly secretKeys: readonly string[];
+}
+
+/** Valid settings, or every issue. */
+export type SettingsResult =
+  | { readonly ok: true; readonly settings: ParsedSettings }
+  | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
 
 /**
  * Reads the settings from the stack's configuration.
@@ -32,13 +55,6 @@ export function readSettings(): Settings {
   return { ...settings, alarmEmail: isSecret ? pulumi.secret(alarmEmail) : alarmEmail };
 }
 
-/** The settings of a stack file, with domains that have been validated. Every key is optional. */
-export interface SettingsInput
-  extends Readonly<Omit<z.input<typeof settingsSchema>, "domains" | "alarmEmail">> {
-  readonly domains?: DomainMapping;
-  readonly alarmEmail?: pulumi.Input<string>;
-}
-
 /**
  * Completes settings that are written in a program with the defaults of the stack configuration, and validates them.
  *
@@ -49,6 +65,132 @@ export function withDefaults({ alarmEmail, ...values }: SettingsInput): Settings
   const known = typeof alarmEmail === "string" ? { alarmEmail } : {};
   const parsed = parseSettingValues({ ...values, ...known });
   if (!parsed.ok) throw new InvalidInputError(parsed.issues);
-  const { alarmEmail: _known, ...settings } = parsed.settings;
-  return { ...settings, ...(alarmEmail === undefined ? {} : { alarmEmail }) };
+  return alarmEmail === undefined ? parsed.settings : { ...parsed.settings, alarmEmail };
+}
+
+/** Validates the configuration of a stack. Pure. The path of an issue begins with the full key. */
+export function parseSettings({ values, secretKeys }: StackConfig): SettingsResult {
+  const prefix = `${NAMESPACE}:`;
+  const raw = Object.fromEntries(
+    Object.entries(values)
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length), decodeValue(value)]),
+  );
+  const parsed = parseSettingValues(raw);
+  const secrets = secretKeys
+    .filter((key) => key.startsWith(prefix))
+    .map((key) => key.slice(prefix.length))
+    .filter((path) => !SECRET_SETTINGS.has(path));
+  if (parsed.ok && secrets.length === 0) return parsed;
+  const message = `Only ${[...SECRET_SETTINGS].join(", ")} can be a secret. Set this key again without --secret.`;
+  const issues = [...(parsed.ok ? [] : parsed.issues), ...secrets.map((path) => ({ path, message }))];
+  const withFullKeys = issues.map(({ path, message }) => ({ path: `${prefix}${path}`, message }));
+  return { ok: false, code: "invalid_settings", issues: withFullKeys };
+}
+
+/** Formats the issues of a stack's configuration as one message that names the file and key of each. */
+export function explainSettingsIssues(stack: string, issues: readonly Issue[]): string {
+  const file = `Pulumi.${stack}.yaml`;
+  const lines = issues.map(({ path, message }) => `  ${file}  ${path}: ${message}`);
+  const count = issues.length === 1 ? "one problem" : `${issues.length} problems`;
+  return [`The configuration of the stack '${stack}' has ${count}:`, ...lines].join("\n");
+}
+
+/** Pulumi passes structured values, numbers and booleans as JSON, and strings unquoted. */
+function decodeValue(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+const otherSettings = settingsSchema.omit({ domains: true });
+
+/** Validates settings by key, as they are written in a stack file or in a program. Reports every problem at once. */
+function parseSettingValues(raw: Readonly<Record<string, unknown>>): SettingsResult {
+  const { domains: mapping, ...others } = raw;
+  const parsed = otherSettings.safeParse(others);
+  const hosts = mapping === undefined ? undefined : parseDomains(mapping, { plan: planOf(raw) });
+  const domains = hosts?.ok === true ? hosts.domains : undefined;
+  const issues = [
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
+    ...(hosts?.ok === false ? hosts.issues : findHostIssues(raw, domains)),
+  ];
+  if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
+  const { reverify, hold, adopt } = parsed.data;
+  const settings = {
+    ...parsed.data,
+    ...{ reverify: byHost(reverify), hold: hold.map(normalHost), adopt: byHost(adopt) },
+  };
+  return { ok: true, settings: domains === undefined ? settings : { ...settings, domains } };
+}
+
+/** An invalid plan has its own issue and must not cause a second one about domains. */
+function planOf({ plan }: Readonly<Record<string, unknown>>) {
+  if (plan === undefined) return "free";
+  return typeof plan === "string" && isPlan(plan) ? plan : "pro";
+}
+
+/** The known keys that an error message lists, at the top level only. */
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  return path.length === 0 ? Object.keys(settingsSchema.shape) : [];
+}
+
+/** The common name of a certificate is limited to 64 characters (RFC 5280, appendix A.1). */
+const MAX_HOST_CHARS = 64;
+
+/** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
+function findHostIssues(
+  raw: Readonly<Record<string, unknown>>,
+  domains: DomainMapping | undefined,
+): readonly Issue[] {
+  const issues: Issue[] = [];
+  const report = (path: string, message: string) => issues.push({ path, message });
+  const known = domains === undefined ? [] : hostsOf(domains).map(({ host }) => host);
+  for (const host of known.filter(({ length }) => length > MAX_HOST_CHARS)) {
+    const problem = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}.`;
+    report("domains", `${problem} Choose a shorter name.`);
+  }
+  for (const key of ["reverify", "hold", "adopt"]) {
+    const hosts = namesIn(raw[key]).map(normalHost);
+    for (const [index, name] of namesIn(raw[key]).entries()) {
+      const host = normalHost(name);
+      if (!known.includes(host))
+        report(key, `${name} is not one of the configured domains. Add it to 'domains', or remove it here.`);
+      else if (hosts.indexOf(host) < index) report(key, `${name} is listed twice. Remove one of the two.`);
+    }
+  }
+  const adopted = namesIn(raw["adopt"]).map(normalHost);
+  for (const name of namesIn(raw["hold"]))
+    if (adopted.includes(normalHost(name)))
+      report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
+  if (raw["closePlatformHost"] === true && known.length === 0)
+    report(
+      "closePlatformHost",
+      "Without custom hosts nothing would be served. Add 'domains', or remove this key.",
+    );
+  for (const key of raw["dns"] === "manual" ? ["hold", "adopt"] : [])
+    if (namesIn(raw[key]).length > 0)
+      report(
+        key,
+        "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.",
+      );
+  return issues;
+}
+
+/** The hosts in a setting: the entries of a list, or the keys of a mapping. */
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const names: readonly unknown[] = Array.isArray(value) ? value : Object.keys(value);
+  return names.filter((name) => typeof name === "string");
+}
+
+function byHost<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map(([host, value]) => [normalHost(host), value]));
+}
+
+function normalHost(host: string): string {
+  const parsed = parseHostname(host);
+  return parsed.ok ? parsed.hostname : host;
 }

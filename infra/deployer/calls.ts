@@ -1,6 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 
-/** The calls that the provider makes for a type of resource, and what they may be limited to. */
+/** The calls that the provider makes for a type of resource, and the resources that they may be limited to. */
 export interface ResourceCalls {
   /** To read the resource: in a preview with --refresh, and in every deployment. */
   readonly read: readonly string[];
@@ -17,79 +17,62 @@ const hasAlarmEmail = ({ alarmEmail }: Settings) => alarmEmail !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
 const setsAccount = ({ accessLogs }: Settings) => accessLogs === "manage";
 
-const FUNCTIONS = ["lambda:REGION:ACCOUNT:function:PREFIX-*"];
-const ROLES = ["iam::ACCOUNT:role/PREFIX-*"];
 /** API Gateway chooses identifiers, so its resources cannot be limited to those of a stack. */
 const APIS = ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*"];
-const GATEWAY = {
-  read: ["apigateway:GET"],
-  write: ["apigateway:DELETE", "apigateway:PATCH", "apigateway:POST"],
-};
-const api = { ...GATEWAY, resources: APIS };
+const api = callsOf("apigateway", APIS, "GET", "DELETE PATCH POST");
 /** Created by PUT, because the path that is created is known before. */
-const apiPart = {
-  read: GATEWAY.read,
-  write: ["apigateway:DELETE", "apigateway:PATCH", "apigateway:PUT"],
-  resources: APIS,
-};
+const apiPart = callsOf("apigateway", APIS, "GET", "DELETE PATCH PUT");
+// Names are complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
+const TABLES = ["orders", "accounts"].map((table) => `dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`);
+const ROLES = ["list", "api", "access"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
+const LOG_GROUPS = ["list-logs", "api-logs", "access-group"].map(
+  (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
+);
+const FUNCTIONS = ["list", "api"].map((role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`);
+const DOMAIN_NAMES = ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*"];
 /** ACM chooses identifiers, too. */
 const CERTIFICATES = ["acm:REGION:ACCOUNT:certificate/*"];
+const TOPICS = ["sns:REGION:ACCOUNT:PREFIX-alarms-*"];
+const WEB_ACLS = ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-gateway-waf-acl-*"];
 
 /** By type of AWS resource. The other provider, Cloudflare, has its own token. */
 export const CALLS: Readonly<Record<string, ResourceCalls>> = {
-  "aws:dynamodb/table:Table": {
-    read: calls("dynamodb", "DescribeContinuousBackups DescribeTable DescribeTimeToLive ListTagsOfResource"),
-    write: calls(
-      "dynamodb",
-      "CreateTable DeleteTable TagResource UntagResource UpdateContinuousBackups UpdateTable",
-    ),
-    resources: ["dynamodb:REGION:ACCOUNT:table/PREFIX-*"],
-  },
-  "aws:iam/role:Role": {
-    read: calls("iam", "GetRole ListAttachedRolePolicies ListInstanceProfilesForRole ListRolePolicies"),
-    write: calls("iam", "CreateRole DeleteRole PassRole TagRole UntagRole UpdateAssumeRolePolicy UpdateRole"),
-    resources: ROLES,
-  },
-  "aws:iam/rolePolicy:RolePolicy": {
-    read: calls("iam", "GetRolePolicy"),
-    write: calls("iam", "DeleteRolePolicy PutRolePolicy"),
-    resources: ROLES,
-  },
+  "aws:dynamodb/table:Table": callsOf(
+    "dynamodb",
+    TABLES,
+    "DescribeContinuousBackups DescribeTable DescribeTimeToLive ListTagsOfResource",
+    "CreateTable DeleteTable TagResource UntagResource UpdateContinuousBackups UpdateTable",
+  ),
+  "aws:iam/role:Role": callsOf(
+    "iam",
+    ROLES,
+    "GetRole ListAttachedRolePolicies ListInstanceProfilesForRole ListRolePolicies",
+    "CreateRole DeleteRole PassRole PutRolePermissionsBoundary TagRole UntagRole",
+  ),
+  "aws:iam/rolePolicy:RolePolicy": callsOf("iam", ROLES, "GetRolePolicy", "DeleteRolePolicy PutRolePolicy"),
   "aws:iam/rolePolicyAttachment:RolePolicyAttachment": {
-    read: [],
-    write: calls("iam", "AttachRolePolicy DetachRolePolicy"),
-    resources: ROLES,
+    ...callsOf("iam", ROLES.slice(-1), "", "AttachRolePolicy DetachRolePolicy"),
     neededBy: setsAccount,
   },
-  "aws:cloudwatch/logGroup:LogGroup": {
-    read: calls("logs", "DescribeLogGroups ListTagsForResource"),
-    write: calls(
-      "logs",
-      "CreateLogGroup DeleteLogGroup DeleteRetentionPolicy PutRetentionPolicy TagResource UntagResource",
-    ),
-    resources: ["logs:REGION:ACCOUNT:log-group:PREFIX-*", "logs:REGION:ACCOUNT:log-group::log-stream:*"],
-  },
-  "aws:lambda/function:Function": {
-    read: calls(
-      "lambda",
-      "GetFunction GetFunctionCodeSigningConfig GetFunctionConfiguration ListTags ListVersionsByFunction",
-    ),
-    write: calls(
-      "lambda",
-      "CreateFunction DeleteFunction DeleteFunctionConcurrency PublishVersion PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration",
-    ),
-    resources: FUNCTIONS,
-  },
-  "aws:lambda/alias:Alias": {
-    read: calls("lambda", "GetAlias"),
-    write: calls("lambda", "CreateAlias DeleteAlias UpdateAlias"),
-    resources: FUNCTIONS,
-  },
-  "aws:lambda/permission:Permission": {
-    read: calls("lambda", "GetPolicy"),
-    write: calls("lambda", "AddPermission RemovePermission"),
-    resources: FUNCTIONS,
-  },
+  "aws:cloudwatch/logGroup:LogGroup": callsOf(
+    "logs",
+    [...LOG_GROUPS, "logs:REGION:ACCOUNT:log-group::log-stream:*"],
+    "DescribeLogGroups ListTagsForResource",
+    "CreateLogGroup DeleteLogGroup DeleteRetentionPolicy PutRetentionPolicy TagResource UntagResource",
+  ),
+  "aws:lambda/function:Function": callsOf(
+    "lambda",
+    FUNCTIONS,
+    "GetFunction GetFunctionCodeSigningConfig GetFunctionConfiguration ListTags ListVersionsByFunction",
+    "CreateFunction DeleteFunction DeleteFunctionConcurrency PublishVersion PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration",
+  ),
+  "aws:lambda/alias:Alias": callsOf("lambda", FUNCTIONS, "GetAlias", "CreateAlias DeleteAlias UpdateAlias"),
+  "aws:lambda/permission:Permission": callsOf(
+    "lambda",
+    FUNCTIONS,
+    "GetPolicy",
+    "AddPermission RemovePermission",
+  ),
   "aws:apigateway/restApi:RestApi": api,
   "aws:apigateway/resource:Resource": api,
   "aws:apigateway/method:Method": apiPart,
@@ -97,76 +80,77 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   "aws:apigateway/response:Response": apiPart,
   "aws:apigateway/deployment:Deployment": api,
   "aws:apigateway/stage:Stage": api,
-  "aws:apigateway/methodSettings:MethodSettings": {
-    read: GATEWAY.read,
-    write: ["apigateway:PATCH"],
-    resources: APIS,
-  },
+  "aws:apigateway/methodSettings:MethodSettings": callsOf("apigateway", APIS, "GET", "PATCH"),
   "aws:apigateway/account:Account": {
-    ...{ read: GATEWAY.read, write: ["apigateway:PATCH"] },
-    ...{ resources: ["apigateway:REGION::/account"], neededBy: setsAccount },
+    ...callsOf("apigateway", ["apigateway:REGION::/account"], "GET", "PATCH"),
+    neededBy: setsAccount,
   },
   "aws:apigateway/domainName:DomainName": {
-    ...GATEWAY,
-    resources: ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*"],
+    ...callsOf("apigateway", DOMAIN_NAMES, "GET", "DELETE PATCH POST"),
     neededBy: hasDomains,
   },
   "aws:apigateway/basePathMapping:BasePathMapping": {
-    ...GATEWAY,
-    resources: ["apigateway:REGION::/domainnames/*"],
+    ...callsOf("apigateway", DOMAIN_NAMES, "GET", "DELETE PATCH POST"),
     neededBy: hasDomains,
   },
   "aws:acm/certificate:Certificate": {
-    read: calls("acm", "DescribeCertificate ListTagsForCertificate"),
-    write: calls(
+    ...callsOf(
       "acm",
+      CERTIFICATES,
+      "DescribeCertificate ListTagsForCertificate",
       "AddTagsToCertificate DeleteCertificate RemoveTagsFromCertificate RequestCertificate",
     ),
-    resources: CERTIFICATES,
     neededBy: hasDomains,
   },
   "aws:acm/certificateValidation:CertificateValidation": {
-    read: calls("acm", "DescribeCertificate"),
-    write: [],
-    resources: CERTIFICATES,
+    ...callsOf("acm", CERTIFICATES, "DescribeCertificate"),
     neededBy: hasDomains,
   },
-  "aws:cloudwatch/metricAlarm:MetricAlarm": {
-    read: calls("cloudwatch", "DescribeAlarms ListTagsForResource"),
-    write: calls("cloudwatch", "DeleteAlarms PutMetricAlarm TagResource UntagResource"),
-    resources: ["cloudwatch:REGION:ACCOUNT:alarm:PREFIX-*"],
-  },
-  "aws:cloudwatch/dashboard:Dashboard": {
-    read: calls("cloudwatch", "GetDashboard"),
-    write: calls("cloudwatch", "DeleteDashboards PutDashboard"),
-    resources: ["cloudwatch::ACCOUNT:dashboard/PREFIX"],
-  },
+  "aws:cloudwatch/metricAlarm:MetricAlarm": callsOf(
+    "cloudwatch",
+    ["cloudwatch:REGION:ACCOUNT:alarm:PREFIX-*"],
+    "DescribeAlarms ListTagsForResource",
+    "DeleteAlarms PutMetricAlarm TagResource UntagResource",
+  ),
+  "aws:cloudwatch/dashboard:Dashboard": callsOf(
+    "cloudwatch",
+    ["cloudwatch::ACCOUNT:dashboard/PREFIX"],
+    "GetDashboard",
+    "DeleteDashboards PutDashboard",
+  ),
   "aws:sns/topic:Topic": {
-    read: calls("sns", "GetTopicAttributes ListTagsForResource"),
-    write: calls("sns", "CreateTopic DeleteTopic SetTopicAttributes TagResource UntagResource"),
-    resources: ["sns:REGION:ACCOUNT:PREFIX-*"],
+    ...callsOf(
+      "sns",
+      TOPICS,
+      "GetTopicAttributes ListTagsForResource",
+      "CreateTopic DeleteTopic SetTopicAttributes TagResource UntagResource",
+    ),
     neededBy: hasAlarmEmail,
   },
   "aws:sns/topicSubscription:TopicSubscription": {
-    read: calls("sns", "GetSubscriptionAttributes"),
-    write: calls("sns", "SetSubscriptionAttributes Subscribe Unsubscribe"),
-    resources: ["sns:REGION:ACCOUNT:PREFIX-*"],
+    ...callsOf("sns", TOPICS, "GetSubscriptionAttributes", "SetSubscriptionAttributes Subscribe Unsubscribe"),
     neededBy: hasAlarmEmail,
   },
   "aws:wafv2/webAcl:WebAcl": {
-    read: calls("wafv2", "GetWebACL ListTagsForResource"),
-    write: calls("wafv2", "CreateWebACL DeleteWebACL TagResource UntagResource UpdateWebACL"),
-    resources: ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-*"],
+    ...callsOf(
+      "wafv2",
+      WEB_ACLS,
+      "GetWebACL ListTagsForResource",
+      "CreateWebACL DeleteWebACL TagResource UntagResource UpdateWebACL",
+    ),
     neededBy: hasWaf,
   },
   "aws:wafv2/webAclAssociation:WebAclAssociation": {
-    read: calls("wafv2", "GetWebACLForResource"),
-    write: [...calls("wafv2", "AssociateWebACL DisassociateWebACL"), "apigateway:SetWebACL"],
-    resources: ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-*", "apigateway:REGION::/restapis/*/stages/*"],
+    read: ["wafv2:GetWebACLForResource"],
+    write: ["apigateway:SetWebACL", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"],
+    resources: [...WEB_ACLS, "apigateway:REGION::/restapis/*/stages/*"],
     neededBy: hasWaf,
   },
 };
 
-function calls(service: string, names: string): readonly string[] {
-  return names.split(" ").map((name) => `${service}:${name}`);
+/** The calls of one service on the same resources: the names of its actions, divided by spaces. */
+function callsOf(service: string, resources: readonly string[], read: string, write = ""): ResourceCalls {
+  const actions = (names: string) =>
+    names === "" ? [] : names.split(" ").map((name) => `${service}:${name}`);
+  return { read: actions(read), write: actions(write), resources };
 }

@@ -1,7 +1,9 @@
+import { LOGGING_POLICY } from "../api/access-log.ts";
 import type { Settings } from "../config/settings.ts";
+import { PERMISSIONS } from "../functions/permissions.ts";
 import { CALLS } from "./calls.ts";
 
-/** Where a stack is deployed. */
+/** The destination of a deployment. */
 export interface DeployTarget {
   readonly region: string;
   /** The AWS account: 12 digits. */
@@ -17,15 +19,24 @@ export interface PolicyDocument {
     readonly Effect: "Allow";
     readonly Action: readonly string[];
     readonly Resource: string | readonly string[];
+    readonly Condition?: Condition;
   }[];
 }
 
-/** The policies of the two roles of a pipeline. */
+/** By operator and key: the permitted values. */
+type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
+
+/** The policies that an administrator creates for a pipeline, once. */
 export interface DeployerPolicies {
-  /** Reads everything that a preview, also with --refresh, compares with the program. */
+  /** Reads everything that a preview, also with --refresh, compares with the program. Writes nothing. */
   readonly preview: PolicyDocument;
-  /** Creates, changes and deletes the resources of the stack, releases, and places the order of the smoke test. */
+  /**
+   * Creates, changes and deletes the resources of the stack, releases, and places the order of the smoke test. The role
+   * of a deployment has this policy and `preview`: both together would exceed the size of one.
+   */
   readonly deploy: PolicyDocument;
+  /** The permissions boundary of the stack's roles: all that a role which `deploy` creates can ever be allowed. */
+  readonly boundary: PolicyDocument;
 }
 
 /** AWS cannot limit these calls to resources. */
@@ -38,6 +49,11 @@ const UNLIMITED: ReadonlySet<string> = new Set([
   "sns:Unsubscribe",
   "sts:GetCallerIdentity",
 ]);
+
+/** The ARN of the permissions boundary: that of the stack's setting, otherwise one named after the stack. */
+export function boundaryArn({ permissionsBoundary }: Settings, { account, prefix }: DeployTarget): string {
+  return permissionsBoundary ?? `arn:aws:iam::${account}:policy/${prefix}-boundary`;
+}
 
 /** The policies for a stack: exactly the calls for the resources that its settings need. */
 export function deployerPolicies(settings: Settings, target: DeployTarget): DeployerPolicies {
@@ -55,7 +71,72 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
     actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
     resources: ["dynamodb:REGION:ACCOUNT:table/PREFIX-orders"],
   };
-  return { preview: toDocument(read, target), deploy: toDocument([...read, ...write, smokeTest], target) };
+  // API Gateway creates its role with the first domain name of an account.
+  const firstDomain =
+    settings.domains?.primary === undefined
+      ? []
+      : [
+          {
+            actions: ["iam:CreateServiceLinkedRole"],
+            resources: [`iam::ACCOUNT:role/aws-service-role/${DOMAIN_NAMES_SERVICE}/*`],
+          },
+        ];
+  const conditions = conditionsOf(settings, target);
+  return {
+    preview: toDocument(read, target),
+    deploy: toDocument([...write, smokeTest, ...firstDomain], target, conditions),
+    boundary: toDocument(boundaryOf(settings), target),
+  };
+}
+
+const DOMAIN_NAMES_SERVICE = "ops.apigateway.amazonaws.com";
+
+/**
+ * By action: the condition without which the call would amount to administration of the account. A role is created
+ * and given permissions only inside the boundary. It is passed only to the services that execute the stack.
+ */
+function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record<string, Condition>> {
+  const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
+  const services = [
+    "lambda.amazonaws.com",
+    ...(settings.accessLogs === "manage" ? ["apigateway.amazonaws.com"] : []),
+  ];
+  return {
+    "iam:AttachRolePolicy": { StringEquals: inside, ArnEquals: { "iam:PolicyARN": LOGGING_POLICY } },
+    "iam:CreateRole": { StringEquals: inside },
+    "iam:PutRolePermissionsBoundary": { StringEquals: inside },
+    "iam:PutRolePolicy": { StringEquals: inside },
+    "iam:PassRole": { StringEquals: { "iam:PassedToService": services } },
+    "iam:CreateServiceLinkedRole": { StringEquals: { "iam:AWSServiceName": DOMAIN_NAMES_SERVICE } },
+    // Without it, an alarm could stop or delete the virtual machines of the account.
+    "cloudwatch:PutMetricAlarm": {
+      "ForAllValues:StringLike": {
+        "cloudwatch:AlarmActions": `arn:aws:sns:${target.region}:${target.account}:${target.prefix}-alarms-*`,
+      },
+    },
+    // Without it, everyone could be allowed to invoke a function.
+    "lambda:AddPermission": { StringEquals: { "lambda:Principal": "apigateway.amazonaws.com" } },
+  };
+}
+
+/** The permissions of the functions, and with `accessLogs: manage` those of API Gateway's logging role. */
+function boundaryOf({ accessLogs }: Settings): readonly Grant[] {
+  const tables = (["orders", "accounts"] as const).map((table) => ({
+    actions: Object.values(PERMISSIONS).flatMap((role) => [...role[table]]),
+    resources: [`dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`],
+  }));
+  const ownLogs = {
+    actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
+    resources: ["list", "api"].map((role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`),
+  };
+  const gatewayLogs = {
+    actions: [
+      ...["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogGroups", "logs:DescribeLogStreams"],
+      ...["logs:FilterLogEvents", "logs:GetLogEvents", "logs:PutLogEvents"],
+    ],
+    resources: ["logs:*:ACCOUNT:*"],
+  };
+  return [...tables, ownLogs, ...(accessLogs === "manage" ? [gatewayLogs] : [])];
 }
 
 interface Grant {
@@ -63,21 +144,34 @@ interface Grant {
   readonly resources: readonly string[];
 }
 
-/** One statement for each set of resources, sorted, so that two versions can be compared. */
-function toDocument(grants: readonly Grant[], { region, account, prefix }: DeployTarget): PolicyDocument {
-  const byResources = new Map<string, Set<string>>();
-  for (const { actions, resources } of grants) {
-    for (const action of actions) {
-      const key = UNLIMITED.has(action) ? "*" : resources.join(" ");
-      byResources.set(key, (byResources.get(key) ?? new Set()).add(action));
-    }
-  }
+/** One statement for each set of resources and condition, sorted, so that two versions can be compared. */
+function toDocument(
+  grants: readonly Grant[],
+  { region, account, prefix }: DeployTarget,
+  conditions: Readonly<Record<string, Condition>> = {},
+): PolicyDocument {
   const arn = (name: string) =>
     `arn:aws:${name.replace("REGION", region).replace("ACCOUNT", account).replace("PREFIX", prefix)}`;
-  const statements = [...byResources].map(([resources, actions]) => ({
-    Effect: "Allow" as const,
-    Action: [...actions].toSorted(),
-    Resource: resources === "*" ? "*" : resources.split(" ").map(arn),
-  }));
-  return { Version: "2012-10-17", Statement: statements };
+  const statements = new Map<string, { actions: Set<string>; rest: object }>();
+  for (const { actions, resources } of grants) {
+    for (const action of actions) {
+      const condition = conditions[action];
+      const rest = {
+        Resource: UNLIMITED.has(action) ? "*" : resources.map(arn),
+        ...(condition === undefined ? {} : { Condition: condition }),
+      };
+      const key = JSON.stringify(rest);
+      const statement = statements.get(key) ?? { actions: new Set(), rest };
+      statement.actions.add(action);
+      statements.set(key, statement);
+    }
+  }
+  return {
+    Version: "2012-10-17",
+    Statement: [...statements.values()].map(({ actions, rest }) => ({
+      Effect: "Allow",
+      Action: [...actions].toSorted(),
+      ...(rest as Pick<PolicyDocument["Statement"][number], "Resource" | "Condition">),
+    })),
+  };
 }

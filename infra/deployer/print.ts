@@ -1,8 +1,8 @@
-/** Prints the policies of the roles that preview and deploy a stack: `npm run --silent policies -- <stack> <account>`. */
+/** Prints the policies for the pipeline of a stack: `npm run --silent policies -- <stack> <account>`. */
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { parseSettings } from "../config/parse.ts";
-import { deployerPolicies } from "./policy-documents.ts";
+import { parseSettings } from "../config/settings.ts";
+import { boundaryArn, deployerPolicies } from "./policy-documents.ts";
 
 const [stack = "", account = ""] = process.argv.slice(2);
 const file = `Pulumi.${stack}.yaml`;
@@ -24,7 +24,22 @@ if (!parsed.ok) {
   process.exit(2);
 }
 const { name } = parse(readFileSync("Pulumi.yaml", "utf8"));
-const target = { region: config["aws:region"], account, prefix: `${name}-${stack}` };
-const { alarmEmail, ...settings } = parsed.settings;
-const complete = { ...settings, ...(alarmEmail === undefined ? {} : { alarmEmail }) };
-process.stdout.write(`${JSON.stringify(deployerPolicies(complete, target), null, 2)}\n`);
+const region: unknown = config["aws:region"];
+if (typeof region !== "string") {
+  process.stderr.write(`${file}  aws:region: Write the region of the stack, such as eu-central-1.\n`);
+  process.exit(2);
+}
+const target = { region, account, prefix: `${name}-${stack}` };
+const { settings } = parsed;
+const boundary = boundaryArn(settings, target);
+if (settings.permissionsBoundary === undefined)
+  process.stderr.write(
+    `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'deploy' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`,
+  );
+else if (!boundary.includes(`:${account}:`)) {
+  process.stderr.write(
+    `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.\n`,
+  );
+  process.exit(2);
+}
+process.stdout.write(`${JSON.stringify(deployerPolicies(settings, target), null, 2)}\n`);

@@ -1,21 +1,21 @@
-import { escapeControls } from "../../lib/domains/escape-controls.ts";
-import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
-import { checkCaa } from "../../lib/domains/verification/check-caa.ts";
+import { escapeControls } from "../../lib/core/text.ts";
+import { AUTHORITIES, checkCaa } from "../../lib/domains/verification/caa.ts";
+import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import type { Reason } from "../../lib/domains/verification/reasons.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
-import { isWithin, locateInZone } from "../../lib/domains/zone.ts";
+import { isWithin } from "../../lib/domains/zone.ts";
 
 /** A host whose certificate ACM issues. */
 export interface HostWithCertificate {
   readonly host: string;
   /** The zone of the host, if known. */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   /** True if the host already has a certificate, so that CAA records can only prevent its renewal. */
   readonly hasCertificate: boolean;
 }
 
-/** What CAA records mean for an update. */
-export interface CaaFindings {
+/** The effect of CAA records on an update. */
+export interface CaaResult {
   /** Every host that cannot get a certificate, with the offending record and the fix. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
@@ -28,7 +28,7 @@ export interface CaaFindings {
 export async function findCaaProblems(
   hosts: readonly HostWithCertificate[],
   resolver: DnsResolver,
-): Promise<CaaFindings> {
+): Promise<CaaResult> {
   const checked = await Promise.all(
     hosts.map(async (host) => ({ host, reasons: await check(host, resolver) })),
   );
@@ -47,10 +47,11 @@ export async function findCaaProblems(
   };
 }
 
-function check({ host, zone }: HostWithCertificate, resolver: DnsResolver): Promise<readonly Reason[]> {
-  const located = locateInZone(host, zone === undefined ? [] : [zone]);
+async function check({ host, zone }: HostWithCertificate, resolver: DnsResolver): Promise<readonly Reason[]> {
+  const located = await findZone(resolver, host, { zone });
   // The CAA check does not depend on the target, which is not known before the host has been created.
-  return checkCaa(resolver, { ...located, host, target: "", authority: AUTHORITIES.amazon });
+  const input = { ...located, host, target: "", authorities: [AUTHORITIES.amazon] };
+  return (await checkCaa(resolver, input)).reasons;
 }
 
 function describe({ host, found, code }: Reason, action: "issue" | "renew"): string {

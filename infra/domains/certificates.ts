@@ -51,12 +51,12 @@ async function certificatesOf(
 }
 
 async function query(
-  domain: string,
+  host: string,
   tags: Readonly<Record<string, string>>,
   statuses: readonly CertificateStatus[],
 ): Promise<readonly FoundCertificate[] | "different states"> {
   try {
-    const args = { domain, statuses: [...statuses], tags, mostRecent: true };
+    const args = { domain: host, statuses: [...statuses], tags, mostRecent: true };
     const { arn, status } = await aws.acm.getCertificate(args);
     return [{ arn, status: status as CertificateStatus }];
   } catch (error) {
@@ -64,6 +64,6 @@ async function query(
     // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
     if (/most_recent filtering on different/i.test(reason)) return "different states";
     if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
-    throw new pulumi.RunError(`Cannot look up the certificate of ${domain}: ${reason}`);
+    throw new pulumi.RunError(`Cannot look up the certificate of ${host}: ${reason}`);
   }
 }

@@ -2,14 +2,17 @@ import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
 import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
 import {
+  delegationCandidates,
   findOwnRecord,
   findRecordConflicts,
   findRisks,
-  type HostToCheck,
+  type HostCheckInput,
+  selectZone,
   VALIDATION_DOMAIN,
+  type Zone,
   type ZoneRecord,
-} from "./record-check.ts";
-import { delegationCandidates, selectZone, type Zone, zoneCandidates } from "./zone-check.ts";
+  zoneCandidates,
+} from "./zone-check.ts";
 
 /** The zone of a host. */
 export interface HostZone extends Pick<Zone, "id" | "name"> {
@@ -17,8 +20,8 @@ export interface HostZone extends Pick<Zone, "id" | "name"> {
   readonly hasOwnRecord: boolean;
 }
 
-/** What the zones at Cloudflare mean for an update. */
-export interface ZoneFindings {
+/** The zones of the hosts, and the effect of their records on an update. */
+export interface ZonesResult {
   /** By host: its zone. Hosts without a usable zone are missing. */
   readonly zones: ReadonlyMap<string, HostZone>;
   /** Everything that conflicts with the records to create, with the fix. */
@@ -32,36 +35,33 @@ export interface ZoneFindings {
  *
  * @throws {pulumi.RunError} if Cloudflare cannot be queried
  */
-export async function findZones(hosts: readonly HostToCheck[], comment: string): Promise<ZoneFindings> {
+export async function findZones(hosts: readonly HostCheckInput[], comment: string): Promise<ZonesResult> {
   const candidates = new Set(hosts.flatMap(({ host }) => zoneCandidates(host)));
   const zones = (await Promise.all([...candidates].map(zonesNamed))).flat();
   const checked = await Promise.all(hosts.map((host) => checkHost(host, zones, comment)));
   return {
     zones: new Map(checked.flatMap(({ host, zone }) => (zone === undefined ? [] : [[host, zone] as const]))),
     problems: checked.flatMap(({ problems }) => problems),
-    warnings: checked.flatMap(({ risks }) => risks),
+    warnings: checked.flatMap(({ warnings }) => warnings),
   };
 }
 
-interface CheckedHost {
+/** The zone of one host, and the effect of its records. */
+interface HostCheckResult extends Omit<ZonesResult, "zones"> {
   readonly host: string;
   readonly zone?: HostZone;
-  readonly problems: readonly string[];
-  readonly risks: readonly string[];
 }
 
 async function checkHost(
-  hostToCheck: HostToCheck,
+  input: HostCheckInput,
   zones: readonly Zone[],
   comment: string,
-): Promise<CheckedHost> {
-  const { host } = hostToCheck;
+): Promise<HostCheckResult> {
+  const { host } = input;
   const candidates = zoneCandidates(host);
-  const selected = selectZone(
-    host,
-    zones.filter(({ name }) => candidates.includes(name)),
-  );
-  if (!selected.ok) return { host, problems: [selected.problem], risks: [] };
+  const ownZones = zones.filter(({ name }) => candidates.includes(name));
+  const selected = selectZone(host, ownZones);
+  if (!selected.ok) return { host, problems: [selected.problem], warnings: [] };
   const { id, name: zone } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
   const queries = [...names.map((name) => recordsNamed(name, id)), validationRecordsBelow(host, id)];
@@ -70,8 +70,8 @@ async function checkHost(
   return {
     host,
     zone: { id, name: zone, hasOwnRecord: findOwnRecord(host, records, comment) !== undefined },
-    problems: findRecordConflicts(hostToCheck, zone, records, comment),
-    risks: findRisks(hostToCheck, records, comment),
+    problems: findRecordConflicts(input, zone, records, comment),
+    warnings: findRisks(input, records, comment),
   };
 }
 

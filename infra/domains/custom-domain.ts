@@ -1,19 +1,26 @@
 import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
+import { formatTimestamp } from "../../lib/core/text.ts";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { formatTime } from "../../lib/domains/watch/format.ts";
-import { explainOnError } from "../error-hook.ts";
-import { explainExisting } from "../existing-resource.ts";
-import { REQUESTED_TAG, renamedFrom, typeToken } from "../names.ts";
-import { CERTIFICATE_TIMEOUT, explainCertificateTimeout } from "./certificate-timeout.ts";
+import {
+  CERTIFICATE_TIMEOUT,
+  explainCertificateTimeout,
+  explainExisting,
+  explainRecordFailure,
+  type RecordPurpose,
+} from "../failures.ts";
+import { REQUESTED_TAG, typeToken } from "../names.ts";
 import { wasIssued } from "./certificates.ts";
-import type { CloudflareDns, HostDns, ManualDns } from "./host-dns.ts";
-import { describeHeldHost, type HostStatus, SERVED } from "./host-status.ts";
-import { type ManualHost, statusBeforeDomain, statusWithDomain } from "./manual-status.ts";
-import { explainRecordFailure, type FailedRecord } from "./record-failure.ts";
-import { type ValidationRecord, validationRecordOf } from "./validation-record.ts";
+import type { CloudflareDns, HostDns, ManualDns } from "./host-plan.ts";
+import {
+  describeAwaitedCertificate,
+  describeHeldHost,
+  describeRecord,
+  type HostStatus,
+  SERVED,
+} from "./host-status.ts";
 
 /** Arguments of {@link CustomDomain}. */
 export interface CustomDomainArgs {
@@ -23,10 +30,18 @@ export interface CustomDomainArgs {
   readonly restApi: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
   /** The domain to create first: API Gateway creates at most one domain name per 30 seconds. @default none */
-  readonly createAfter?: CustomDomain;
+  readonly createAfter?: CustomDomain | undefined;
   /** Change the number to request a new certificate. @default 0 */
-  readonly reverify?: number;
+  readonly reverify?: number | undefined;
   readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** The DNS record by which ACM validates that its owner controls the host. */
+export interface ValidationRecord {
+  readonly type: "CNAME";
+  /** The full name, without a trailing dot. */
+  readonly name: pulumi.Output<string>;
+  readonly value: pulumi.Output<string>;
 }
 
 /**
@@ -41,7 +56,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   readonly domainName?: aws.apigateway.DomainName;
   /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
-  /** The state in the lifecycle, why, and what to do next. */
+  /** The state in the lifecycle, the reason, and the next steps. */
   readonly status: pulumi.Output<HostStatus>;
   readonly state: pulumi.Output<DomainState>;
 
@@ -61,7 +76,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.validationRecord = validationRecordOf(this.certificate);
     const records = dns.provider === "cloudflare" ? [this.#validationRecord(dns)] : [];
     if (dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
-      this.status = statusBeforeDomain(this.#manualHost(dns));
+      this.status = this.#statusBeforeDomain(dns);
     } else {
       this.domainName = this.#domainName(this.#validation(records), previous);
       this.status = this.#publish(this.domainName);
@@ -75,7 +90,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   #certificate() {
     const { host, dns, tags = {}, reverify = 0 } = this.#args;
     // Tells later runs when the certificate was requested: ACM waits 72 hours, and no provider function has the time.
-    const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTime(Date.now()) } : {};
+    const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTimestamp(Date.now()) } : {};
     return new aws.acm.Certificate(
       `${this.#name}-certificate`,
       { domainName: host, validationMethod: "DNS", tags: { ...tags, ...dated } },
@@ -90,26 +105,17 @@ export class CustomDomain extends pulumi.ComponentResource {
 
   /** Deleted with the host: a record that outlives the state could not be created again with the host. */
   #validationRecord(dns: CloudflareDns) {
-    const options = renamedFrom(`${this.#name}-proof`);
-    return this.#record("validation-record", "validation", dns, this.validationRecord, options);
+    return this.#record("validation-record", "validation", dns, this.validationRecord);
   }
 
   #validation(dependsOn: pulumi.Resource[]) {
     const { host, reverify = 0 } = this.#args;
-    const onError = explainOnError(`${this.#name}-certificate-timeout`, async ({ errors }) => {
-      // The engine stops the program after this hook, so the log call must complete first.
-      await pulumi.log.error(explainCertificateTimeout(host, reverify, errors), this);
-      return false;
-    });
+    const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
+    const customTimeouts = { create: CERTIFICATE_TIMEOUT };
     return new aws.acm.CertificateValidation(
       `${this.#name}-validation`,
       { certificateArn: this.certificate.arn },
-      {
-        parent: this,
-        dependsOn,
-        customTimeouts: { create: CERTIFICATE_TIMEOUT },
-        hooks: { onError },
-      },
+      { parent: this, dependsOn, customTimeouts, hooks: { onError } },
     );
   }
 
@@ -118,8 +124,8 @@ export class CustomDomain extends pulumi.ComponentResource {
     previous: aws.apigateway.DomainName | undefined,
   ) {
     const { host } = this.#args;
-    const what = `The domain name ${host} of API Gateway`;
-    const onError = explainExisting(`${this.#name}-domain`, { what, advice: IMPORT_DOMAIN }, this);
+    const subject = `The domain name ${host} of API Gateway`;
+    const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
     return new aws.apigateway.DomainName(
       `${this.#name}-domain`,
       {
@@ -136,15 +142,15 @@ export class CustomDomain extends pulumi.ComponentResource {
   #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
     const { host, dns, restApi, stageName } = this.#args;
     // No base path: with one, the host would serve only the paths below it.
-    const what = `The mapping of the domain name ${host}`;
-    const onError = explainExisting(`${this.#name}-mapping`, { what, advice: IMPORT_DOMAIN }, this);
+    const subject = `The mapping of the domain name ${host}`;
+    const onError = explainExisting(`${this.#name}-mapping`, { subject, advice: IMPORT_DOMAIN }, this);
     const mapping = new aws.apigateway.BasePathMapping(
       `${this.#name}-mapping`,
       { restApi, stageName, domainName },
       { parent: this, hooks: { onError } },
     );
     if (dns.provider === "manual") {
-      const status = statusWithDomain(this.#manualHost(dns), regionalDomainName);
+      const status = this.#statusWithDomain(dns, regionalDomainName);
       return pulumi.all([mapping.id, status]).apply(([, reached]) => reached);
     }
     if (dns.routing === "held") return mapping.id.apply(() => describeHeldHost(host));
@@ -155,23 +161,43 @@ export class CustomDomain extends pulumi.ComponentResource {
     return this.#record("route", "routing", dns, route, options).id.apply(() => SERVED);
   }
 
-  #manualHost(dns: ManualDns): ManualHost {
+  /** The status of a host with manual DNS whose certificate has not been issued. */
+  #statusBeforeDomain({ certificates, observer }: ManualDns): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
-    return { host, reverify, dns, certificate: this.certificate, validationRecord: this.validationRecord };
+    const { arn, tags } = this.certificate;
+    const { name, value } = this.validationRecord;
+    return pulumi.all([arn, tags, name, value]).apply(async ([arn, tags, name, value]) =>
+      describeAwaitedCertificate({
+        host,
+        reverify,
+        status: certificates.find((found) => found.arn === arn)?.status,
+        requestedAt: tags?.[REQUESTED_TAG],
+        validated: (await observer?.isSet({ name, value })) === true,
+      }),
+    );
+  }
+
+  /** The status of a host with manual DNS and a domain name: live once its record has been observed to lead there. */
+  #statusWithDomain(
+    { certificates, observer }: ManualDns,
+    target: pulumi.Output<string>,
+  ): pulumi.Output<HostStatus> {
+    const { host, reverify = 0 } = this.#args;
+    return pulumi.all([this.certificate.arn, target]).apply(async ([arn, target]) => {
+      // Another certificate may be left from before this one was requested.
+      const status = certificates.find((found) => found.arn === arn)?.status;
+      return describeRecord(host, status, await observer?.checkRecord(host, target), reverify);
+    });
   }
 
   #record(
     suffix: string,
-    kind: FailedRecord["kind"],
+    purpose: RecordPurpose,
     { zoneId, comment }: CloudflareDns,
     { name, value }: { readonly name: pulumi.Input<string>; readonly value: pulumi.Input<string> },
-    options: pulumi.CustomResourceOptions,
+    options: pulumi.CustomResourceOptions = {},
   ) {
-    const onError = explainOnError(`${this.#name}-${suffix}-failure`, async ({ newInputs, errors }) => {
-      const failed = { kind, name: String(newInputs?.["name"]), content: String(newInputs?.["content"]) };
-      await pulumi.log.error(explainRecordFailure(failed, errors), this);
-      return false;
-    });
+    const onError = explainRecordFailure(`${this.#name}-${suffix}`, purpose, this);
     return new DnsRecord(
       `${this.#name}-${suffix}`,
       { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL_SECONDS, proxied: false, comment },
@@ -182,3 +208,23 @@ export class CustomDomain extends pulumi.ComponentResource {
 
 const IMPORT_DOMAIN =
   "If it belongs to this stack, import it. If another stack or AWS account serves the host, remove it there first.";
+
+/**
+ * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
+ */
+function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
+  const option = domainValidationOptions.apply(([first]) => {
+    if (first === undefined)
+      throw new pulumi.RunError("ACM returned no validation record for the certificate.");
+    return first;
+  });
+  return {
+    type: "CNAME",
+    name: option.resourceRecordName.apply(withoutTrailingDot),
+    value: option.resourceRecordValue.apply(withoutTrailingDot),
+  };
+}
+
+function withoutTrailingDot(name: string): string {
+  return name.replace(/\.$/, "");
+}

@@ -3,27 +3,53 @@ import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
 import { type FoundCertificate, wasIssued } from "./certificates.ts";
 import type { HostZone } from "./cloudflare-check.ts";
-import type { HostDns } from "./host-dns.ts";
-import type { RecordObserver } from "./observer.ts";
+import type { RecordObserver } from "./host-status.ts";
 
-/** What to create for a host. */
+/** The DNS of a host: the party that manages it, and the way in which its records are created. */
+export type HostDns =
+  | {
+      readonly provider: "cloudflare";
+      readonly zoneId: string;
+      /** The comment of every record that is created; marks the record as owned by this program. */
+      readonly comment: string;
+      /**
+       * The handling of the record that routes traffic. `managed`: created last. `held`: not created, everything else
+       * is. `adopt`: the record with this identifier is imported.
+       */
+      readonly routing: "managed" | "held" | { readonly adopt: string };
+    }
+  | {
+      /** The operator sets the records by hand. */
+      readonly provider: "manual";
+      /** The host's certificates. API Gateway accepts a domain name only once one has been issued. */
+      readonly certificates: readonly FoundCertificate[];
+      /** Looks the records up. @default none: the host is never reported as live */
+      readonly observer?: RecordObserver | undefined;
+    };
+
+export type CloudflareDns = Extract<HostDns, { provider: "cloudflare" }>;
+export type ManualDns = Extract<HostDns, { provider: "manual" }>;
+
+/** A host with everything that its resources are created from. */
 export interface HostPlan extends ConfiguredHost {
   /** Identifies the host in logical names. */
   readonly key: string;
   /** The name of the zone that contains its records, if known. */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   readonly dns: HostDns;
-  readonly reverify?: number;
+  readonly reverify?: number | undefined;
 }
 
 /** The results of the preflight's queries. */
-export interface Findings {
+export interface PreflightResult {
   /** By host: its zone at Cloudflare. */
   readonly zones: ReadonlyMap<string, HostZone>;
+  /** By host: the name of its zone, where DNS has it. @default not looked up */
+  readonly zoneNames?: ReadonlyMap<string, string>;
   /** By host with DNS managed elsewhere: its certificates. */
   readonly certificates: ReadonlyMap<string, readonly FoundCertificate[]>;
   /** Looks up the records of hosts with DNS managed elsewhere. */
-  readonly observer?: RecordObserver;
+  readonly observer?: RecordObserver | undefined;
 }
 
 /** The hosts of a stack, the primary first. */
@@ -31,25 +57,18 @@ export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[
   return domains === undefined ? [] : hostsOf(domains);
 }
 
-/** True if everything except the host's routing record is to be created. */
-export function isHeld({ hold }: Settings, host: string): boolean {
-  return hold.includes(host);
-}
-
-/** Plans every host from the settings and the preflight's findings. Pure. */
+/** Plans every host from the settings and the preflight's results. Pure. */
 export function planHosts(
   settings: Settings,
-  { zones, certificates, observer }: Findings,
+  { zones, zoneNames, certificates, observer }: PreflightResult,
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
-    const reverify = settings.reverify[host];
-    const common = { host, role, key: hostKey(host), ...(reverify === undefined ? {} : { reverify }) };
+    const common = { host, role, key: hostKey(host), reverify: settings.reverify[host] };
     const zone = zones.get(host);
     if (settings.dns === "manual" || zone === undefined) {
-      const observed = observer === undefined ? {} : { observer };
-      const dns = { provider: "manual", certificates: certificates.get(host) ?? [], ...observed } as const;
-      return { ...common, dns };
+      const dns = { provider: "manual", certificates: certificates.get(host) ?? [], observer } as const;
+      return { ...common, zone: zoneNames?.get(host), dns };
     }
     const routing = routingOf(host, settings, zone);
     return { ...common, zone: zone.name, dns: { provider: "cloudflare", zoneId: zone.id, comment, routing } };
@@ -61,7 +80,7 @@ export function goesLive({ dns }: HostPlan): boolean {
   return dns.provider === "cloudflare" && dns.routing !== "held";
 }
 
-/** Why the API Gateway hostname cannot be closed: the primary host has to be served without it. */
+/** The problem with closing the API Gateway hostname, if any: the primary host has to be served without it. */
 export function findClosingProblem(
   { closePlatformHost }: Pick<Settings, "closePlatformHost">,
   hosts: readonly HostPlan[],
@@ -74,13 +93,9 @@ export function findClosingProblem(
   return `store-orders:closePlatformHost: ${host} is not served yet, so nothing would be. Remove the key until the host is live.`;
 }
 
-function routingOf(
-  host: string,
-  settings: Settings,
-  { hasOwnRecord }: HostZone,
-): Extract<HostDns, { provider: "cloudflare" }>["routing"] {
+function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone): CloudflareDns["routing"] {
   const adopt = settings.adopt[host];
   // Importing a record that is already in the stack's state would delete it.
   if (adopt !== undefined) return hasOwnRecord ? "managed" : { adopt };
-  return isHeld(settings, host) ? "held" : "managed";
+  return settings.hold.includes(host) ? "held" : "managed";
 }

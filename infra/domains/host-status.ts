@@ -1,4 +1,4 @@
-import { escapeControls } from "../../lib/domains/escape-controls.ts";
+import { escapeControls, formatTimestamp } from "../../lib/core/text.ts";
 import {
   type AttentionReason,
   CERTIFICATE_TIMEOUT_MS,
@@ -6,8 +6,8 @@ import {
   VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
 import { PROPAGATION } from "../../lib/domains/verification/advice.ts";
-import type { Verification } from "../../lib/domains/verification/verify-host.ts";
-import { formatTime } from "../../lib/domains/watch/format.ts";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
+import { type Verification, verifyHost } from "../../lib/domains/verification/verify.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import type { CertificateStatus } from "./certificates.ts";
 
@@ -16,13 +16,13 @@ export interface HostStatus {
   readonly state: DomainState;
   /** Present only in the state `needs_attention`. */
   readonly attention?: AttentionReason;
-  /** Why the host is in this state. */
+  /** The cause of this state. */
   readonly reason: string;
-  /** What to do, one step per entry. Empty if there is nothing to do. */
+  /** The next steps, one per entry. Empty if there is nothing to do. */
   readonly next: readonly string[];
-  /** When the certificate that is awaited was requested. */
+  /** The time of the request for the awaited certificate. */
   readonly since?: string;
-  /** When ACM gives up on it. */
+  /** The time at which ACM stops validating for it. */
   readonly until?: string;
 }
 
@@ -132,5 +132,24 @@ function describeReverify(host: string, reverify: number): string {
 function periodOf(requestedAt: string | undefined): Pick<HostStatus, "since" | "until"> {
   const start = Date.parse(requestedAt ?? "");
   if (Number.isNaN(start)) return {};
-  return { since: formatTime(start), until: formatTime(start + VALIDATION_TIMEOUT_MS) };
+  return { since: formatTimestamp(start), until: formatTimestamp(start + VALIDATION_TIMEOUT_MS) };
+}
+
+/** Looks up the records of hosts whose DNS is managed elsewhere. */
+export interface RecordObserver {
+  /** Finds out whether the record of a host points to its target. */
+  checkRecord(host: string, target: string): Promise<Pick<Verification, "dns" | "reasons">>;
+  /** Finds out whether a validation record is set. False also if DNS does not answer. */
+  isSet(record: { readonly name: string; readonly value: string }): Promise<boolean>;
+}
+
+/** Creates an observer that queries DNS. */
+export function createRecordObserver(resolver: DnsResolver): RecordObserver {
+  return {
+    checkRecord: (host, target) => verifyHost(host, { resolver, target }),
+    async isSet({ name, value }) {
+      const answer = await resolver(name, "CNAME");
+      return answer.outcome === "found" && answer.records.includes(value);
+    },
+  };
 }

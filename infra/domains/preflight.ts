@@ -1,16 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
+import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { ownershipComment, ownershipTag } from "../names.ts";
-import { type CaaFindings, findCaaProblems } from "./caa-check.ts";
+import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
 import { findZones } from "./cloudflare-check.ts";
-import { configuredHosts, type HostPlan, isHeld, planHosts } from "./host-plan.ts";
-import { createRecordObserver } from "./observer.ts";
+import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
+import { createRecordObserver } from "./host-status.ts";
 
-/** What the preflight uses besides the settings. */
+/** Options of {@link preflight}. */
 export interface PreflightOptions {
   /** @default queries the setting `resolver`, or the system's resolvers */
   readonly resolver?: DnsResolver;
@@ -25,63 +25,45 @@ export async function preflight(
   settings: Settings,
   { resolver = resolverOf(settings) }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
-  const hosts = configuredHosts(settings);
+  const hosts = configuredHosts(settings).map(({ host }) => host);
   if (hosts.length === 0) return [];
-  return settings.dns === "manual"
-    ? prepareManual(settings, hosts, resolver)
-    : prepareCloudflare(settings, hosts, resolver);
-}
-
-async function prepareManual(
-  settings: Settings,
-  hosts: readonly ConfiguredHost[],
-  resolver: DnsResolver,
-): Promise<readonly HostPlan[]> {
-  const names = hosts.map(({ host }) => host);
-  const certificates = await findCertificates(names, ownershipTag(...stack()));
-  const hasCertificate = (host: string) => certificates.get(host)?.some(wasIssued) === true;
-  const caa = await findCaaProblems(
-    names.map((host) => ({ host, hasCertificate: hasCertificate(host) })),
-    memoizeResolver(resolver),
+  const owner = [pulumi.getProject(), pulumi.getStack()] as const;
+  const comment = ownershipComment(...owner);
+  const isManual = settings.dns === "manual";
+  const certificates: PreflightResult["certificates"] = isManual
+    ? await findCertificates(hosts, ownershipTag(...owner))
+    : new Map();
+  const toCheck = hosts.map((host) => ({
+    host,
+    held: settings.hold.includes(host),
+    adopt: settings.adopt[host],
+  }));
+  const cloudflare = isManual ? undefined : await findZones(toCheck, comment);
+  const zones: PreflightResult["zones"] = cloudflare?.zones ?? new Map();
+  const memoized = memoizeResolver(resolver);
+  const found = await Promise.all(
+    hosts.map(
+      async (host) => [host, await findZone(memoized, host, { zone: zones.get(host)?.name })] as const,
+    ),
   );
-  await report(caa);
-  const observer = createRecordObserver(resolver);
-  return planHosts(settings, { zones: new Map(), certificates, observer }, ownershipComment(...stack()));
-}
-
-async function prepareCloudflare(
-  settings: Settings,
-  hosts: readonly ConfiguredHost[],
-  resolver: DnsResolver,
-): Promise<readonly HostPlan[]> {
-  const comment = ownershipComment(...stack());
-  const toCheck = hosts.map(({ host }) => {
-    const adopt = settings.adopt[host];
-    return { host, held: isHeld(settings, host), ...(adopt === undefined ? {} : { adopt }) };
-  });
-  const records = await findZones(toCheck, comment);
-  const withZones = hosts.map(({ host }) => {
-    const { name: zone, hasOwnRecord = false } = records.zones.get(host) ?? {};
-    return { host, hasCertificate: hasOwnRecord, ...(zone === undefined ? {} : { zone }) };
-  });
-  const caa = await findCaaProblems(withZones, memoizeResolver(resolver));
-  await report({
-    problems: [...records.problems, ...caa.problems],
-    warnings: [...records.warnings, ...caa.warnings],
-  });
-  return planHosts(settings, { zones: records.zones, certificates: new Map() }, comment);
-}
-
-async function report({ problems, warnings }: CaaFindings): Promise<void> {
+  const zoneNames = new Map(found.map(([host, { zone }]) => [host, zone]));
+  const caa = await findCaaProblems(
+    hosts.map((host) => ({
+      host,
+      zone: zoneNames.get(host),
+      hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(wasIssued) ?? false,
+    })),
+    memoized,
+  );
+  const problems = [...(cloudflare?.problems ?? []), ...caa.problems];
   if (problems.length > 0) {
-    const lines = problems.map((text) => `  ${text}`);
+    const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  await Promise.all(warnings.map((text) => pulumi.log.warn(text)));
-}
-
-function stack(): readonly [project: string, stack: string] {
-  return [pulumi.getProject(), pulumi.getStack()];
+  const warnings = [...(cloudflare?.warnings ?? []), ...caa.warnings];
+  await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
+  const observer = isManual ? createRecordObserver(resolver) : undefined;
+  return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
 }
 
 function resolverOf({ resolver }: Settings): DnsResolver {

@@ -1,4 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
@@ -9,7 +11,7 @@ export interface FunctionBundle {
 }
 
 /**
- * Parts of the SDK that the functions never use, almost half of it, and what replaces them. Lambda passes credentials
+ * Parts of the SDK that the functions never use, almost half of it, and their replacements. Lambda passes credentials
  * in the environment, so there are no profiles, no single sign-on and no other services. DynamoDB has no event streams.
  * Its endpoints are not discovered, unless a client asks for it.
  */
@@ -67,6 +69,25 @@ export async function buildFunctions(): Promise<FunctionBundle> {
     sourcemap: "linked",
     sourcesContent: false,
   });
-  const textOf = (name: string) => outputFiles.find(({ path }) => path.endsWith(`/${name}`))?.text ?? "";
-  return { "entry.mjs": textOf("entry.mjs"), "entry.mjs.map": textOf("entry.mjs.map") };
+  const contentOf = (name: string) => outputFiles.find(({ path }) => path.endsWith(`/${name}`))?.text ?? "";
+  return { "entry.mjs": contentOf("entry.mjs"), "entry.mjs.map": contentOf("entry.mjs.map") };
+}
+
+/** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */
+export async function writeBundle(
+  bundle: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
+  // One folder for each content, so that concurrent deployments of different versions do not overwrite each other.
+  const hash = createHash("sha256").update(JSON.stringify(bundle)).digest("hex").slice(0, 16);
+  const target = join(folder, hash);
+  await mkdir(target, { recursive: true });
+  const files = Object.entries(bundle).map(async ([name, content]) => {
+    const path = join(target, name);
+    // Renamed when complete, so that a concurrent deployment never reads a partial file.
+    await writeFile(`${path}.${process.pid}`, content);
+    await rename(`${path}.${process.pid}`, path);
+    return [name, path] as const;
+  });
+  return Object.fromEntries(await Promise.all(files));
 }

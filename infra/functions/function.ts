@@ -1,7 +1,21 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { renamedFrom, typeToken } from "../names.ts";
+import { typeToken } from "../names.ts";
+import { buildFunctions, writeBundle } from "./build.ts";
 import type { Statement } from "./permissions.ts";
+
+const DEFAULT_FOLDER = "node_modules/.cache/store-orders";
+
+/**
+ * Builds the bundle of both functions and writes it below `folder`. The archive refers to files, so that the stack's
+ * state holds their hashes instead of their content.
+ */
+export async function functionCode(folder: string = DEFAULT_FOLDER): Promise<pulumi.asset.Archive> {
+  const files = Object.entries(await writeBundle({ ...(await buildFunctions()) }, folder));
+  return new pulumi.asset.AssetArchive(
+    Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
+  );
+}
 
 /** Arguments of {@link OrdersFunction}. */
 export interface OrdersFunctionArgs {
@@ -15,8 +29,10 @@ export interface OrdersFunctionArgs {
   readonly memoryMiB: number;
   readonly timeoutSeconds: number;
   /** Reserves this many concurrent executions. @default none: shares those of the account */
-  readonly reservedConcurrency?: number;
+  readonly reservedConcurrency?: number | undefined;
   readonly logRetentionDays: number;
+  /** The ARN of a managed policy that limits the permissions of the role. @default none */
+  readonly permissionsBoundary?: string | undefined;
   /** Leaves the alias to `store-orders release`, which moves it to a new version in steps. @default false */
   readonly canary?: boolean;
 }
@@ -34,30 +50,29 @@ export class OrdersFunction extends pulumi.ComponentResource {
     super(typeToken("OrdersFunction"), name, {}, options);
     const parent = { parent: this };
 
-    this.logs = new aws.cloudwatch.LogGroup(
-      `${name}-logs`,
-      { retentionInDays: args.logRetentionDays },
-      parent,
-    );
-    const role = new aws.iam.Role(`${name}-role`, { assumeRolePolicy: LAMBDA_TRUST_POLICY }, parent);
+    const logArgs = { retentionInDays: args.logRetentionDays };
+    this.logs = new aws.cloudwatch.LogGroup(`${name}-logs`, logArgs, parent);
+    const { permissionsBoundary: boundary } = args;
+    const bounded = boundary === undefined ? {} : { permissionsBoundary: boundary };
+    const roleArgs = { assumeRolePolicy: LAMBDA_TRUST_POLICY, ...bounded };
+    const role = new aws.iam.Role(`${name}-role`, roleArgs, parent);
     const policy = new aws.iam.RolePolicy(
       `${name}-policy`,
-      { role: role.id, policy: policyOf([...args.statements, logStatement(this.logs.arn)]) },
-      { ...parent, ...renamedFrom(`${name}-rights`) },
-    );
-    this.function = new aws.lambda.Function(
-      `${name}-function`,
-      functionArgs(args, role.arn, this.logs.name),
       {
-        ...parent,
-        dependsOn: policy,
+        role: role.id,
+        policy: { Version: "2012-10-17", Statement: [...args.statements, logStatement(this.logs.arn)] },
       },
+      parent,
     );
+    const lambdaArgs = functionArgs(args, role.arn, this.logs.name);
+    this.function = new aws.lambda.Function(`${name}-function`, lambdaArgs, { ...parent, dependsOn: policy });
     this.alias = new aws.lambda.Alias(
       `${name}-alias`,
       { name: ALIAS, functionName: this.function.name, functionVersion: this.function.version },
       // The first version gets all traffic when the alias is created. Later updates neither move nor show the alias.
-      args.canary === true ? { ...parent, ignoreChanges: [...SET_BY_A_RELEASE] } : parent,
+      args.canary === true
+        ? { ...parent, ignoreChanges: ["functionVersion", "routingConfig", "description"] }
+        : parent,
     );
     this.registerOutputs({ alias: this.alias.arn });
   }
@@ -75,26 +90,20 @@ export class OrdersFunction extends pulumi.ComponentResource {
   }
 }
 
-const SET_BY_A_RELEASE = ["functionVersion", "routingConfig", "description"] as const;
-
 function functionArgs(
   args: OrdersFunctionArgs,
   role: pulumi.Input<string>,
   logGroup: pulumi.Input<string>,
 ): aws.lambda.FunctionArgs {
+  const { description, code, handler, environment, memoryMiB, timeoutSeconds, reservedConcurrency } = args;
   return {
-    description: args.description,
-    code: args.code,
-    handler: args.handler,
+    ...{ description, code, handler, role },
     runtime: "nodejs24.x",
     architectures: ["arm64"],
-    role,
-    environment: { variables: args.environment },
-    memorySize: args.memoryMiB,
-    timeout: args.timeoutSeconds,
-    ...(args.reservedConcurrency === undefined
-      ? {}
-      : { reservedConcurrentExecutions: args.reservedConcurrency }),
+    environment: { variables: environment },
+    memorySize: memoryMiB,
+    timeout: timeoutSeconds,
+    ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
     loggingConfig: { logFormat: "JSON", logGroup },
     publish: true,
   };
@@ -104,10 +113,6 @@ const LAMBDA_TRUST_POLICY = {
   Version: "2012-10-17",
   Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "lambda.amazonaws.com" } }],
 } as const satisfies aws.iam.PolicyDocument;
-
-function policyOf(statements: readonly Statement[]): aws.iam.PolicyDocument {
-  return { Version: "2012-10-17", Statement: [...statements] };
-}
 
 /** Lambda chooses the names of log streams, so this is the only wildcard in the policy. */
 function logStatement(logGroup: pulumi.Output<string>): Statement {

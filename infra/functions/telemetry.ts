@@ -1,9 +1,8 @@
-import { type Clock, systemClock } from "../../lib/clock.ts";
-import { accessFields, toLogLine } from "../../lib/http/access-log.ts";
-import type { HandlerOptions } from "../../lib/http/handler-options.ts";
+import { type Clock, type Instant, systemClock } from "../../lib/core/time.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
+import { accessFields, toLogLine } from "../../lib/http/request-event.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
-import { embeddedMetrics, type MetricValue } from "./metric.ts";
 
 /** Writes access log lines and metrics, one JSON object per line. */
 export interface Telemetry {
@@ -55,8 +54,9 @@ export function createTelemetry({
       if (status === 200) emit({ name: "ListFirstByte", value, unit: "Milliseconds" });
     },
 
-    instrument({ orders, accounts }) {
+    instrument({ orders, accounts, ...store }) {
       return {
+        ...store,
         orders: {
           ...orders,
           async *list() {
@@ -90,20 +90,47 @@ export function createTelemetry({
 
 function requestMetrics(
   { operation = "none", status, plan, errorCode }: RequestEvent,
-  version: FunctionVersion | undefined,
+  executed: FunctionVersion | undefined,
 ): readonly MetricValue[] {
-  const dimensions = { Operation: operation, Status: `${status}` };
-  const requests = { name: "Requests", value: 1, dimensions };
-  const failures = status >= 500 && version !== undefined ? [serverErrors(version)] : [];
-  if (plan === undefined) return [requests, ...failures];
-  const rejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
-  return [
-    requests,
-    ...failures,
-    { name: rejected ? "Rejected" : "Admitted", value: 1, dimensions: { Plan: plan } },
-  ];
+  const count = (name: string, dimensions: Record<string, string>) => ({ name, value: 1, dimensions });
+  const requests = count("Requests", { Operation: operation, Status: `${status}` });
+  const failures =
+    status < 500 || executed === undefined
+      ? []
+      : [count("ServerErrors", { Function: executed.function, Version: executed.version })];
+  const isRejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
+  const byPlan = plan === undefined ? [] : [count(isRejected ? "Rejected" : "Admitted", { Plan: plan })];
+  return [requests, ...failures, ...byPlan];
 }
 
-function serverErrors({ function: name, version }: FunctionVersion): MetricValue {
-  return { name: "ServerErrors", value: 1, dimensions: { Function: name, Version: version } };
+/** A value of a CloudWatch metric. */
+interface MetricValue {
+  readonly name: string;
+  readonly value: number;
+  /** @default Count */
+  readonly unit?: "Count" | "Milliseconds";
+  /** @default none */
+  readonly dimensions?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The fields of a JSON log line from which CloudWatch extracts metrics, without a call to its API. See
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ */
+function embeddedMetrics(
+  namespace: string,
+  at: Instant,
+  metrics: readonly MetricValue[],
+): Readonly<Record<string, unknown>> {
+  return {
+    _aws: {
+      Timestamp: at,
+      CloudWatchMetrics: metrics.map(({ name, unit = "Count", dimensions = {} }) => ({
+        Namespace: namespace,
+        Dimensions: [Object.keys(dimensions)],
+        Metrics: [{ Name: name, Unit: unit }],
+      })),
+    },
+    ...Object.assign({}, ...metrics.map(({ name, value, dimensions }) => ({ ...dimensions, [name]: value }))),
+  };
 }

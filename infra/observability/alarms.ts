@@ -25,7 +25,7 @@ export interface MetricReference {
   readonly dimensions: Readonly<Record<string, pulumi.Input<string>>>;
 }
 
-/** When to notify someone. */
+/** A condition on a metric that notifies someone. */
 export interface Alarm extends MetricReference {
   /** Unique; part of the logical name. */
   readonly key: string;
@@ -122,20 +122,15 @@ export function ownMetric(
 }
 
 function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alarm[] {
-  return [
-    {
-      ...TWO_OF_THREE,
-      ...functionMetric(name, "Errors"),
-      key: `${role}-errors`,
-      description: `Invocations of the function '${role}' fail.`,
-    },
-    {
-      ...TWO_OF_THREE,
-      ...functionMetric(name, "Throttles"),
-      key: `${role}-throttles`,
-      description: `Invocations of the function '${role}' are throttled: they exceed its concurrency.`,
-    },
-  ];
+  const invocations = `Invocations of the function '${role}'`;
+  const descriptions = {
+    Errors: `${invocations} fail.`,
+    Throttles: `${invocations} are throttled: they exceed its concurrency.`,
+  };
+  return Object.entries(descriptions).map(([metricName, description]) => ({
+    ...{ ...TWO_OF_THREE, ...functionMetric(name, metricName) },
+    ...{ key: `${role}-${metricName.toLowerCase()}`, description },
+  }));
 }
 
 function tableAlarms(table: string, name: pulumi.Input<string>): readonly Alarm[] {
@@ -153,7 +148,8 @@ function certificateAlarm({ key, host, arn }: MonitoredResources["certificates"]
     metricName: "DaysToExpiry",
     dimensions: { CertificateArn: arn },
     key: `${key}-certificate`,
-    description: `The certificate of ${host} expires in less than 30 days and has not been renewed. Check its validation record and its CAA records.`,
+    // ACM begins 45 days before the end.
+    description: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
     statistic: "Minimum",
     comparison: "LessThanThreshold",
     threshold: 30,

@@ -9,21 +9,13 @@ import {
 } from "./alarms.ts";
 
 /** A graph of the dashboard, as CloudWatch expects it. */
-interface Widget {
+interface Widget extends Record<"x" | "y" | "width" | "height", number> {
   readonly type: "metric";
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
   readonly properties: object;
 }
 
 /** One line of a graph. */
-interface Line {
-  readonly metric: MetricReference;
-  readonly stat: string;
-  readonly label: string;
-}
+type Line = readonly [metric: MetricReference, stat: string, label: string];
 
 /** The content of the dashboard: requests, the functions, the tables. */
 export function dashboardBody(
@@ -31,39 +23,25 @@ export function dashboardBody(
   region: unknown,
 ): { readonly widgets: readonly Widget[] } {
   const { functions, tables } = monitored;
-  const byFunction = (metricName: string, stat: string) =>
-    Object.entries(functions).map(([role, name]) => ({
-      metric: functionMetric(name, metricName),
-      stat,
-      label: role,
-    }));
-  const byTable = (metricName: string) =>
-    Object.entries(tables).map(([label, name]) => ({
-      metric: tableMetric(name, metricName),
-      stat: "Sum",
-      label,
-    }));
-  const gateway = (metricName: string, label: string) => ({
-    metric: gatewayMetric(monitored, metricName),
-    stat: "Sum",
+  const gateway = (metricName: string, label: string): Line => [
+    gatewayMetric(monitored, metricName),
+    "Sum",
     label,
-  });
-  const firstByte = ["p50", "p95", "p99"].map((stat) => ({
-    metric: ownMetric(monitored, "ListFirstByte"),
-    stat,
-    label: stat,
-  }));
+  ];
   const byPlan = (metricName: string) =>
-    PLANS.map((plan) => ({
-      metric: ownMetric(monitored, metricName, { Plan: plan }),
-      stat: "Sum",
-      label: plan,
-    }));
+    PLANS.map((plan): Line => [ownMetric(monitored, metricName, { Plan: plan }), "Sum", plan]);
+  const byFunction = (metricName: string, stat: string) =>
+    Object.entries(functions).map(([role, name]): Line => [functionMetric(name, metricName), stat, role]);
+  const byTable = (metricName: string) =>
+    Object.entries(tables).map(([label, name]): Line => [tableMetric(name, metricName), "Sum", label]);
+  const firstByte = ["p50", "p95", "p99"].map(
+    (stat): Line => [ownMetric(monitored, "ListFirstByte"), stat, stat],
+  );
 
   const graphs: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
     ["Time to first byte of the list (ms)", firstByte],
-    ["Orders in a list", [{ metric: ownMetric(monitored, "ListRows"), stat: "Maximum", label: "most" }]],
+    ["Orders in a list", [[ownMetric(monitored, "ListRows"), "Maximum", "most"]]],
     ["Admitted requests by plan", byPlan("Admitted")],
     ["Rejected requests (429) by plan", byPlan("Rejected")],
     ["Bans by plan", byPlan("Bans")],
@@ -84,10 +62,8 @@ const HEIGHT = 6;
 const PER_ROW = 3;
 
 function widget(index: number, title: string, lines: readonly Line[], region: unknown): Widget {
-  const metrics = lines.map(({ metric: { namespace, metricName, dimensions }, stat, label }) => [
-    namespace,
-    metricName,
-    ...Object.entries(dimensions).flat(),
+  const metrics = lines.map(([{ namespace, metricName, dimensions }, stat, label]) => [
+    ...[namespace, metricName, ...Object.entries(dimensions).flat()],
     { stat, label },
   ]);
   return {

@@ -1,19 +1,18 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import type { FunctionRole } from "../functions/permissions.ts";
 import { typeToken } from "../names.ts";
 import { type Alarm, type MonitoredResources, planAlarms } from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
-import { planReleaseAlarms, type ReleasedFunction } from "./release-alarms.ts";
+import { planReleaseAlarms, type ReleasedFunctions } from "./release.ts";
 
 /** Arguments of {@link Observability}. */
 export interface ObservabilityArgs {
   readonly monitored: MonitoredResources;
   readonly region: pulumi.Input<string>;
-  /** The new version of each function, which alarms of its own watch. @default none: no such alarms */
-  readonly released?: Readonly<Record<FunctionRole, ReleasedFunction>>;
+  /** The functions whose new versions get alarms of their own. @default none: no such alarms */
+  readonly released?: ReleasedFunctions | undefined;
   /** Receives alarms by e-mail after confirming the subscription. @default none: alarms are only shown */
-  readonly email?: pulumi.Input<string>;
+  readonly email?: pulumi.Input<string> | undefined;
 }
 
 /** The alarms and the dashboard of the service. */
@@ -33,7 +32,9 @@ export class Observability extends pulumi.ComponentResource {
     for (const alarm of planAlarms(monitored)) this.#alarm(alarm, topic);
     const releaseAlarms = released === undefined ? [] : planReleaseAlarms(released, monitored);
     this.releaseAlarms = releaseAlarms.map((alarm) => this.#alarm(alarm, undefined).name);
-    const dashboard = this.#dashboard(monitored, region);
+    const body = pulumi.jsonStringify(dashboardBody(monitored, region));
+    const dashboardArgs = { dashboardName: name, dashboardBody: body };
+    const dashboard = new aws.cloudwatch.Dashboard(`${name}-dashboard`, dashboardArgs, { parent: this });
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });
   }
@@ -66,14 +67,6 @@ export class Observability extends pulumi.ComponentResource {
         treatMissingData: "notBreaching",
         ...actions,
       },
-      { parent: this },
-    );
-  }
-
-  #dashboard(monitored: MonitoredResources, region: pulumi.Input<string>) {
-    return new aws.cloudwatch.Dashboard(
-      `${this.#name}-dashboard`,
-      { dashboardName: this.#name, dashboardBody: pulumi.jsonStringify(dashboardBody(monitored, region)) },
       { parent: this },
     );
   }

@@ -1,32 +1,15 @@
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../core/time.ts";
+import type { StoreOperation } from "../orders/store-operation.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
-import type { Admission, AdmissionPolicy, BanPolicy, Caller } from "./admission.ts";
+import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
 import type { Environment, ParsedKey } from "./api-key.ts";
 
 /**
- * What a request does once it is admitted. A store with transactions can start it in the one that admits the request,
- * which then costs one commit instead of two.
- */
-export interface AdmittedWork {
-  /** True if it changes something that must be durable when the call resolves. */
-  readonly durable: boolean;
-  /**
-   * Calls the order store of the same database. Called by `admit` for an admitted request only, before it resolves, and
-   * again if the transaction is repeated. Must not throw. The result of the calls counts only if `admit` resolves.
-   *
-   * Only a call that is made before `start` returns can join the transaction, so nothing between them may wait: neither
-   * the implementation of `start`, nor what wraps the order store. A later call has a transaction of its own.
-   */
-  start(caller: Caller): void;
-}
-
-/**
- * Where accounts are stored. Every method is atomic, across all processes that share the database, and rejects with
+ * A store of accounts. Every method is atomic, across all processes that share the database, and rejects with
  * `StoreUnavailableError` if the store cannot be reached.
  *
- * What operators change is durable when the promise resolves: all methods but the last two. What `admit` and
- * `recordRejections` count must survive the end of the process. A power failure may lose the most recent counts, as in
- * SQLite.
+ * A change by an operator is durable when the promise resolves: all methods but the last two. The counts of `admit` and
+ * `recordRejections` must survive the end of the process. A power failure may lose the most recent ones, as in SQLite.
  */
 export interface AccountStore {
   /**
@@ -41,8 +24,10 @@ export interface AccountStore {
   /** Returns the account, or `undefined` if there is none. */
   find(id: string): Promise<Account | undefined>;
 
-  /** Lists all accounts, ascending by identifier. */
-  list(): AsyncIterable<Account>;
+  /**
+   * Lists accounts, ascending by identifier: those beyond `after`, at most `limit` of them. They are read on demand.
+   */
+  list(after?: string, limit?: number): AsyncIterable<Account>;
 
   /**
    * Replaces the settings with those that `updater` returns, or changes nothing if it returns a failure. `updater` must
@@ -59,14 +44,23 @@ export interface AccountStore {
   /**
    * Applies `decideAdmission` to the key's account. The limit is exact for any number of callers and processes. An
    * admission is never cached: a revoked key, a new plan and a ban take effect at the next call. Admitting a request
-   * may remove what has ended by then: the ban of the key, and its rejections of another minute. A store with
-   * transactions can start `work` in the one that admits; both are then durable if `work` is. Other stores ignore it.
+   * may remove the ban of the key, if it has ended, but not the count of its rejections.
+   *
+   * A store with transactions may perform `operation` in the one that admits the request, at `at`, and return its
+   * `outcome`. Both are then durable if the operation changes an order. A store without leaves the outcome out, and so
+   * does one whose operation fails while the admission does not: the caller performs it then. A rejected request
+   * performs nothing.
    */
-  admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy, work?: AdmittedWork): Promise<Admission>;
+  admit(
+    key: ParsedKey,
+    at: Instant,
+    policy?: AdmissionPolicy,
+    operation?: StoreOperation,
+  ): Promise<Admission>;
 
   /**
    * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
-   * there are too many. A failed call may have been counted. To repeat it, pass the same `token`, so that it counts
+   * there are too many. A failed call may have been counted. To retry it, pass the same `token`, so that it counts
    * once.
    */
   recordRejections(

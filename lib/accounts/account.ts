@@ -1,7 +1,20 @@
-import type { Instant } from "../clock.ts";
-import type { AccountErrorCode, Failure } from "../errors.ts";
-import type { PlanAssignment } from "../plans/plan-limits.ts";
-import { DAY_MS, type Usage } from "../plans/windows.ts";
+import type { Failure } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
+import { DAY_MS, type Quota, quotasAt, type Usage, usageAt } from "../plans/windows.ts";
+
+/** The reasons why an operation on an account or a key can fail, each with a message for people. */
+export const ACCOUNT_ERRORS = {
+  account_exists: "An account with this identifier already exists.",
+  account_not_found: "There is no account with this identifier.",
+  key_not_found: "There is no key with this identifier.",
+  key_not_active: "The key is revoked or expired. Issue a new one instead.",
+  key_already_rotated: "The key has already been rotated.",
+  too_many_keys: "The account already has 20 active keys. Revoke one first.",
+} as const;
+
+/** A code of `ACCOUNT_ERRORS`. */
+export type AccountErrorCode = keyof typeof ACCOUNT_ERRORS;
 
 /** An API key as it is stored. The key itself is never stored. See lib/README.md#accounts-and-keys. */
 export interface ApiKey {
@@ -17,7 +30,7 @@ export interface ApiKey {
   readonly successorId?: string;
 }
 
-/** What operators configure for an account. */
+/** The settings of an account, which operators configure. */
 export interface AccountSettings extends PlanAssignment<string> {
   readonly id: string;
   readonly keys: readonly ApiKey[];
@@ -37,10 +50,10 @@ export interface Account extends AccountSettings {
   readonly rejections: Readonly<Record<string, RejectionCount>>;
 }
 
-/** The result of an operation on an account: its new settings, or why nothing changed. */
+/** The result of an operation on an account: its new settings, or the reason why nothing changed. */
 export type AccountResult = { readonly ok: true; readonly account: AccountSettings } | AccountFailure;
 
-/** Why an operation on an account failed. */
+/** The reason why an operation on an account failed. */
 export type AccountFailure =
   | Failure<Exclude<AccountErrorCode, "key_already_rotated">>
   | (Failure<"key_already_rotated"> & { readonly successorId: string });
@@ -106,4 +119,35 @@ export function revokeKey(account: AccountSettings, keyId: string, at: Instant):
 
 function withKey(account: AccountSettings, key: ApiKey): AccountSettings {
   return { ...account, keys: account.keys.map((known) => (known.id === key.id ? key : known)) };
+}
+
+/** The usage of one window. */
+export interface UsedQuota extends Quota {
+  readonly used: number;
+}
+
+/** An account without limits, such as one whose plan is not in the table, may make no request. */
+const NO_LIMITS = { perMinute: 0, perDay: 0 };
+
+/** The usage of both windows at an instant. @param plans The default is `PLAN_LIMITS`. */
+export function usedQuotasAt(
+  account: Account,
+  at: Instant,
+  plans?: PlanTable,
+): { minute: UsedQuota; day: UsedQuota } {
+  const used = usageAt(account.usage, at);
+  const quotas = quotasAt(account.usage, limitsOf(account, plans) ?? NO_LIMITS, at);
+  return {
+    minute: { ...quotas.minute, used: used.minute.count },
+    day: { ...quotas.day, used: used.day.count },
+  };
+}
+
+/** The status of a key at an instant. */
+export type KeyStatus = "active" | "banned" | "revoked" | "expired";
+
+/** The status of a key whose ban, if any, ends at `bannedUntil`. */
+export function keyStatusAt(key: ApiKey, bannedUntil: Instant, at: Instant): KeyStatus {
+  if (isActive(key, at)) return bannedUntil > at ? "banned" : "active";
+  return key.revokedAt === undefined ? "expired" : "revoked";
 }

@@ -1,6 +1,13 @@
-import { type Clock, type Instant, systemClock } from "../clock.ts";
-import { invalidInput } from "../errors.ts";
-import type { PLAN_LIMITS, Plan, PlanAssignment, PlanTable } from "../plans/plan-limits.ts";
+import { invalidInput } from "../core/errors.ts";
+import { type Clock, type Instant, systemClock } from "../core/time.ts";
+import {
+  type PLAN_LIMITS,
+  type Plan,
+  type PlanAssignment,
+  type PlanTable,
+  validatePlan,
+  validatePlans,
+} from "../plans/plan-limits.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import {
   type AccountFailure,
@@ -12,8 +19,7 @@ import {
   rotateKey,
 } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { type Environment, generateKey, hashKey, isAccountId, keyIdOf } from "./api-key.ts";
-import { validatePlan, validatePlans } from "./validate-plan.ts";
+import { digestKey, type Environment, generateKey, isAccountId, keyIdOf } from "./api-key.ts";
 
 /** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
@@ -52,7 +58,7 @@ export interface Accounts<Name extends string = Plan> {
   unbanKey(keyId: string): Promise<AccountResult>;
 }
 
-/** What the account operations need. */
+/** Options of `createAccounts`. */
 export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
   readonly store: AccountStore;
   /** The environment segment of new keys. */
@@ -73,14 +79,14 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.
   if (!isEnvironment(environment)) throw invalidInput("environment", "Choose one of test, live.");
-  const newKey = (accountId: string) => {
+  const newKey = async (accountId: string) => {
     const key = generateKey(environment, accountId);
-    const hash = hashKey(key);
+    const hash = await digestKey(key);
     return { key, id: keyIdOf(accountId, hash), hash };
   };
 
   /** A mistake here would issue test keys that work in production, or the other way round. */
-  async function requireEnvironment(): Promise<void> {
+  async function assertKeyEnvironment(): Promise<void> {
     const recorded = await store.recordEnvironment(environment);
     if (recorded !== environment)
       throw invalidInput("environment", explainEnvironment(recorded, environment));
@@ -107,8 +113,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalidInput("expiresAt", "Give a time in the future.");
       text("accountId", accountId);
-      await requireEnvironment();
-      const { key, ...created } = newKey(accountId);
+      await assertKeyEnvironment();
+      const { key, ...created } = await newKey(accountId);
       const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
       const result = await store.update(accountId, (account) => addKey(account, stored, at));
       return result.ok ? issued(result.account, created.id, key) : result;
@@ -120,8 +126,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       }
       const at = clock();
       const accountId = accountOf(keyId);
-      await requireEnvironment();
-      const { key, ...successor } = newKey(accountId);
+      await assertKeyEnvironment();
+      const { key, ...successor } = await newKey(accountId);
       const result = await store.update(accountId, (account) =>
         rotateKey(account, keyId, successor, overlapMs, at),
       );
@@ -143,12 +149,12 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   };
 }
 
-/** Why no key of an environment can be issued. */
+/** The explanation why no key of an environment can be issued. */
 export function explainEnvironment(recorded: Environment, wanted: Environment): string {
   return `The keys of this store are for '${recorded}', so none can be issued for '${wanted}'.`;
 }
 
-/** How to fix an invalid account identifier. */
+/** The rule for account identifiers. */
 export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 
@@ -162,9 +168,9 @@ function accountOf(keyId: string): string {
   return text("keyId", keyId).slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }
 
-/** A caller without types can pass anything, of which each store would make something else. */
+/** Untyped callers may pass anything, and each store would read it differently. */
 function text(path: string, value: unknown): string {
-  if (typeof value !== "string") throw invalidInput(path, "Give a text.");
+  if (typeof value !== "string") throw invalidInput(path, "Give a string.");
   return value;
 }
 

@@ -1,8 +1,10 @@
-import type { Instant } from "../clock.ts";
-import type { Failure } from "../errors.ts";
-import { checkLimits } from "../plans/check-quota.ts";
+import { type Failure, InvalidInputError, type Issue } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import type { StoreOutcome } from "../orders/store-operation.ts";
 import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import {
+  checkLimits,
+  DAY_MS,
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   type Quota,
@@ -13,28 +15,46 @@ import {
 } from "../plans/windows.ts";
 import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
 
-/** When rejected requests lead to a temporary ban of the key, and for how long. See lib/README.md#bans. */
+/**
+ * The rules for the temporary ban of a key: the number of rejected requests that leads to it, and its length. See
+ * lib/README.md#bans.
+ */
 export interface BanPolicy {
   /** The number of rejected requests of one key in one minute window that do not ban it. The next one does. */
   readonly maxRejections: number;
-  /** How long a ban lasts. */
+  /** The length of a ban, at most `MAX_BAN_MS`. */
   readonly durationMs: number;
 }
 
 /** More than 20 rejected requests in a minute ban a key for 15 minutes. */
 export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
-/** What decides about a request, besides its account: the ban policy and the plans. */
+/** The longest ban: 90 days. */
+export const MAX_BAN_MS = 90 * DAY_MS;
+
+/** Throws `InvalidInputError` with every issue of a ban policy: one without numbers would never ban. */
+export function validateBanPolicy({ maxRejections, durationMs }: BanPolicy): void {
+  const issues: Issue[] = [];
+  if (!Number.isSafeInteger(maxRejections) || maxRejections < 0)
+    issues.push({ path: "banPolicy.maxRejections", message: "Give a whole number of at least 0." });
+  if (!Number.isSafeInteger(durationMs) || durationMs < 1 || durationMs > MAX_BAN_MS) {
+    const message = `Give whole milliseconds, from 1 to ${MAX_BAN_MS} (${MAX_BAN_MS / DAY_MS} days).`;
+    issues.push({ path: "banPolicy.durationMs", message });
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+/** The rules of an admission besides its account: the ban policy and the plans. */
 export interface AdmissionPolicy extends BanPolicy {
   /** @default PLAN_LIMITS */
   readonly plans?: PlanTable;
 }
 
-/** What a store knows about a key when a request arrives. */
+/** The state of a key and its account when a request arrives. */
 export interface KeyState extends PlanAssignment<string> {
   readonly accountId: string;
   readonly usage: Usage;
-  /** What admission needs of the key. */
+  /** The part of the key that admission needs. */
   readonly key: Pick<ApiKey, "id" | "hash"> & Partial<ApiKey>;
   readonly rejections?: RejectionCount | undefined;
 }
@@ -64,11 +84,17 @@ export interface InvalidKey extends Failure<"invalid_api_key"> {
   readonly reason: "unknown_key" | "expired" | "plan_without_limits";
 }
 
-/** Whether a key may make one more request. */
-export type Admission =
-  | { readonly ok: true; readonly caller: Caller; readonly quota: Quota }
-  | Rejection
-  | InvalidKey;
+/** An admitted request, which is counted. */
+export interface Admitted {
+  readonly ok: true;
+  readonly caller: Caller;
+  readonly quota: Quota;
+  /** The outcome of the request's operation, if the store performed it in the transaction that admitted the request. */
+  readonly outcome?: StoreOutcome;
+}
+
+/** The decision about one more request of a key. */
+export type Admission = Admitted | Rejection | InvalidKey;
 
 /** An admission, and the changes that the store has to save with it. */
 export interface Decision {
@@ -124,7 +150,7 @@ export function decideAdmission(
 
 /**
  * Counts requests that were rejected without a call of the store. Returns what to save, or `undefined` if there is
- * nothing to count: the key is unknown, inactive or already banned.
+ * nothing to count: the key is unknown, inactive or already banned, or the minute of the rejections has ended.
  */
 export function decideRejections(
   state: KeyState | undefined,
@@ -133,7 +159,8 @@ export function decideRejections(
   policy: BanPolicy = DEFAULT_BAN_POLICY,
 ): RejectionCount | undefined {
   if (state === undefined || !isActive(state.key, at)) return undefined;
-  if (activeBan(state.rejections, at) !== undefined) return undefined;
+  if (activeBan(state.rejections, at) !== undefined || usageAt(state.usage, at).minute.start > at)
+    return undefined;
   return addRejections(state, count, at, policy);
 }
 

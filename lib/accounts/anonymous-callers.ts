@@ -1,4 +1,4 @@
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../core/time.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../plans/plan-limits.ts";
 import {
   hasCapacity,
@@ -10,7 +10,6 @@ import {
   type Usage,
   usageAt,
 } from "../plans/windows.ts";
-import { networkOf } from "./network.ts";
 
 /** Limits unauthenticated callers by their network, in this process. See lib/README.md#unauthenticated-callers. */
 export interface AnonymousCallers {
@@ -18,6 +17,10 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
+  /** True if the caller has used up its quota. */
+  isExhausted(address: string, at: Instant): boolean;
+  /** The quota of a caller without a request. */
+  unused(at: Instant): Quota;
 }
 
 /** The usage of an IPv4 address, or of an IPv6 /48. */
@@ -53,6 +56,8 @@ export function createAnonymousCallers({
    */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
+  /** The last instant at which a caller was over its limits: without one, no request has to check. */
+  let lastExceededAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
@@ -75,6 +80,14 @@ export function createAnonymousCallers({
     return site;
   }
 
+  function peek(address: string, at: Instant): Quota {
+    const network = networkOf(address);
+    const site = sites.get(network.site) ?? (sites.size < capacity ? undefined : overflow);
+    const subnet = site === overflow ? undefined : network.subnet;
+    const usage = site === undefined ? NO_USAGE : readUsage(site, subnet);
+    return tightestQuota(usageAt(usage, at), limits);
+  }
+
   return {
     count(address, at) {
       const network = networkOf(address);
@@ -82,20 +95,21 @@ export function createAnonymousCallers({
       const subnet = site === overflow ? undefined : network.subnet;
       if (subnet !== undefined) claimSubnet(site, subnet, at);
       const usage = usageAt(readUsage(site, subnet), at);
-      if (!hasCapacity(usage, limits)) return { withinLimit: false, quota: tightestQuota(usage, limits) };
+      if (!hasCapacity(usage, limits)) {
+        lastExceededAt = at;
+        return { withinLimit: false, quota: tightestQuota(usage, limits) };
+      }
       const counted = increment(usage);
       if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, counted);
       else site.shared = counted;
       return { withinLimit: true, quota: tightestQuota(counted, limits) };
     },
 
-    peek(address, at) {
-      const network = networkOf(address);
-      const site = sites.get(network.site) ?? (sites.size < capacity ? undefined : overflow);
-      const subnet = site === overflow ? undefined : network.subnet;
-      const usage = site === undefined ? NO_USAGE : readUsage(site, subnet);
-      return tightestQuota(usageAt(usage, at), limits);
-    },
+    peek,
+
+    isExhausted: (address, at) => at < lastExceededAt + MINUTE_MS && peek(address, at).remaining === 0,
+
+    unused: (at) => tightestQuota(usageAt(NO_USAGE, at), limits),
   };
 }
 
@@ -119,4 +133,62 @@ function claimSubnet({ subnets }: Site, subnet: number, at: Instant): void {
 function readUsage({ subnets, shared }: Site, subnet: number | undefined): Usage {
   if (subnet === undefined) return shared;
   return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? NO_USAGE : shared);
+}
+
+/** The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`) and its /64 (`subnet`). */
+interface Network {
+  readonly site: string;
+  readonly subnet?: number;
+}
+
+/**
+ * Reads an address as a socket or a proxy reports it. The same address is the same network in every notation: with a
+ * port, a zone, zero-padded, or IPv4 mapped to IPv6. All that is not an address is one network.
+ */
+export function networkOf(address: string): Network {
+  const text = address.trim().toLowerCase();
+  const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
+  const host = (bracketed ?? text).replace(/%.*$/, "");
+  const groups = parseIpv6(host);
+  if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, ""))?.join(".") ?? NO_ADDRESS };
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
+    return { site: bytes.join(".") };
+  }
+  const [first = 0, second = 0, third = 0, subnet = 0] = groups;
+  return { site: `${[first, second, third].map((group) => group.toString(16)).join(":")}::/48`, subnet };
+}
+
+/** One name for all, so that no part of a header that a caller wrote stays in memory. */
+const NO_ADDRESS = "none";
+
+function parseIpv4(text: string): number[] | undefined {
+  if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) return undefined;
+  const bytes = text.split(".").map(Number);
+  return bytes.every((byte) => byte <= 255) ? bytes : undefined;
+}
+
+/** The eight groups of an IPv6 address, whose last two can be written as IPv4. */
+function parseIpv6(text: string): number[] | undefined {
+  const [head = "", tail, ...rest] = text.split("::");
+  if (!text.includes(":") || rest.length > 0) return undefined;
+  const [left, right] = [parseGroups(head), parseGroups(tail ?? "")];
+  if (left === undefined || right === undefined) return undefined;
+  const zeros = 8 - left.length - right.length;
+  if (tail === undefined ? zeros !== 0 : zeros < 0) return undefined;
+  return [...left, ...new Array<number>(zeros).fill(0), ...right];
+}
+
+function parseGroups(text: string): number[] | undefined {
+  if (text === "") return [];
+  const groups: number[] = [];
+  for (const part of text.split(":")) {
+    const ipv4 = parseIpv4(part);
+    if (ipv4 !== undefined) {
+      const [a = 0, b = 0, c = 0, d = 0] = ipv4;
+      groups.push(a * 256 + b, c * 256 + d);
+    } else if (/^[0-9a-f]{1,4}$/.test(part)) groups.push(Number.parseInt(part, 16));
+    else return undefined;
+  }
+  return groups;
 }

@@ -14,7 +14,12 @@
  *
  * @module store-orders/accounts
  */
-export { InvalidInputError, isInvalidInput, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
+export {
+  InvalidInputError,
+  isInvalidInput,
+  isStoreUnavailable,
+  StoreUnavailableError,
+} from "../core/errors.ts";
 export {
   type Account,
   type AccountFailure,
@@ -29,7 +34,7 @@ export {
   revokeKey,
   rotateKey,
 } from "./account.ts";
-export type { AccountStore, AdmittedWork } from "./account-store.ts";
+export type { AccountStore } from "./account-store.ts";
 export {
   type Accounts,
   type AccountsOptions,
@@ -40,6 +45,7 @@ export {
 export {
   type Admission,
   type AdmissionPolicy,
+  type Admitted,
   type BanPolicy,
   type Caller,
   DEFAULT_BAN_POLICY,
@@ -48,8 +54,10 @@ export {
   decideRejections,
   type InvalidKey,
   type KeyState,
+  MAX_BAN_MS,
   type Rejection,
 } from "./admission.ts";
 export { type AnonymousCallers, createAnonymousCallers } from "./anonymous-callers.ts";
-export { type Environment, generateKey, hashKey, type ParsedKey, parseKey, redactKeys } from "./api-key.ts";
-export { withRejectionCache } from "./rejection-cache.ts";
+export { type Environment, generateKey, type ParsedKey, redactKeys } from "./api-key.ts";
+export { hashKey, parseKey } from "./hash-key.ts";
+export { type RejectionCache, withRejectionCache } from "./rejection-cache.ts";

@@ -4,11 +4,7 @@
 import "./node-guard.mjs";
 
 const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }, { formatLogEntry }] =
-  await Promise.all([
-    import("../accounts/api-key.ts"),
-    import("./error-report.ts"),
-    import("./log-entry.ts"),
-  ]);
+  await Promise.all([import("../accounts/api-key.ts"), import("./errors.ts"), import("./terminal.ts")]);
 process.on("uncaughtException", (error) => {
   const argv = process.argv.slice(2);
   const report = toErrorReport(error);
@@ -23,10 +19,10 @@ process.on("uncaughtException", (error) => {
 
 const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
   import("./program.ts"),
-  import("./stop-signal.ts"),
+  import("./stop.ts"),
 ]);
 
-/** How long log lines may take to be written after a signal to stop: a stalled reader must not keep the process. */
+/** The time for writing log lines after a signal to stop: a stalled reader must not keep the process. */
 const LOG_FLUSH_MS = 1_000;
 let stopped = false;
 

@@ -1,32 +1,36 @@
 import type { Command } from "commander";
-import type { AccountFailure } from "../accounts/account.ts";
-import type { Clock } from "../clock.ts";
-import { ACCOUNT_ERRORS } from "../errors.ts";
-import type { ErrorReport } from "./error-report.ts";
-import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type OpenedStore, openStore } from "./open-store.ts";
-import { chooseStore, type EnvironmentVariables, readEnvironment, type StoreFlags } from "./settings.ts";
-import { requireEnvironment } from "./store-environment.ts";
+import { ACCOUNT_ERRORS, type AccountFailure } from "../accounts/account.ts";
+import { explainEnvironment } from "../accounts/accounts.ts";
+import type { Environment } from "../accounts/api-key.ts";
+import { invalidInput } from "../core/errors.ts";
+import type { Clock } from "../core/time.ts";
+import type { Store } from "../stores/store.ts";
+import type { ErrorReport, ExitStatus } from "./errors.ts";
+import { type EnvironmentVariables, readEnvironment } from "./settings.ts";
+import { chooseStore, type OpenedStore, type OpenOptions, openStore, type StoreFlags } from "./stores.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command receives. */
+/** Passed to every command: the surroundings that it may use. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: EnvironmentVariables;
   readonly clock: Clock;
+  /** The version of this package. */
+  readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
-  /** Prints an error: with `--json` as one line of JSON. */
-  reportError(report: ErrorReport): void;
   /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
+  /** Prints an error, with `--json` as one line of JSON, and sets the exit status. @default EXIT.failed */
+  fail(report: ErrorReport, status?: ExitStatus): void;
 }
 
-/** Adds a group of commands to a parent. */
-export type CommandGroup = (parent: Command, context: CommandContext) => void;
+/** Defines a top-level command, or the commands of a group. */
+export type DefineCommand = (command: Command, context: CommandContext) => void;
 
 /** The global options, which every command accepts. */
 export interface GlobalFlags extends StoreFlags {
+  readonly plans?: string;
   readonly json?: boolean;
 }
 
@@ -35,11 +39,13 @@ export function globalFlags(command: Command): GlobalFlags {
   return command.optsWithGlobals<GlobalFlags>();
 }
 
-/** Opens a store, runs a command on it, closes the store, and sets the exit status that the command returns. */
+/** Opens a store, runs a command on it, and closes the store. */
 export type WithStore = (
   context: CommandContext,
   command: Command,
-  run: (opened: OpenedStore) => Promise<ExitStatus>,
+  run: (opened: OpenedStore) => Promise<void>,
+  /** Logs warnings about the database. @default a line on standard error */
+  warn?: OpenOptions["warn"],
 ) => Promise<void>;
 
 /** Uses the store that the options name. A missing database is an error. */
@@ -49,11 +55,12 @@ export const withStore: WithStore = createWithStore({ create: false });
 export const withStoreOrCreate: WithStore = createWithStore({ create: true });
 
 function createWithStore(options: { readonly create: boolean }): WithStore {
-  return async (context, command, run) => {
-    const opened = await openStore(chooseStore(globalFlags(command), context.env), options, context.terminal);
+  return async (context, command, run, warn = (message) => context.terminal.log(`Warning: ${message}`)) => {
+    const choice = chooseStore(globalFlags(command), context.env);
+    const opened = await openStore(choice, { ...options, warn });
     try {
-      if (opened.isNew) await requireEnvironment(opened.store, readEnvironment(context.env));
-      context.exit(await run(opened));
+      if (opened.isNew) await assertKeyEnvironment(opened.store, readEnvironment(context.env));
+      await run(opened);
     } catch (error) {
       throw opened.explain(error);
     } finally {
@@ -62,14 +69,24 @@ function createWithStore(options: { readonly create: boolean }): WithStore {
   };
 }
 
-/** Prints why an account or key was not changed, and returns the exit status for it. */
-export function reportAccountError(
-  { reportError }: CommandContext,
+/** Throws if the keys of a store are for another environment. A store that has none recorded gets this one. */
+export async function assertKeyEnvironment(
+  { accounts }: Pick<Store, "accounts">,
+  environment: Environment,
+): Promise<void> {
+  const recorded = await accounts.recordEnvironment(environment);
+  if (recorded === environment) return;
+  const message = `${explainEnvironment(recorded, environment)} Set STORE_ORDERS_ENVIRONMENT=${recorded}.`;
+  throw invalidInput("STORE_ORDERS_ENVIRONMENT", message);
+}
+
+/** Fails because an account or key was not changed. */
+export function failWithAccountError(
+  { fail }: CommandContext,
   subject: string,
   failure: AccountFailure,
-): ExitStatus {
+): void {
   const successor =
     failure.code === "key_already_rotated" ? ` Use its successor, ${failure.successorId}.` : "";
-  reportError({ code: failure.code, message: `${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}` });
-  return EXIT.failed;
+  fail({ code: failure.code, message: `${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}` });
 }

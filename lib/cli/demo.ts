@@ -1,10 +1,13 @@
+/** The demo data of a new database, and commands to try with it. */
 import { createAccounts } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
-import type { Clock, Instant } from "../clock.ts";
+import type { Clock, Instant } from "../core/time.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
+import { eachOrder } from "../orders/order-query.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
-import { requireEnvironment } from "./store-environment.ts";
+import { assertKeyEnvironment } from "./context.ts";
+import { type StoreFlags, toCommandLine } from "./stores.ts";
 
 /** The account of the demo data. */
 export const DEMO_ACCOUNT = "demo";
@@ -19,7 +22,7 @@ export async function seedDemo(
   clock: Clock,
 ): Promise<string | undefined> {
   if (!(await isEmpty(store))) return undefined;
-  await requireEnvironment(store, environment);
+  await assertKeyEnvironment(store, environment);
   const accounts = createAccounts({ store: store.accounts, environment, clock });
   // If several processes start at once, the one that creates the account adds the rest.
   const created = await accounts.create(DEMO_ACCOUNT, { plan: "free" });
@@ -30,8 +33,8 @@ export async function seedDemo(
 }
 
 async function isEmpty(store: Store): Promise<boolean> {
-  for await (const _account of store.accounts.list()) return false;
-  for await (const _orders of store.orders.scan()) return false;
+  for await (const _account of store.accounts.list(undefined, 1)) return false;
+  for await (const _orders of eachOrder(store.orders, { limit: 1 })) return false;
   return true;
 }
 
@@ -44,4 +47,33 @@ function demoOrders(now: Instant): readonly StoredOrder[] {
     { record: { id: 1004n, petId: 31n, quantity: 4, shipDate: day(-9), complete: true }, status: "shipped" },
     { record: { id: 1005n, petId: 12n, quantity: 1 }, status: "cancelled" },
   ];
+}
+
+/** For a terminal: variables to paste into another one, and commands to try next there. */
+export function formatNextSteps(
+  { url, key }: { readonly url: string; readonly key: string | null },
+  flags: StoreFlags,
+): string {
+  if (key === null) return "";
+  return `
+Paste this into another terminal:
+
+export API=${url} KEY=${key}
+
+Then try:
+
+curl -i --compressed -H "Authorization: Bearer $KEY" "$API/store/orders"
+curl -i -H "Authorization: Bearer $KEY" -X DELETE "$API/store/orders/1001"
+${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
+`;
+}
+
+/** Explains why no demo data was added, with the command that issues another key. */
+export function explainNotSeeded(hasAccount: boolean, flags: StoreFlags): string {
+  const create = toCommandLine(["accounts", "create", DEMO_ACCOUNT, "--plan", "free"], flags);
+  const issue = toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags);
+  return (
+    "The database has data already, so no demo data was added. A key is shown only when it is issued. " +
+    `To issue one, run:\n  ${hasAccount ? issue : `${create} && ${issue}`}`
+  );
 }

@@ -1,11 +1,44 @@
-import { invalidInput } from "../errors.ts";
-import { formatHost } from "../node/listen.ts";
-import { systemErrorCode } from "./system-error.ts";
+/** Addresses to listen on: their flags and variables, and the advice if an address cannot be used. */
+import { invalidInput } from "../core/errors.ts";
+import { EMPTY_HOST, formatHost } from "../node/listen.ts";
+import { invalid } from "./arguments.ts";
+import { systemErrorCode } from "./errors.ts";
+import { type EnvironmentVariables, invalidValue, readVariable } from "./settings.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+}
+
+const PORT_HINT = "Use a port number from 0 to 65535; 0 selects a free port.";
+
+/** Reads the value of a flag that is a port. */
+export function readPort(text: string): number {
+  return parsePort(text) ?? invalid(PORT_HINT);
+}
+
+/** Reads `[HOST:]PORT`. An IPv6 address is in brackets. */
+export function readAddress(text: string): ListenAddress {
+  const [, host = "127.0.0.1", digits = ""] = /^(?:\[?([^[\]]+?)\]?:)?([^:]+)$/.exec(text) ?? [];
+  const port = parsePort(digits);
+  return port === undefined
+    ? invalid("Use a port, or a host and a port, such as 9464, 0.0.0.0:9464 or [::1]:9464.")
+    : { host, port };
+}
+
+function parsePort(text: string): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
+}
+
+/** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. */
+export function readListenAddress(flags: Partial<ListenAddress>, env: EnvironmentVariables): ListenAddress {
+  const host = flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1";
+  if (host === "") throw invalidInput("--host", EMPTY_HOST);
+  const text = readVariable(env, "PORT") ?? "8787";
+  const port = flags.port ?? parsePort(text);
+  if (port === undefined) throw invalidValue("PORT", text, PORT_HINT);
+  return { host, port };
 }
 
 /** The flags that choose an address, as they are named in an error. */
@@ -14,7 +47,7 @@ export interface AddressFlags {
   readonly port: string;
 }
 
-/** Starts a server. If it cannot listen on its address, the error says why, and which flag chooses another one. */
+/** Starts a server. If it cannot listen on its address, the error has the reason and the flag for another one. */
 export async function listenOn<S>(
   { host, port }: ListenAddress,
   flags: AddressFlags,

@@ -1,47 +1,101 @@
 /**
- * The command line program. Each group of commands is a function that takes its parent command and the shared context;
- * to add a group, add it to `GROUPS`.
+ * The command line program. Each top-level command is an entry of `COMMANDS`, and a file that defines its options and
+ * its action. The file is loaded only when the command is called, with everything that it imports.
  */
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { Command, CommanderError } from "commander";
-import { systemClock } from "../clock.ts";
-import { escapeControls } from "../domains/escape-controls.ts";
-import { addAccountCommands } from "./commands/accounts.ts";
-import { addConsoleCommand } from "./commands/console.ts";
-import { addDatabaseCommands } from "./commands/database.ts";
-import { addDomainCommands } from "./commands/domains.ts";
-import { addKeyCommands } from "./commands/keys.ts";
-import { addOpenApiCommand } from "./commands/openapi.ts";
-import { addOrderCommands } from "./commands/orders.ts";
-import { addReleaseCommand } from "./commands/release.ts";
-import { addServeCommand } from "./commands/serve.ts";
-import { addSmokeCommand } from "./commands/smoke.ts";
-import { addTableCommands } from "./commands/tables.ts";
-import type { CommandContext, CommandGroup } from "./context.ts";
-import { type ErrorReport, formatErrorReport, toErrorReport, wantsJson } from "./error-report.ts";
-import { EXIT, type ExitStatus, toExitStatus } from "./exit-status.ts";
-import { HELP_FORMAT } from "./help-format.ts";
-import { explainMissingPackage } from "./missing-package.ts";
-import { explainNpmOptions } from "./npm-options.ts";
-import { DEFAULT_DATABASE, type EnvironmentVariables } from "./settings.ts";
+import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
+import { escapeControls } from "../core/text.ts";
+import { systemClock } from "../core/time.ts";
+import type { CommandContext, DefineCommand } from "./context.ts";
+import {
+  type ErrorReport,
+  EXIT,
+  type ExitStatus,
+  explainMissingPackage,
+  formatErrorReport,
+  toErrorReport,
+  toExitStatus,
+  wantsJson,
+} from "./errors.ts";
+import type { EnvironmentVariables } from "./settings.ts";
+import { STORE_NAMES, STORE_OPTIONS, STORES, type StoreName } from "./stores.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
-const GROUPS: readonly CommandGroup[] = [
-  addServeCommand,
-  addConsoleCommand,
-  addAccountCommands,
-  addKeyCommands,
-  addOrderCommands,
-  addDatabaseCommands,
-  addDomainCommands,
-  addTableCommands,
-  addReleaseCommand,
-  addSmokeCommand,
-  addOpenApiCommand,
-];
+/** A top-level command. */
+interface CommandEntry {
+  readonly description: string;
+  /** The kinds of store that the command uses. Its help shows only their options. @default all */
+  readonly stores?: readonly StoreName[];
+  /** True if the command reads the plans of accounts. The help of others does not show `--plans`. @default false */
+  readonly plans?: boolean;
+  load(): Promise<DefineCommand>;
+}
 
-/** What the program needs from its process. */
+/** Every top-level command, in the order of the help. */
+const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  serve: {
+    description:
+      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
+    plans: true,
+    load: async () => (await import("./commands/serve.ts")).defineServe,
+  },
+  console: {
+    description: "Serves a page on this machine that shows and manages accounts, orders and domains.",
+    plans: true,
+    load: async () => (await import("./commands/console.ts")).defineConsole,
+  },
+  accounts: {
+    description: "Manages accounts and their plans.",
+    plans: true,
+    load: async () => (await import("./commands/accounts.ts")).defineAccounts,
+  },
+  keys: {
+    description: "Manages API keys.",
+    load: async () => (await import("./commands/keys.ts")).defineKeys,
+  },
+  orders: {
+    description: "Manages, imports and exports orders.",
+    load: async () => (await import("./commands/orders.ts")).defineOrders,
+  },
+  database: {
+    description: "Backs up the SQLite database.",
+    stores: ["sqlite"],
+    load: async () => (await import("./commands/database.ts")).defineDatabase,
+  },
+  domains: {
+    description: "Prints and verifies the DNS records of custom domains.",
+    stores: [],
+    load: async () => (await import("./commands/domains.ts")).defineDomains,
+  },
+  tables: {
+    description: "Creates and deletes the DynamoDB tables of --dynamodb PREFIX. A stack creates its own.",
+    stores: ["dynamodb"],
+    load: async () => (await import("./commands/tables.ts")).defineTables,
+  },
+  release: {
+    description:
+      "Moves the traffic of a stack with 'store-orders:canary' to its new version: a part first, and all of it if no " +
+      "alarm fires. Otherwise the old version gets all traffic again, and the command exits with 1.",
+    stores: [],
+    load: async () => (await import("./commands/release.ts")).defineRelease,
+  },
+  smoke: {
+    description:
+      "Tests a deployed service: list, headers, limits, 401, readiness, and the cancel of an order that you name. " +
+      "Exits with 1 if anything is wrong, with 3 if the service cannot be reached.",
+    stores: [],
+    load: async () => (await import("./commands/smoke.ts")).defineSmoke,
+  },
+  openapi: {
+    description: "Prints the OpenAPI 3.1 document.",
+    stores: [],
+    plans: true,
+    load: async () => (await import("./commands/openapi.ts")).defineOpenApi,
+  },
+};
+
+/** The parts of a process that the program uses. */
 export interface ProcessIo extends Streams {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
@@ -65,18 +119,29 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
     if (npmHint !== undefined) terminal.log(npmHint);
   };
   try {
-    const program = createProgram(terminal, json);
-    const clock = systemClock;
-    const context: CommandContext = { terminal, env, waitForStop, reportError, exit, clock };
-    for (const addGroup of GROUPS) addGroup(program, context);
-    npmHint = explainNpmOptions([program, ...program.commands], env);
+    const version = readVersion();
+    const program = createProgram(terminal, version, json);
+    const fail: CommandContext["fail"] = (report, newStatus = EXIT.failed) => {
+      reportError(report);
+      status = newStatus;
+    };
+    const context: CommandContext = { terminal, env, clock: systemClock, version, waitForStop, exit, fail };
+    for (const [name, { description }] of Object.entries(COMMANDS))
+      program.command(name).description(description);
+    program.hook("preSubcommand", async (_program, command) => {
+      const define = await COMMANDS[command.name()]?.load();
+      define?.(command, context);
+      npmHint = explainNpmOptions([program, command], env);
+    });
     program.hook("preAction", logNpmHint);
-    await program.parseAsync(argv, { from: "user" });
+    // `help NAME` would show a command that is not loaded.
+    const args = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
+    await program.parseAsync(args, { from: "user" });
     return status;
   } catch (thrown) {
     const error = explainMissingPackage(thrown);
     const status = toExitStatus(error);
-    // Commander has already printed its own errors as text, and what --help and --version print.
+    // Commander has already printed its own errors as text, and the output of --help and --version.
     const isPrinted = error instanceof CommanderError && (!json || status === EXIT.success);
     if (!isPrinted) reportError(toErrorReport(error));
     else if (status === EXIT.usage) logNpmHint();
@@ -84,15 +149,13 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   }
 }
 
-function createProgram({ print, log }: Terminal, json: boolean): Command {
-  return new Command("store-orders")
+function createProgram({ print, log }: Terminal, version: string, json: boolean): Command {
+  const program = new Command("store-orders")
     .description("Serves a shop's orders API, and manages its accounts, keys, orders and domains.")
-    .version(readVersion(), "--version", "print the version")
-    .option(
-      "--database <path>",
-      `use this SQLite database (STORE_ORDERS_DATABASE; default: ${DEFAULT_DATABASE})`,
-    )
-    .option("--dynamodb <prefix>", "use the tables PREFIX-orders and PREFIX-accounts (STORE_ORDERS_DYNAMODB)")
+    .version(version, "--version", "print the version");
+  for (const { flags, description } of STORE_OPTIONS) program.option(flags, description);
+  return program
+    .option("--plans <file>", "add the plans of this file to the standard ones (STORE_ORDERS_PLANS)")
     .option("--json", "print the result as JSON, and errors as JSON on standard error")
     .addHelpText("after", HELP)
     .configureHelp(HELP_FORMAT)
@@ -123,4 +186,57 @@ function readVersion(): string {
   const manifest = findPackageJSON(import.meta.url);
   if (manifest === undefined) return "unknown";
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
+}
+
+const defaultHelp = new Help();
+
+/** Differences between the help of a command and that of Commander. */
+const HELP_FORMAT: HelpConfiguration = {
+  showGlobalOptions: true,
+  argumentDescription: (argument: Argument) => formatHint(defaultHelp.argumentDescription(argument)),
+  optionDescription(option: Option) {
+    const description = formatHint(defaultHelp.optionDescription(option));
+    return option.mandatory ? `${description} (required)` : description;
+  },
+  visibleGlobalOptions,
+};
+
+/** Writes choices and defaults as we do: without quotation marks, and in the same brackets as a variable. */
+function formatHint(description: string): string {
+  return description
+    .replace(/\((?:choices|default): [^()]*\)$/, (hint) =>
+      hint.replaceAll('"', "").replace(", default:", "; default:"),
+    )
+    .replace(") (", "; ");
+}
+
+/** The global options that the command uses. */
+function visibleGlobalOptions(command: Command): Option[] {
+  const path: string[] = [];
+  for (let level: Command | null = command; level !== null; level = level.parent) path.push(level.name());
+  const { stores = STORE_NAMES, plans = false } = COMMANDS[path.at(-2) ?? ""] ?? {};
+  const hidden = STORE_NAMES.filter((name) => !stores.includes(name)).map(
+    (name) => `--${STORES[name].option}`,
+  );
+  if (!plans) hidden.push("--plans");
+  const options = new Help();
+  options.showGlobalOptions = true;
+  return options.visibleGlobalOptions(command).filter(({ long }) => !hidden.includes(long ?? ""));
+}
+
+/** npm has options with these names, which can be set for other reasons. */
+const OF_NPM: readonly string[] = ["--json", "--key", "--version"];
+
+/**
+ * Explains the spelling of the options of these commands that npm has taken for itself, if there are any:
+ * `npm start --port=1` sets the variable `npm_config_port`, and does not pass the option on.
+ */
+function explainNpmOptions(commands: readonly Command[], env: EnvironmentVariables): string | undefined {
+  if (env["npm_lifecycle_event"] === undefined) return undefined;
+  const names = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long ?? "")));
+  const taken = [...names].filter(
+    (name) => !OF_NPM.includes(name) && env[`npm_config_${name.slice(2).replaceAll("-", "_")}`] !== undefined,
+  );
+  if (taken.length === 0) return undefined;
+  return `npm took ${taken.join(" and ")} for itself. Write -- before the options, as in 'npm start -- ${taken[0]} …'.`;
 }

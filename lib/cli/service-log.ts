@@ -2,13 +2,23 @@ import type { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
 import { redactKeys } from "../accounts/api-key.ts";
-import type { Clock } from "../clock.ts";
-import { type AccessFields, accessFields, toLogLine } from "../http/access-log.ts";
-import type { RequestEvent, RequestSource } from "../http/request-event.ts";
-import { formatLogEntry, isLogged, LOG_LEVELS, type LogLevel, type LogThreshold } from "./log-entry.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Clock } from "../core/time.ts";
+import type { ClientInfo, RequestEvent } from "../http/request-event.ts";
+import { type AccessFields, accessFields, toLogLine } from "../http/request-event.ts";
+import { formatLogEntry, type LogLevel, type Terminal } from "./terminal.ts";
 
-/** The flags that choose what a service logs. */
+/** The least important level that is logged. */
+export type LogThreshold = LogLevel | "silent";
+
+/** Every threshold, from the fewest lines to the most. */
+const LOG_LEVELS: readonly LogThreshold[] = ["silent", "error", "warn", "info"];
+
+/** True if a line of this level is logged. */
+function isLogged(level: LogLevel, threshold: LogThreshold): boolean {
+  return LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(threshold);
+}
+
+/** The flags of the log of a service. */
 export interface LogFlags {
   readonly logLevel: LogThreshold;
   readonly logAddresses?: boolean;
@@ -17,8 +27,9 @@ export interface LogFlags {
 /** The log of a running service: readable lines on a terminal, otherwise lines of JSON. */
 export interface ServiceLog {
   /** Logs a finished request. Missing if no request would be logged. */
-  readonly onRequest?: (event: RequestEvent, source: RequestSource) => void;
-  write(level: LogLevel, message: string): void;
+  readonly onRequest?: (event: RequestEvent, source: ClientInfo) => void;
+  /** Logs a message about the process. The details are in lines of JSON only. */
+  write(level: LogLevel, message: string, details?: object): void;
 }
 
 /** Adds the flags of the log to a command. */
@@ -40,7 +51,7 @@ export function createServiceLog(
 ): ServiceLog {
   const isReadable = screen !== undefined && !json;
 
-  function onRequest(event: RequestEvent, source: RequestSource): void {
+  function onRequest(event: RequestEvent, source: ClientInfo): void {
     const level = levelOf(event);
     if (!isLogged(level, logLevel)) return;
     const { at, ...fields } = accessFields(event, new Date(clock()));
@@ -50,20 +61,20 @@ export function createServiceLog(
 
   return {
     ...(logLevel === "silent" ? {} : { onRequest }),
-    write(level, message) {
+    write(level, message, details) {
       if (!isLogged(level, logLevel)) return;
-      log(isReadable ? message : formatLogEntry(level, message, new Date(clock())));
+      log(isReadable ? message : formatLogEntry(level, message, new Date(clock()), details));
     },
   };
 }
 
-/** A failure of the service is an error. A rejected request is not. */
+/** A failure of the service is an error. A rejected request is not, nor one with an unknown method (501). */
 function levelOf({ status, bodyEnd }: RequestEvent): LogLevel {
-  return status >= 500 || bodyEnd === "failed" ? "error" : "info";
+  return (status >= 500 && status !== 501) || bodyEnd === "failed" ? "error" : "info";
 }
 
 /** One line for people: `12:00:00 200 GET /v1/store/orders 1.2 ms demo f81d4fae-…`. */
-function readableLine(fields: AccessFields & RequestSource, stream: WriteStream): string {
+function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): string {
   const {
     at,
     requestId,
@@ -96,7 +107,7 @@ function readableLine(fields: AccessFields & RequestSource, stream: WriteStream)
   return words.join(" ");
 }
 
-/** What a caller sent must not control the terminal. */
+/** Makes a string printable: the input of a caller must not control the terminal. */
 function printable(text: string): string {
   return redactKeys(text).replace(/[^\x20-\x7e\u00a0-\uffff]|[\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 }

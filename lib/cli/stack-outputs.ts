@@ -1,10 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { invalidInput } from "../errors.ts";
-import { explainFileError } from "./system-error.ts";
+import * as z from "zod";
+import { InvalidInputError, type Issue, invalidInput, toIssues } from "../core/errors.ts";
+import { parseHostname } from "../domains/hostname.ts";
+import { stackStatusSchema } from "../domains/verification/report.ts";
+import { normalizeName } from "../domains/verification/resolver.ts";
+import type { HostToVerify } from "../domains/verification/verify.ts";
+import { isWithin } from "../domains/zone.ts";
+import { explainFileError } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` says what to pass. */
+/** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` names the right input. */
 export async function readStackOutputs(
   path: string,
   hint: string,
@@ -24,4 +30,95 @@ async function readContent(path: string, hint: string): Promise<string> {
   } catch (error) {
     throw invalidInput(path, `${explainFileError(error, "read")} ${hint}`);
   }
+}
+
+/** The hosts of a deployed stack. */
+export interface StackDomains {
+  readonly hosts: readonly HostToVerify[];
+  /** The zones that the stack's records are in. */
+  readonly knownZones: readonly string[];
+}
+
+const INVALID_OUTPUT = "This is not the output of a host: it has no 'role' and 'record'.";
+const INVALID_NAME = "This is not the name of a record or a zone.";
+
+const platformHost = z.string({ error: "This is not a platform host." }).transform((text, context) => {
+  const parsed = parseHostname(text);
+  if (parsed.ok) return parsed.hostname;
+  context.issues.push({ code: "custom", message: parsed.message, input: text });
+  return z.NEVER;
+});
+
+const INVALID_STATUS = "This is not the status of a host.";
+
+/** Every part is optional: the components of a program of your own may output less. */
+const status = z.object(stackStatusSchema.shape, { error: INVALID_STATUS }).partial();
+
+const hostOutput = z.object(
+  {
+    ...status.shape,
+    role: z.enum(["primary", "alias", "redirect"], { error: INVALID_OUTPUT }),
+    record: z.object(
+      {
+        name: z.string({ error: INVALID_NAME }),
+        zone: z.string({ error: INVALID_NAME }).optional(),
+        value: platformHost.optional(),
+      },
+      { error: INVALID_OUTPUT },
+    ),
+  },
+  { error: INVALID_OUTPUT },
+);
+
+const domainsOutput = z.record(z.string(), hostOutput, { error: "This is not a mapping of hosts." });
+
+/**
+ * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The
+ * path `-` stands for standard input. Throws an `InvalidInputError` if they are not those of this service.
+ */
+export async function readStackDomains(
+  path: string,
+  terminal: Pick<Terminal, "input">,
+): Promise<StackDomains> {
+  const content = await readStackOutputs(path, HINT, terminal);
+  const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
+  const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => []));
+    throw new InvalidInputError([{ path: "--stack", message: HINT }, ...issues]);
+  }
+  const issues: Issue[] = [];
+  const byHost = Object.entries(parsed.data).flatMap(([name, output], index, all) => {
+    const host = parseHostname(name);
+    if (!host.ok) issues.push({ path: "--stack", message: `${name}: ${host.message}` });
+    else if (all.slice(0, index).some(([earlier]) => normalizeName(earlier) === host.hostname)) {
+      issues.push({ path: "--stack", message: `${name} is listed twice.` });
+    }
+    return host.ok ? [{ ...output, host: host.hostname }] : [];
+  });
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return {
+    hosts: byHost.map(({ host, role, record: { value }, ...output }) => ({
+      host,
+      role,
+      ...(value === undefined ? {} : { target: value }),
+      ...statusOf(output),
+    })),
+    knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
+  };
+}
+
+/** The status of a host, if the outputs have the reason for its state. */
+function statusOf(output: object): Pick<HostToVerify, "stack"> {
+  const { success, data } = stackStatusSchema.strip().safeParse(output);
+  return success ? { stack: data } : {};
+}
+
+const HINT = "Pass what 'pulumi stack output domains --json' prints.";
+
+/** The zone of a record. Without one, the record's name tells: it is relative to the zone. */
+function zoneOf(host: string, { zone, name }: { readonly zone?: string | undefined; readonly name: string }) {
+  if (zone !== undefined) return isWithin(host, zone) ? [zone] : [];
+  if (name === "@") return [host];
+  return host.startsWith(`${name}.`) ? [host.slice(name.length + 1)] : [];
 }

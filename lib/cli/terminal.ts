@@ -1,7 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
-import { createLogWriter } from "./log-writer.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
@@ -64,4 +63,61 @@ const READER_CLOSED = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "E
 
 function isInteractive(stream: Writable): stream is WriteStream {
   return "isTTY" in stream && stream.isTTY === true;
+}
+
+/** Writes lines to a stream with a bounded buffer. */
+export interface LogWriter {
+  write(line: string): void;
+  /** Resolves when the reader has caught up, or has closed the stream. */
+  drain(): Promise<void>;
+}
+
+/** The most text that is buffered for a reader that does not keep up, in bytes. */
+export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
+
+/**
+ * Writes lines to a stream. While the reader does not keep up, lines beyond `MAX_BUFFERED_LOG_BYTES` are dropped, so
+ * that a stalled reader does not exhaust memory. Once the reader has caught up, the number of dropped lines is logged, as
+ * JSON if they were.
+ */
+export function createLogWriter(stream: Writable): LogWriter {
+  let dropped = 0;
+
+  let isJson = false;
+
+  function reportDropped(): void {
+    const message = `${dropped} log lines were dropped, because standard error was not read fast enough.`;
+    dropped = 0;
+    stream.write(`${isJson ? formatLogEntry("warn", message, new Date()) : message}\n`);
+  }
+
+  return {
+    write(line) {
+      if (stream.writableLength + Buffer.byteLength(line) < MAX_BUFFERED_LOG_BYTES) {
+        stream.write(`${line}\n`);
+        return;
+      }
+      if (dropped === 0) stream.once("drain", reportDropped);
+      isJson = line.startsWith("{");
+      dropped += 1;
+    },
+
+    drain: () =>
+      new Promise((resolve) => {
+        if (!stream.writableNeedDrain || stream.destroyed) return resolve();
+        const done = () => {
+          stream.off("drain", done).off("close", done);
+          resolve();
+        };
+        stream.on("drain", done).on("close", done);
+      }),
+  };
+}
+
+/** The importance of a log line: a failure, a problem, or anything else. */
+export type LogLevel = "error" | "warn" | "info";
+
+/** Formats a message about the process as a line of JSON. */
+export function formatLogEntry(level: LogLevel, message: string, at: Date, details: object = {}): string {
+  return JSON.stringify({ at: at.toISOString(), level, message, ...details });
 }

@@ -1,5 +1,6 @@
-import type { Instant } from "../clock.ts";
-import { type ErrorCode, StoreOrdersError } from "../errors.ts";
+import { StoreOrdersError } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import type { ErrorCode } from "../http/errors.ts";
 
 /** The details of an error response. */
 export interface ApiErrorDetails {

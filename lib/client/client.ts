@@ -1,16 +1,14 @@
-import { type Clock, systemClock } from "../clock.ts";
-import { invalidInput } from "../errors.ts";
-import { ORDER_FIELDS } from "../orders/fields.ts";
-import type { OrderRecord } from "../orders/order.ts";
-import { checkOptions } from "./check-options.ts";
+import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
+import { type Clock, systemClock } from "../core/time.ts";
+import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import type { ApiError } from "./client-errors.ts";
-import { readOrders } from "./order-reader.ts";
+import { readOrders } from "./order-list.ts";
 import { createRequestQueue } from "./request-queue.ts";
-import { openBody } from "./response-body.ts";
+import { openBody } from "./response.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
 
-/** How a client reaches the service, and how long it waits and retries. */
+/** Options of a client: its access to the service, its waits and its retries. */
 export interface ClientOptions {
   /** The base URL, including the version: `https://orders.example.com/v1`. */
   readonly baseUrl: string;
@@ -28,9 +26,9 @@ export interface ClientOptions {
   readonly maxWaitMs?: number;
   /** Sends the requests: a handler in a test, or a `fetch` with a proxy. @default the platform's `fetch` */
   readonly fetch?: Fetch;
-  /** Returns the current time, for waits and time limits. @default the system clock */
+  /** Returns the current time, for waits. @default the system clock */
   readonly clock?: Clock;
-  /** Waits, so that a test need not. @default the system's timers */
+  /** Waits for the rate limit and between attempts. Time limits do not use it. @default the system's timers */
   readonly sleep?: Sleep;
   /** Returns a number from 0 up to 1, for the jitter. @default Math.random */
   readonly random?: () => number;
@@ -85,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
   const startCall = (signal: AbortSignal | undefined) => {
-    const limit = startTimeLimit(sleep, "total", totalTimeoutMs, signal);
+    const limit = startTimeLimit("total", totalTimeoutMs, signal);
     return { ...limit, deadline: clock() + totalTimeoutMs };
   };
 
@@ -95,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         const sent = await send({ ...LIST, url: ordersUrl, signal, deadline });
         if (!sent.ok) throw sent.error;
-        yield* readOrders(sent.value, { sleep, idleTimeoutMs, signal });
+        yield* readOrders(sent.value, { idleTimeoutMs, signal });
       } finally {
         release();
       }
@@ -146,3 +144,36 @@ const CANCEL = {
   isSuccess: ({ status }: Response) => status === 204,
   read: async () => undefined,
 } as const;
+
+const NUMBERS = ["maxAttempts", "attemptTimeoutMs", "idleTimeoutMs", "totalTimeoutMs", "maxWaitMs"] as const;
+
+/** Throws `InvalidInputError` if an option is invalid. The message never contains the URL or the key. */
+function checkOptions(options: ClientOptions): void {
+  const issues: Issue[] = [];
+  const message = findBaseUrlProblem(options.baseUrl);
+  if (message !== undefined) issues.push({ path: "baseUrl", message });
+  // A caller without types can pass a variable that is not set, which would be sent as 'undefined'.
+  if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+    issues.push({
+      path: "apiKey",
+      message: "Write the key exactly as it was issued, without spaces or line breaks.",
+    });
+  }
+  for (const path of NUMBERS) {
+    // The negation also rejects NaN, which would turn a limit off.
+    const { [path]: value = 0 } = options;
+    if (!(typeof value === "number" && value >= 0))
+      issues.push({ path, message: "Write a number of at least 0." });
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+/** Returns how to fix a base URL. `undefined` if it is valid. */
+function findBaseUrlProblem(text: string): string | undefined {
+  const url = typeof text === "string" && !/[?#]/.test(text) ? URL.parse(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
+    return "Write a URL such as https://orders.example.com/v1, without user, query and fragment.";
+  return /\/v\d+\/*$/.test(url.pathname)
+    ? undefined
+    : "The base URL ends with the version of the API. Add /v1, as in https://orders.example.com/v1.";
+}

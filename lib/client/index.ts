@@ -11,7 +11,7 @@
  *
  * @module store-orders/client
  */
-export { InvalidInputError, isInvalidInput, StoreOrdersError } from "../errors.ts";
+export { InvalidInputError, isInvalidInput, StoreOrdersError } from "../core/errors.ts";
 export type { OrderRecord } from "../orders/order.ts";
 export {
   type CallOptions,

@@ -1,8 +1,7 @@
-import type { Clock, Instant } from "../clock.ts";
-import { LONGEST_WINDOW_MS, type RateLimitHeaders } from "./rate-limit-headers.ts";
+import type { Clock, Instant } from "../core/time.ts";
 import { abortable, type Sleep } from "./time-limit.ts";
 
-/** How long a request may wait in the queue. */
+/** The limits of a request's wait in the queue. */
 export interface WaitOptions {
   readonly signal: AbortSignal;
   /** If a wait would end after this instant, the request is not sent. */
@@ -11,7 +10,7 @@ export interface WaitOptions {
   readonly maxWaitMs: number;
 }
 
-/** Whether a request may be sent now, or when it could be. */
+/** The decision about a request in the queue: to send it now, or the instant at which it could be sent. */
 export type QueueTurn =
   | { readonly ok: true }
   | {
@@ -21,9 +20,9 @@ export type QueueTurn =
       readonly limitedToOneDay: boolean;
     };
 
-/** What a response says about the rate limit. Empty if there was no response. */
+/** The facts about the rate limit in a response. Empty if there was no response. */
 export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
-  /** How long to send no request. At most one day. */
+  /** The time for which no request is sent. At most one day. */
   readonly pauseMs?: number;
 }
 
@@ -43,6 +42,8 @@ export interface RequestQueue {
 const MAX_IN_FLIGHT = 8;
 /** The current minute and day, and the next ones, since late responses report earlier windows. */
 const MAX_WINDOWS = 4;
+/** The length of the longest rate-limit window. */
+const LONGEST_WINDOW_MS = 24 * 60 * 60 * 1000;
 /** No service needs a longer pause. */
 const MAX_PAUSE_MS = LONGEST_WINDOW_MS;
 
@@ -126,3 +127,67 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
     },
   };
 }
+
+/** The rate-limit headers of a response. The property of a missing or invalid header is missing. */
+export interface RateLimitHeaders {
+  readonly window?: RateLimitWindow;
+  /** The wait before the next request. It can be any length, even `Infinity`. */
+  readonly retryAfterMs?: number;
+}
+
+/** The rate-limit window that a response reports. */
+export interface RateLimitWindow {
+  readonly remainingRequests: number;
+  /** The instant at which the window ends by the service's clock, in Unix seconds. It identifies the window. */
+  readonly resetSeconds: number;
+  readonly resetsInMs: number;
+}
+
+/** The minute allows for clocks that differ slightly. */
+const MAX_RESET_MS = LONGEST_WINDOW_MS + 60_000;
+
+/**
+ * Parses `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are
+ * compared with the response's own `Date`, if present, so a skewed client clock does not matter.
+ * See lib/README.md#rate-limit-headers.
+ */
+export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitHeaders {
+  const serverNow = parseHttpDate(headers.get("date")) ?? now;
+  const window = readWindow(headers, serverNow) ?? readWindow(headers, now);
+  const retryAfterMs = parseRetryAfter(headers.get("retry-after"), serverNow);
+  return {
+    ...(window === undefined ? {} : { window }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** Returns `undefined` if a header is missing, or if no current window can end at this reset time. */
+function readWindow(headers: Headers, now: Instant): RateLimitWindow | undefined {
+  const remainingRequests = parseWholeNumber(headers.get("x-ratelimit-remaining"));
+  const resetSeconds = parseWholeNumber(headers.get("x-ratelimit-reset"));
+  if (remainingRequests === undefined || resetSeconds === undefined) return undefined;
+  const resetsInMs = resetSeconds * 1000 - now;
+  return resetsInMs > 0 && resetsInMs <= MAX_RESET_MS
+    ? { remainingRequests, resetSeconds, resetsInMs }
+    : undefined;
+}
+
+function parseRetryAfter(header: string | null, serverNow: Instant): number | undefined {
+  const seconds = parseWholeNumber(header);
+  if (seconds !== undefined) return seconds * 1000;
+  const instant = parseHttpDate(header);
+  return instant === undefined ? undefined : Math.max(0, instant - serverNow);
+}
+
+function parseWholeNumber(header: string | null): number | undefined {
+  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
+}
+
+/** RFC 9110, section 5.6.7. The pattern is required because `Date.parse` accepts almost anything. */
+function parseHttpDate(header: string | null): Instant | undefined {
+  if (header === null || !HTTP_DATE.test(header)) return undefined;
+  const instant = Date.parse(header);
+  return Number.isNaN(instant) ? undefined : instant;
+}
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

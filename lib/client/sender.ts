@@ -1,9 +1,7 @@
-import type { Clock, Instant } from "../clock.ts";
-import { backoff } from "./backoff.ts";
+import type { Clock, Instant } from "../core/time.ts";
 import { ApiError, isTransient, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
-import { readError } from "./error-response.ts";
-import { readRateLimitHeaders } from "./rate-limit-headers.ts";
-import type { QueueFeedback, RequestQueue } from "./request-queue.ts";
+import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
+import { readError } from "./response.ts";
 import { abortable, type Sleep, startTimeLimit } from "./time-limit.ts";
 
 /** The part of `fetch` that the client uses. */
@@ -57,7 +55,9 @@ export function createSender(options: SenderOptions): Sender {
 
   function toQueueFeedback(response: Response, jitterMs: number): QueueFeedback {
     const { window, retryAfterMs } = readRateLimitHeaders(response.headers, clock());
-    const feedback = window === undefined ? {} : { window };
+    // Without a known account, as in a 401 or a 503, the headers do not describe the quota of the key.
+    const isOfKey = response.status !== 401 && response.status !== 503;
+    const feedback = window === undefined || !isOfKey ? {} : { window };
     if (!isTransient(response.status)) return feedback;
     if (retryAfterMs !== undefined) return { ...feedback, pauseMs: retryAfterMs + jitterMs };
     if (response.status !== 429) return feedback;
@@ -69,7 +69,7 @@ export function createSender(options: SenderOptions): Sender {
     { method, url, signal, isSuccess, read }: ApiRequest<T>,
     jitterMs: number,
   ): Promise<T | ApiError> {
-    const limit = startTimeLimit(sleep, "attempt", attemptTimeoutMs, signal);
+    const limit = startTimeLimit("attempt", attemptTimeoutMs, signal);
     let feedback: QueueFeedback = {};
     try {
       let response: Response;
@@ -112,4 +112,15 @@ export function createSender(options: SenderOptions): Sender {
       signal.throwIfAborted();
     }
   };
+}
+
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 30_000;
+
+/**
+ * Exponential backoff with full jitter: a uniformly distributed delay in milliseconds, up to a bound that doubles
+ * with each attempt. The jitter spreads the retries of callers that failed at the same time.
+ */
+export function backoff(attempt: number, random: () => number): number {
+  return random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
 }

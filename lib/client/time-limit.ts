@@ -1,10 +1,10 @@
-import { MAX_TIMER_MS } from "../clock.ts";
+import { MAX_TIMER_MS } from "../core/time.ts";
 import { TimeoutError } from "./client-errors.ts";
 
-/** Waits. Resolves after the given time, or as soon as the signal aborts; never rejects. */
+/** A wait before a request is sent. Resolves after the given time, or as soon as the signal aborts; never rejects. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** Waits with the system's timers. */
+/** A wait with the system's timers. */
 export const systemSleep: Sleep = (milliseconds, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -13,38 +13,37 @@ export const systemSleep: Sleep = (milliseconds, signal) =>
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, Math.min(Math.ceil(milliseconds), MAX_TIMER_MS));
+    const timer = startTimer(done, milliseconds);
     signal.addEventListener("abort", done);
   });
+
+function startTimer(callback: () => void, milliseconds: number) {
+  return setTimeout(callback, Math.min(Math.ceil(milliseconds), MAX_TIMER_MS));
+}
 
 /** A signal that aborts with a `TimeoutError` when its time is over, or together with another signal. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** Stops the timer. Must be called when the work is done. */
+  /** Stops the timer. Must be called when the operation is done. */
   release(): void;
 }
 
-/** Starts a time limit. `Infinity` means no limit. */
+/** Starts a time limit on the system's timers. `Infinity` means no limit. */
 export function startTimeLimit(
-  sleep: Sleep,
   phase: TimeoutError["phase"],
   milliseconds: number,
   outer?: AbortSignal,
 ): TimeLimit {
   const limit = new AbortController();
-  const released = new AbortController();
   const follow = () => limit.abort(outer?.reason);
   if (outer?.aborted === true) follow();
   else outer?.addEventListener("abort", follow);
-  if (milliseconds !== Infinity) {
-    void sleep(milliseconds, released.signal).then(() => {
-      if (!released.signal.aborted) limit.abort(new TimeoutError(phase, milliseconds));
-    });
-  }
+  const expire = () => limit.abort(new TimeoutError(phase, milliseconds));
+  const timer = milliseconds === Infinity ? undefined : startTimer(expire, milliseconds);
   return {
     signal: limit.signal,
     release() {
-      released.abort();
+      clearTimeout(timer);
       outer?.removeEventListener("abort", follow);
     },
   };

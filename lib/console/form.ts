@@ -1,15 +1,15 @@
 import { html } from "hono/html";
-import { explainIssues, isInvalidInput } from "../errors.ts";
-import type { Notice } from "./page.ts";
-import type { Html, View } from "./section.ts";
+import { redactKeys } from "../accounts/api-key.ts";
+import { explainIssues, isInvalidInput } from "../core/errors.ts";
+import type { Html, Notice, View } from "./page.ts";
 
-/** What became of a form: a notice above the page, and the errors of its fields by name. */
-export interface Outcome {
+/** The result of a form submission: a notice above the page, and the errors of its fields by name. */
+export interface FormResult {
   /** The name of the form. */
   readonly form: string;
   readonly notice: Notice;
   readonly errors: Readonly<Record<string, string>>;
-  /** What was sent, to show it again beside the errors. */
+  /** The submitted values, shown again unless the change was made. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -17,14 +17,15 @@ export interface Outcome {
  * Makes a change. An invalid input becomes errors of the fields, by the paths of its issues; `names` are those of the
  * fields that have another name than the path.
  */
-export async function attempt(
+export async function submit(
   form: string,
   { fields }: View,
   change: () => Promise<Notice>,
   names: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
+): Promise<FormResult> {
   try {
-    return { form, notice: await change(), errors: {}, values: {} };
+    const notice = await change();
+    return { form, notice, errors: {}, values: notice.kind === "failure" ? fields : {} };
   } catch (error) {
     if (!isInvalidInput(error)) throw error;
     const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }));
@@ -59,13 +60,13 @@ export interface Field {
   readonly inputMode?: "numeric";
 }
 
-/** A field with its label, its hint and, if what was sent is invalid, its error. */
-export function fieldOf(form: string, field: Field, outcome?: Outcome): Html {
+/** A field with its label, its hint and, if the submitted value is invalid, its error. A pasted key is not repeated. */
+export function fieldOf(form: string, field: Field, result?: FormResult): Html {
   const { name, label, hint, type = "text", options, inputMode } = field;
-  const own = outcome?.form === form ? outcome : undefined;
+  const own = result?.form === form ? result : undefined;
   const id = `${form}-${name}`;
-  const error = own?.errors[name];
-  const value = own?.values[name] ?? field.value ?? "";
+  const error = own?.errors[name] === undefined ? undefined : redactKeys(own.errors[name]);
+  const value = redactKeys(own?.values[name] ?? field.value ?? "");
   const described = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`];
   const attributes = html`id="${id}" name="${name}" aria-describedby="${described.join(" ").trim()}"${
     error === undefined ? "" : html` aria-invalid="true"`

@@ -1,14 +1,76 @@
+/** The pages of the console: the request that asks for one, its address, its layout, and figures for people. */
 import { createHash } from "node:crypto";
+import type { Context, Hono } from "hono";
 import { html } from "hono/html";
-import { type ConsoleRequest, type Html, pathOf, type View } from "./section.ts";
+import { type Environment, redactKeys } from "../accounts/api-key.ts";
+import type { Clock, Instant } from "../core/time.ts";
+import type { PlanTable } from "../plans/plan-limits.ts";
+import type { Store } from "../stores/store.ts";
+import type { TrafficSampler } from "./accounts/traffic.ts";
+import type { DomainsOptions } from "./domains/host-source.ts";
 
-/** What happened to a change, above the page. */
+/** The dependencies of the pages. */
+export interface ConsoleContext {
+  readonly store: Store;
+  /** The store's name for people. */
+  readonly storeName: string;
+  /** True if reading from the store costs money. */
+  readonly isMetered: boolean;
+  /** The environment segment of new keys. */
+  readonly environment: Environment;
+  readonly clock: Clock;
+  /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
+  readonly plans?: PlanTable;
+  /** The traffic that the console has observed. */
+  readonly traffic: TrafficSampler;
+  /** The domains of the project, if the console was started with them. */
+  readonly domains?: DomainsOptions;
+}
+
+/** A part of the console with a place in its navigation. */
+export interface Section {
+  /** The first segment of its paths. */
+  readonly path: string;
+  readonly title: string;
+  /** Adds the pages, with paths below the console's own. */
+  add(app: ConsoleApp, context: ConsoleContext): void;
+}
+
+/** Escaped HTML, from the template `html`. */
+export type Html = ReturnType<typeof html>;
+
+/** The session's part of each request. */
+export interface View {
+  readonly basePath: string;
+  readonly formToken: string;
+  readonly storeName: string;
+  readonly sections: readonly Pick<Section, "path" | "title">[];
+  /** The fields of a change. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+interface ConsoleVariables {
+  readonly Variables: { view: View };
+}
+
+/** The routes of the console. */
+export type ConsoleApp = Hono<ConsoleVariables>;
+
+/** One request of a signed-in browser. */
+export type ConsoleRequest<Path extends string = string> = Context<ConsoleVariables, Path>;
+
+/** The address of a page of the console. Each segment is escaped. */
+export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readonly string[]): string {
+  return [basePath, ...segments.map(encodeURIComponent)].join("/");
+}
+
+/** The result of a change, shown above the page. */
 export interface Notice {
   readonly kind: "success" | "failure";
   readonly message: string | Html;
 }
 
-/** One page of the console. */
+/** The content of one page. */
 export interface Page {
   readonly title: string;
   readonly body: Html;
@@ -55,7 +117,7 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
 }
 
 /** The content of `head`. The files have no base path, so that a page without the session can load them too. */
-export function documentHead(title: string): Html {
+function documentHead(title: string): Html {
   return html`
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -64,12 +126,50 @@ export function documentHead(title: string): Html {
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="/console.css">
     <script src="/idiomorph.js" defer></script>
-    <script src="/console.js" defer></script>`;
+    <script src="/console.js" type="module"></script>`;
 }
 
 function noticeBox({ kind, message }: Notice): Html {
+  // Only the notice of an issued key, which is HTML, shows one.
+  const text = typeof message === "string" ? redactKeys(message) : message;
   return html`<div class="notice ${kind}">
-    <p><strong>${kind === "success" ? "Done." : "Not done."}</strong> ${message}</p>
+    <p><strong>${kind === "success" ? "Done." : "Not done."}</strong> ${text}</p>
     <button type="button" class="plain" data-dismiss>Dismiss</button>
   </div>`;
+}
+
+/**
+ * A page outside the session: the entry, and every error. Anyone on the machine can ask for an error, so it does not
+ * contain the base path: that would tell another server where the browser sends the cookie. A page that is `live` asks for
+ * itself again, and so recovers when its problem ends.
+ */
+export function plainPage(title: string, body: Html, live = false): Html {
+  return html`<!doctype html>
+<html lang="en">
+  <head>${documentHead(title)}</head>
+  <body class="plain-page"${live ? html` data-live` : ""}>
+    <main id="main">
+      <h1>${title}</h1>
+      ${body}
+    </main>
+  </body>
+</html>`;
+}
+
+/** Formats a count for people: `1000`, and `10,000` with separators. */
+export function formatCount(count: number): string {
+  return COUNT_FORMAT.format(count);
+}
+
+const COUNT_FORMAT = new Intl.NumberFormat("en-US", { useGrouping: "min2" });
+
+/** Formats an instant in UTC: `2026-11-20 09:30 UTC`. */
+export function formatInstant(at: Instant): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "never" : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** Formats the time of day of an instant in UTC: `09:30:12 UTC`. */
+export function formatTime(at: Instant): string {
+  return `${new Date(at).toISOString().slice(11, 19)} UTC`;
 }

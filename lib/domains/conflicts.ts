@@ -1,4 +1,4 @@
-import { formatPath } from "../issues.ts";
+import { formatPath } from "../core/errors.ts";
 import { parseHostname } from "./hostname.ts";
 
 /** A path in the `domains` mapping, such as `["redirects", 0, "from"]`. */
@@ -10,7 +10,7 @@ export interface NamedHost {
   readonly host: string;
 }
 
-/** Hosts that contradict each other: where, why, and how to fix it. */
+/** Hosts that contradict each other: the path, the reason, and the fix. */
 export interface Conflict {
   readonly path: (string | number)[];
   readonly message: string;
@@ -93,7 +93,7 @@ function checkRedirect(
   return [{ path, message: `A host can redirect only to the primary. Write ${primary}.` }];
 }
 
-/** Where each host redirects to. */
+/** The target of each redirect. */
 type RedirectTargets = ReadonlyMap<string | undefined, string | undefined>;
 
 /** A longer loop is reported like any redirect to a host other than the primary. */

@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
 import { getPublicSuffix } from "tldts";
+import { isWithin } from "./zone.ts";
 
-/** Why a text is not a valid hostname. Only `parseCustomHost` returns the last two codes. */
+/** The reason why a string is not a valid hostname. Only `parseCustomHost` returns the last two codes. */
 export type HostnameErrorCode =
   | "empty"
   | "url"
@@ -26,7 +27,7 @@ export interface HostnameError {
   readonly message: string;
 }
 
-/** A hostname in normal form (lower case, punycode, no trailing dot), or why the text is not one. */
+/** A hostname in normal form (lower case, punycode, no trailing dot), or the reason why the string is not one. */
 export type ParsedHostname = { readonly ok: true; readonly hostname: string } | HostnameError;
 
 /**
@@ -45,7 +46,7 @@ export function parseHostname(text: string): ParsedHostname {
   return error ?? { ok: true, hostname };
 }
 
-/** Finds what is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
+/** Finds syntax that is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
 function findForeignSyntax(text: string): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
   if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
@@ -158,4 +159,62 @@ const INVALID_IDN = invalid(
 function suggestion(host: string | undefined): string {
   const parsed = host === undefined ? undefined : parseHostname(host);
   return parsed?.ok ? `: ${parsed.hostname}` : "";
+}
+
+/**
+ * Parses a host that can serve a project: a public hostname in any spelling. Returns an error for everything that
+ * `parseHostname` rejects, for special-use names such as `orders.local`, and for the cloud platform's own names.
+ */
+export function parseCustomHost(host: string): ParsedHostname {
+  const parsed = parseHostname(host);
+  if (!parsed.ok) return parsed;
+  const { hostname } = parsed;
+  const reserved = findReserved(hostname, SPECIAL_USE_DOMAINS);
+  if (reserved !== undefined) {
+    return rejectHost(
+      "special_use",
+      `${hostname} ends with .${reserved}, a special-use name: nobody can register it, and no certificate is issued for it.`,
+    );
+  }
+  if (!isPlatformHost(hostname)) return parsed;
+  return rejectHost(
+    "platform_host",
+    `${hostname} belongs to the cloud platform, whose own host always serves.`,
+  );
+}
+
+/** Names that are reserved for special use (RFC 6761, 6762, 7686, 9476; ICANN for .internal). */
+const SPECIAL_USE_DOMAINS = [
+  "alt",
+  "arpa",
+  "example",
+  "internal",
+  "invalid",
+  "local",
+  "localhost",
+  "onion",
+  "test",
+] as const;
+
+/** True for a name of the cloud platform. */
+export function isPlatformHost(host: string): boolean {
+  return findReserved(host, PLATFORM_DOMAINS) !== undefined;
+}
+
+/** The domains under which AWS assigns names, such as those of API Gateway. */
+const PLATFORM_DOMAINS = [
+  "amazonaws.com",
+  "amazonaws.com.cn",
+  "api.aws",
+  "on.aws",
+  "cloudfront.net",
+] as const;
+
+function findReserved(hostname: string, domains: readonly string[]): string | undefined {
+  return domains.find((domain) => isWithin(hostname, domain));
+}
+
+function rejectHost(code: HostnameErrorCode, reason: string): ParsedHostname {
+  const message = `${reason} Write a host under a domain of your own, such as orders.example.com.`;
+  return { ok: false, code, message };
 }

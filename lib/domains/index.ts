@@ -12,12 +12,12 @@
  * @module store-orders/domains
  */
 
-export { InvalidInputError, isInvalidInput } from "../errors.ts";
-export { parseCustomHost } from "./custom-host.ts";
+export { InvalidInputError, isInvalidInput } from "../core/errors.ts";
 export {
   type HostnameError,
   type HostnameErrorCode,
   type ParsedHostname,
+  parseCustomHost,
   parseHostname,
 } from "./hostname.ts";
 export {
@@ -46,44 +46,65 @@ export {
   hostsOf,
 } from "./mapping.ts";
 export {
+  advanceDomain,
+  type CertificateCheck,
+  type CertificateErrorCode,
+  type CertificateProbe,
+  type DomainObservation,
+} from "./observation.ts";
+export {
   type DomainContext,
   defineDomains,
+  domainsFileJsonSchema,
+  domainsJsonSchema,
+  domainsSchema,
   type ParsedDomains,
   parseDomains,
   parseDomainsFile,
 } from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
 export { type HostRoute, type HostTable, hostTable, routeHost } from "./routing.ts";
-export { domainsFileJsonSchema, domainsJsonSchema, domainsSchema } from "./schema.ts";
-export { adviceFor, explainDomainTransitionError, PROPAGATION } from "./verification/advice.ts";
-export { AUTHORITIES, type AuthorityName, type CertificateAuthority } from "./verification/caa.ts";
+export {
+  adviceFor,
+  type Deployment,
+  explainDomainTransitionError,
+  PROPAGATION,
+} from "./verification/advice.ts";
+export {
+  AUTHORITIES,
+  type AuthorityName,
+  type CertificateAuthority,
+  findAuthority,
+} from "./verification/caa.ts";
+export { findZone, type ZoneHints } from "./verification/find-zone.ts";
 export { type AspectState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
-export { formatReport } from "./verification/report.ts";
-export { hostReportsJsonSchema, hostReportsSchema } from "./verification/report-schema.ts";
+export {
+  formatReport,
+  hostReportsJsonSchema,
+  hostReportsSchema,
+  type StackStatus,
+} from "./verification/report.ts";
 export {
   type CaaRecord,
   type DnsAnswer,
   type DnsFailure,
   type DnsResolver,
+  type DsRecord,
   memoizeResolver,
   type RecordData,
   type RecordType,
 } from "./verification/resolver.ts";
-export type { StackStatus } from "./verification/stack-status.ts";
 export {
   type CertificateState,
   type DnsState,
   eventOf,
+  type HostReport,
+  type HostsVerificationOptions,
+  type HostToVerify,
   type Verification,
   type VerificationOptions,
   type VerificationState,
   verifyHost,
-} from "./verification/verify-host.ts";
-export {
-  type HostReport,
-  type HostsVerificationOptions,
-  type HostToVerify,
   verifyHosts,
-} from "./verification/verify-hosts.ts";
-export { advanceDomain, type DomainObservation } from "./watch/advance.ts";
-export type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "./watch/certificate-check.ts";
+} from "./verification/verify.ts";
+export type { ZoneMatch } from "./zone.ts";

@@ -1,10 +1,11 @@
-import type { Instant } from "../clock.ts";
-import type { Failure } from "../errors.ts";
+import { type Failure, invalidInput } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
 import { MINUTE_MS } from "../plans/windows.ts";
 
 /**
- * The lifecycle of a custom domain: for every state, what each event does. `to` is the next state, `attention` why
- * the domain then needs attention, `error` why the event is not allowed. See lib/README.md#domain-verification.
+ * The lifecycle of a custom domain: for every state, the effect of each event. `to` is the next state, `attention` the
+ * reason why the domain then needs attention, `error` the reason why the event is not allowed, `unverified` the reason
+ * why it is not allowed while the records are not verified. See lib/README.md#domain-verification.
  */
 export const DOMAIN_LIFECYCLE = {
   pending_dns: {
@@ -59,8 +60,8 @@ export const DOMAIN_LIFECYCLE = {
     dns_unknown: { to: "needs_attention" },
     certificate_forbidden: { to: "needs_attention" },
     certificate_requested: { error: "reverify_first" },
-    // The certificate may have been issued late.
-    certificate_issued: { to: "live" },
+    // The certificate may have been issued late. It makes nothing live whose records are wrong.
+    certificate_issued: { to: "live", unverified: "not_verified" },
     certificate_failed: { to: "needs_attention" },
     reverify: { to: "pending_dns" },
     remove: { to: "removed" },
@@ -81,6 +82,8 @@ export const DOMAIN_LIFECYCLE = {
 interface DomainMove {
   readonly to: string;
   readonly attention?: AttentionReason;
+  /** The reason why the event is not allowed while the records are not verified. */
+  readonly unverified?: string;
 }
 
 interface DomainConflict {
@@ -90,7 +93,7 @@ interface DomainConflict {
 /** A state that a custom domain can be in. */
 export type DomainState = keyof typeof DOMAIN_LIFECYCLE;
 
-/** What can happen to a custom domain. */
+/** An event in the lifecycle of a custom domain. */
 export type DomainEvent = keyof (typeof DOMAIN_LIFECYCLE)[DomainState];
 
 /** Every reason why a domain needs attention. */
@@ -102,10 +105,10 @@ export const ATTENTION_REASONS = [
   "dns_broken",
 ] as const;
 
-/** Why a domain needs attention. */
+/** The reason why a domain needs attention. */
 export type AttentionReason = (typeof ATTENTION_REASONS)[number];
 
-/** Why an event was not allowed. */
+/** The reason why an event was not allowed. */
 export type DomainTransitionErrorCode = Extract<
   { [S in DomainState]: (typeof DOMAIN_LIFECYCLE)[S][DomainEvent] }[DomainState],
   DomainConflict
@@ -115,10 +118,12 @@ export type DomainTransitionErrorCode = Extract<
 export interface TrackedDomain {
   readonly host: string;
   readonly state: DomainState;
-  /** When the domain entered this state. */
+  /** The time at which the domain entered this state. */
   readonly since: Instant;
-  /** When DNS was last verified for the pending certificate. */
+  /** The time at which DNS was verified. Missing while it is not, or no longer. */
   readonly verifiedAt?: Instant;
+  /** The time at which the attempt to become live began, if that was before the present state. */
+  readonly attemptSince?: Instant;
   /** Present only in the state `needs_attention`. */
   readonly attention?: AttentionReason;
 }
@@ -130,7 +135,7 @@ export interface DomainTransitionError extends Failure<DomainTransitionErrorCode
   readonly event: DomainEvent;
 }
 
-/** The result of an event: the domain afterwards, or why nothing changed. */
+/** The result of an event: the domain afterwards, or the reason why nothing changed. */
 export type DomainTransitionResult =
   | { readonly ok: true; readonly domain: TrackedDomain }
   | DomainTransitionError;
@@ -141,10 +146,10 @@ export const DOMAIN_STATES = Object.keys(DOMAIN_LIFECYCLE) as readonly DomainSta
 /** Every event. */
 export const DOMAIN_EVENTS = Object.keys(DOMAIN_LIFECYCLE.pending_dns) as readonly DomainEvent[];
 
-/** How long after verification a certificate may take before the domain needs attention. */
+/** The time that a certificate may take after verification before the domain needs attention. */
 export const CERTIFICATE_TIMEOUT_MS = 30 * MINUTE_MS;
 
-/** How long a certificate authority (ACM) tries to validate a domain. Then the certificate must be requested anew. */
+/** The time that a certificate authority (ACM) has to validate a domain. Then a new certificate must be requested. */
 export const VALIDATION_TIMEOUT_MS = 72 * 60 * MINUTE_MS;
 
 /** The status of a domain that has just been added. */
@@ -153,48 +158,79 @@ export function addDomain(host: string, at: Instant): TrackedDomain {
 }
 
 /**
- * The status at an instant. A domain needs attention without any event if it was not verified in time, or if its
- * certificate is overdue.
+ * The status at an instant. A domain needs attention without any event if its certificate is overdue 30 minutes after
+ * verification, or if it is not live 72 hours after the attempt began, however often its records changed in between.
  */
 export function domainAt(domain: TrackedDomain, at: Instant): TrackedDomain {
-  const { host, state, since, verifiedAt } = domain;
-  if (state === "pending_dns" && at >= since + VALIDATION_TIMEOUT_MS) {
-    const due = since + VALIDATION_TIMEOUT_MS;
-    return { host, state: "needs_attention", since: due, attention: "validation_timed_out" };
-  }
-  if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return domain;
-  const due = verifiedAt + CERTIFICATE_TIMEOUT_MS;
+  const { host, state, since, verifiedAt, attemptSince = since } = domain;
+  if (state !== "pending_dns" && state !== "verified" && state !== "certificate_pending") return domain;
+  const end = attemptSince + VALIDATION_TIMEOUT_MS;
+  const due = verifiedAt === undefined ? end : Math.min(end, verifiedAt + CERTIFICATE_TIMEOUT_MS);
   if (at < due) return domain;
-  return { host, state: "needs_attention", since: due, verifiedAt, attention: "certificate_overdue" };
+  const attention = state === "pending_dns" ? "validation_timed_out" : "certificate_overdue";
+  return {
+    host,
+    state: "needs_attention",
+    since: due,
+    ...(verifiedAt === undefined ? {} : { verifiedAt }),
+    attention,
+  };
 }
 
-/** Applies an event to a domain at an instant. Pure: nothing is stored. */
+/**
+ * Applies an event to a domain at an instant. Pure: nothing is stored. Throws an `InvalidInputError` if there is no
+ * such event.
+ */
 export function transitionDomain(
   earlier: TrackedDomain,
   event: DomainEvent,
   at: Instant,
 ): DomainTransitionResult {
+  if (!DOMAIN_EVENTS.includes(event)) {
+    throw invalidInput("event", `There is no event '${event}'. Choose one of ${DOMAIN_EVENTS.join(", ")}.`);
+  }
   const domain = domainAt(earlier, at);
   const { state } = domain;
-  const rule: { to: DomainState; attention?: AttentionReason } | { error: DomainTransitionErrorCode } =
-    DOMAIN_LIFECYCLE[state][event];
-  if ("error" in rule) return { ok: false, code: rule.error, state, event };
-  if (rule.to === state) return { ok: true, domain };
-  return { ok: true, domain: enterState(domain, rule.to, rule.attention, at) };
+  const rule: DomainRule = DOMAIN_LIFECYCLE[state][event];
+  const verifiedAt = verificationAfter(domain, event, at);
+  const error = "error" in rule ? rule.error : verifiedAt === undefined ? rule.unverified : undefined;
+  if (error !== undefined) return { ok: false, code: error, state, event };
+  if ("error" in rule || (rule.to === state && verifiedAt === domain.verifiedAt)) return { ok: true, domain };
+  return { ok: true, domain: enterState(domain, rule, verifiedAt, at) };
 }
 
+type DomainRule =
+  | {
+      readonly to: DomainState;
+      readonly attention?: AttentionReason;
+      readonly unverified?: DomainTransitionErrorCode;
+    }
+  | { readonly error: DomainTransitionErrorCode };
+
+/** The time of DNS verification, after an event. CAA records are evaluated only if the host's own records are right. */
+function verificationAfter({ verifiedAt }: TrackedDomain, event: DomainEvent, at: Instant) {
+  if (event === "dns_failed" || event === "reverify") return undefined;
+  return event === "dns_verified" || event === "certificate_forbidden" ? (verifiedAt ?? at) : verifiedAt;
+}
+
+const IN_ATTEMPT: ReadonlySet<DomainState> = new Set(["pending_dns", "verified", "certificate_pending"]);
+
 function enterState(
-  { host, verifiedAt }: TrackedDomain,
-  state: DomainState,
-  attention: AttentionReason | undefined,
+  domain: TrackedDomain,
+  { to: state, attention }: Extract<DomainRule, { to: DomainState }>,
+  verifiedAt: Instant | undefined,
   at: Instant,
 ): TrackedDomain {
-  const verified = state === "verified" ? at : verifiedAt;
+  const { host, since, attemptSince = since } = domain;
+  const stays = state === domain.state;
+  const continues = IN_ATTEMPT.has(domain.state) && IN_ATTEMPT.has(state);
+  const reason = stays ? domain.attention : attention;
   return {
     host,
     state,
-    since: at,
-    ...(verified === undefined || state === "pending_dns" ? {} : { verifiedAt: verified }),
-    ...(attention === undefined ? {} : { attention }),
+    since: stays ? since : at,
+    ...(verifiedAt === undefined ? {} : { verifiedAt }),
+    ...(continues ? { attemptSince } : {}),
+    ...(reason === undefined ? {} : { attention: reason }),
   };
 }

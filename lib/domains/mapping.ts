@@ -59,7 +59,7 @@ export function serializeDomains({ primary, aliases, redirects }: DomainMapping)
 }
 
 /**
- * Reads what `serializeDomains` wrote, without validating it again: for a process that gets its mapping from a
+ * Reads the output of `serializeDomains`, without validating it again: for a process that gets its mapping from a
  * validated deployment and must stay small. Everything else uses `parseDomainsFile`.
  */
 export function deserializeDomains(json: string): DomainMapping {

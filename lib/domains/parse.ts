@@ -1,18 +1,17 @@
-import { InvalidInputError, type Issue } from "../errors.ts";
-import { formatPath, toIssues } from "../issues.ts";
+import * as z from "zod";
+import { formatPath, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
-import { findNamedHosts } from "./conflicts.ts";
-import { parseCustomHost } from "./custom-host.ts";
+import { findHostConflicts, findNamedHosts } from "./conflicts.ts";
+import { parseCustomHost } from "./hostname.ts";
 import type { DomainMapping, DomainsInput } from "./mapping.ts";
-import { normalizeName } from "./normalize-name.ts";
-import { domainsFileSchema, keysAt } from "./schema.ts";
+import { normalizeName } from "./verification/resolver.ts";
 
 /** A validated mapping, or everything that is wrong with the input. */
 export type ParsedDomains =
   | { readonly ok: true; readonly domains: DomainMapping }
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] };
 
-/** What the validation needs to know about the project. */
+/** The project that a mapping is validated for. */
 export interface DomainContext {
   /**
    * The plan of the project: any custom host needs `pro` or above.
@@ -46,8 +45,10 @@ export function parseDomains(value: unknown, context: DomainContext = {}): Parse
 
 /** Validates the content of a domains file, which has the mapping under `domains`, and reports every problem. */
 export function parseDomainsFile(value: unknown, context: DomainContext = {}): ParsedDomains {
-  const parsed = domainsFileSchema.safeParse(value);
   const mapping = (value as { domains?: unknown } | null | undefined)?.domains;
+  const tooLong = findTooLongLists(mapping);
+  if (tooLong.length > 0) return { ok: false, code: "invalid_domains", issues: tooLong };
+  const parsed = domainsFileSchema.safeParse(value);
   const hasHosts = !parsed.success || parsed.data.domains.primary !== undefined;
   const issues = [
     ...(hasHosts ? findPlanIssues(context) : []),
@@ -57,6 +58,21 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_domains", issues };
   // This is the only place where a mapping becomes a validated one.
   return { ok: true, domains: parsed.data.domains as object as DomainMapping };
+}
+
+/** The most aliases, and the most redirects, that a mapping can have. */
+const MAX_LIST_HOSTS = 500;
+
+const explainTooLong = (list: string, count: number) =>
+  `There are ${count} ${list}, but a project can have at most ${MAX_LIST_HOSTS}. Remove some of them.`;
+
+/** A list that is too long is not validated any further. */
+function findTooLongLists(mapping: unknown): readonly Issue[] {
+  return ["aliases", "redirects"].flatMap((list) => {
+    const hosts = Object(mapping)[list] as unknown;
+    if (!Array.isArray(hosts) || hosts.length <= MAX_LIST_HOSTS) return [];
+    return [{ path: `domains.${list}`, message: explainTooLong(list, hosts.length) }];
+  });
 }
 
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
@@ -75,4 +91,82 @@ function findPlatformIssues(mapping: unknown, { platformHost }: DomainContext): 
       .filter(({ host }) => parseCustomHost(host).ok)
       .map(({ path }) => ({ path: formatPath(["domains", ...path]), message }))
   );
+}
+
+const hostname = z
+  .string({ error: "Write a hostname such as orders.example.com." })
+  .meta({
+    description: "A hostname such as orders.example.com, without a scheme, a port or a path.",
+    // For editors. The values that it accepts are validated below.
+    pattern: "^[^\\s:/?#@*_\\\\.。．｡]+([.。．｡][^\\s:/?#@*_\\\\.。．｡]+)+[.。．｡]?$",
+  })
+  .transform((text, context) => {
+    const parsed = parseCustomHost(text);
+    if (parsed.ok) return parsed.hostname;
+    context.issues.push({ code: "custom", message: parsed.message, input: text });
+    return z.NEVER;
+  });
+
+const redirectSchema = z.strictObject(
+  {
+    from: hostname.describe("The host that redirects."),
+    to: hostname.describe("The primary host."),
+    status: z
+      .literal(301, { error: "Write 301, or omit it: redirects are permanent." })
+      .default(301)
+      .describe("301: redirects are permanent."),
+  },
+  { error: "Write a mapping with 'from' and 'to'." },
+);
+
+/** The schema of the `domains` mapping (zod). It holds every rule except those that depend on the project. */
+export const domainsSchema = z
+  .strictObject(
+    {
+      primary: hostname
+        .exactOptional()
+        .describe("The host that the project is published under. Omit everything to have no custom host."),
+      aliases: z
+        .array(hostname, { error: "Write a list of hostnames, or omit it." })
+        .max(MAX_LIST_HOSTS, { error: ({ input }) => explainTooLong("aliases", (input as unknown[]).length) })
+        .default([])
+        .describe("Hosts that serve the same as the primary."),
+      redirects: z
+        .array(redirectSchema, { error: "Write a list of redirects, or omit it." })
+        .max(MAX_LIST_HOSTS, {
+          error: ({ input }) => explainTooLong("redirects", (input as unknown[]).length),
+        })
+        .default([])
+        .describe("Hosts that redirect permanently to the primary."),
+    },
+    { error: "Write a mapping with 'primary', or {} to have no custom host." },
+  )
+  .superRefine(
+    (mapping, context) => {
+      for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
+    },
+    // Conflicts are reported together with invalid fields, so that all problems can be fixed at once.
+    { when: () => true },
+  );
+
+/** The schema of a domains file: the mapping under the key `domains`, and nothing else. */
+export const domainsFileSchema = z.strictObject(
+  { domains: domainsSchema },
+  { error: "Write the mapping under 'domains'." },
+);
+
+/** Returns the JSON Schema (2020-12) of the `domains` mapping. It cannot express the rules of hostnames. */
+export function domainsJsonSchema(): object {
+  return z.toJSONSchema(domainsSchema, { io: "input" });
+}
+
+/** Returns the JSON Schema (2020-12) of a domains file, for editors. */
+export function domainsFileJsonSchema(): object {
+  return z.toJSONSchema(domainsFileSchema, { io: "input" });
+}
+
+/** Returns the keys that are allowed at a path in a domains file. */
+export function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  if (path.length === 0) return Object.keys(domainsFileSchema.shape);
+  return Object.keys(path.length === 1 ? domainsSchema.shape : redirectSchema.shape);
 }

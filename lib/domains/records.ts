@@ -1,13 +1,15 @@
 import { type ConfiguredHost, type DomainMapping, hostsOf } from "./mapping.ts";
-import { locateInZone } from "./zone.ts";
+import { locateInZone, type ZoneMatch } from "./zone.ts";
 
-/** The TTL of the records, in seconds: how long a resolver may cache them. */
+/** The TTL of the records, in seconds: the time for which a resolver may cache them. */
 export const RECORD_TTL_SECONDS = 3600;
 
 /** A record to create at the DNS provider. See lib/README.md#dns-records. */
 export interface DnsRecord extends ConfiguredHost {
   /** The zone that the record belongs to. */
   readonly zone: string;
+  /** The source of the zone. If it is a guess by the public suffix list, check it at the DNS provider. */
+  readonly zoneSource: ZoneMatch["zoneSource"];
   readonly type: "CNAME" | "ALIAS" | "ANAME";
   /** The value of the provider's name field: the label or labels below the zone, `@` at the apex. */
   readonly name: string;
@@ -19,20 +21,25 @@ export interface DnsRecord extends ConfiguredHost {
   readonly alternatives: readonly string[];
 }
 
-/** What to use at an apex if the provider has no ALIAS: another name for it, or a CNAME that it flattens. */
+/** Alternatives to ALIAS at an apex, if the provider has none: another name for it, or a CNAME that it flattens. */
 export const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
 
-/** Returns the record that points a host at the platform host. */
-export function recordOf(
+/** Returns the record that points a host at the platform host. Its zone is one of the known zones, or a guess. */
+export function recordOf(host: ConfiguredHost, target: string, knownZones?: readonly string[]): DnsRecord {
+  return recordIn(locateInZone(host.host, knownZones), host, target);
+}
+
+/** Returns the record of a host whose zone has been found. */
+export function recordIn(
+  { zone, zoneSource, label, apex }: ZoneMatch,
   { host, role }: ConfiguredHost,
   target: string,
-  knownZones?: readonly string[],
 ): DnsRecord {
-  const { zone, label, apex } = locateInZone(host, knownZones);
   return {
     host,
     role,
     zone,
+    zoneSource,
     type: apex ? "ALIAS" : "CNAME",
     name: label,
     value: target,

@@ -1,6 +1,6 @@
 import type { DomainMapping } from "./mapping.ts";
 
-/** What to do with a request to a host. See lib/README.md#serving-and-redirects. */
+/** The route of a request by its host. See lib/README.md#serving-and-redirects. */
 export type HostRoute =
   | { readonly action: "serve" }
   | { readonly action: "redirect"; readonly status: 301; readonly location: string }
@@ -10,6 +10,8 @@ export type HostRoute =
 export interface HostTable {
   /** By host in lower case: `serve`, or the origin that the host redirects to. */
   readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
+  /** The hosts of the mapping, without the platform's own. */
+  readonly customHosts: ReadonlySet<string>;
   /** True if there is no mapping. */
   readonly servesEveryHost: boolean;
 }
@@ -22,15 +24,19 @@ export function hostTable(
   domains: DomainMapping | undefined,
   platformHosts: readonly string[] = [],
 ): HostTable {
+  // A caller without types can pass a mapping that has not been validated.
+  if (domains !== undefined && !Array.isArray(domains.redirects)) {
+    throw new TypeError("The mapping has not been validated: call `defineDomains`.");
+  }
   const byHost = new Map<string, "serve" | `https://${string}`>();
   for (const { from, to } of domains?.redirects ?? []) byHost.set(from, `https://${to}`);
   for (const host of platformHosts) byHost.set(bareHost(host), "serve");
-  for (const host of [domains?.primary, ...(domains?.aliases ?? [])]) {
-    if (host !== undefined) byHost.set(host, "serve");
-  }
+  const served = [domains?.primary, ...(domains?.aliases ?? [])].filter((host) => host !== undefined);
+  for (const host of served) byHost.set(host, "serve");
   // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");
-  return { byHost, servesEveryHost: domains === undefined };
+  const customHosts = new Set([...served, ...(domains?.redirects ?? []).map(({ from }) => from)]);
+  return { byHost, customHosts, servesEveryHost: domains === undefined };
 }
 
 /**
@@ -49,13 +55,17 @@ export function routeHost(table: HostTable, host: string | null | undefined, tar
 const SERVE: HostRoute = { action: "serve" };
 const MISDIRECTED: HostRoute = { action: "misdirected" };
 
-/** A name or an IPv6 address in brackets, optionally with a trailing dot and a port, which are ignored. */
-const HOST = /^([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])\.?(?::\d{0,5})?$/i;
+/**
+ * A name or an IPv6 address in brackets, optionally with a trailing dot and a port, which are ignored. Names of
+ * containers may have underscores.
+ */
+const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])\.?(?::\d{0,5})?$/i;
 
 /** A path starts with a slash and has only characters that are safe in a header: no line break, above all. */
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
-function bareHost(host: string): string {
+/** The name in a `Host` header, in lower case; empty if the header is invalid. */
+export function bareHost(host: string): string {
   return HOST.exec(host)?.[1]?.toLowerCase() ?? "";
 }
 

@@ -1,25 +1,22 @@
-import type { AdmittedWork } from "../accounts/account-store.ts";
-import { type AdmissionPolicy, type Caller, DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
+import {
+  type AdmissionPolicy,
+  type Admitted,
+  type Caller,
+  DEFAULT_BAN_POLICY,
+  validateBanPolicy,
+} from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
-import { parseKey } from "../accounts/api-key.ts";
+import { parseKeyAsync } from "../accounts/api-key.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
-import { validateBanPolicy } from "../accounts/validate-ban-policy.ts";
-import { validatePlans } from "../accounts/validate-plan.ts";
-import type { Clock, Instant } from "../clock.ts";
+import type { Clock, Instant } from "../core/time.ts";
+import type { StoreOperation } from "../orders/store-operation.ts";
+import { validatePlans } from "../plans/plan-limits.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
-import type { HandlerOptions } from "./handler-options.ts";
-import type { ErrorReply } from "./reply.ts";
+import type { HandlerOptions } from "./options.ts";
+import type { ErrorReply } from "./response.ts";
 
-/**
- * Whether a request may proceed. `quota` is that of the rate-limit headers of its response. See lib/README.md#words.
- */
+/** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
 export type Access = Admitted | Denied;
-
-interface Admitted {
-  readonly ok: true;
-  readonly quota: Quota;
-  readonly caller: Caller;
-}
 
 interface Denied {
   readonly ok: false;
@@ -33,11 +30,13 @@ interface Denied {
 export interface AccessControl {
   /**
    * Authenticates a request and counts it. Rejects with `StoreUnavailableError` if the store cannot be reached: no
-   * request is admitted unchecked. The store can start `work` if it admits the request.
+   * request is admitted unchecked. The store may perform `operation` if it admits the request.
    */
-  admit(authorization: string | null, address: string, work?: AdmittedWork): Promise<Access>;
+  admit(authorization: string | null, address: string, operation?: StoreOperation): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Quota;
+  /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
+  unusedQuota(at?: Instant): Quota;
 }
 
 /** RFC 6750, section 3. */
@@ -55,7 +54,8 @@ export function createAccessControl(
   validateBanPolicy(banPolicy);
   const policy: AdmissionPolicy = { ...banPolicy, ...(plans === undefined ? {} : { plans }) };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
-  const accounts = cacheRejections ? withRejectionCache(store.accounts) : store.accounts;
+  const cache = cacheRejections ? withRejectionCache(store.accounts) : undefined;
+  const accounts = cache ?? store.accounts;
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
@@ -67,14 +67,18 @@ export function createAccessControl(
   }
 
   return {
-    async admit(authorization, address, work) {
+    async admit(authorization, address, operation) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
       if (presented === undefined) return deny("missing_api_key", address, at);
-      const key = parseKey(presented.trim());
+      const key = await parseKeyAsync(presented.trim());
       if (key === undefined) return deny("invalid_api_key", address, at);
 
-      const admission = await accounts.admit(key, at, policy, work);
+      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
+      const isGuessing = cache !== undefined && anonymous.isExhausted(address, at);
+      if (isGuessing && (await cache.findInvalid(key, at, policy)) !== undefined)
+        return deny("invalid_api_key", address, at);
+      const admission = await accounts.admit(key, at, policy, operation);
       if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;
@@ -82,6 +86,7 @@ export function createAccessControl(
     },
 
     peek: (address) => anonymous.peek(address, clock()),
+    unusedQuota: (at = clock()) => anonymous.unused(at),
   };
 }
 

@@ -1,7 +1,6 @@
-import { InvalidInputError } from "../errors.ts";
+import { InvalidInputError } from "../core/errors.ts";
 import type { Operation } from "./operations.ts";
-import type { RequestHead } from "./plain-response.ts";
-import type { Reply } from "./reply.ts";
+import type { Reply, RequestHead } from "./response.ts";
 
 /** Cross-origin requests from the web pages of configured origins. See lib/http/README.md#cross-origin-requests. */
 export interface Cors {
@@ -11,11 +10,11 @@ export interface Cors {
   addHeaders(headers: Record<string, string>, request: RequestHead): void;
 }
 
-/** What a page may read in addition to what every page may. */
+/** The response headers that a page may read in addition to those that every page may. */
 const EXPOSED_HEADERS =
   "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, x-request-id";
 
-/** How long a browser may reuse the reply to a preflight. */
+/** The time for which a browser may reuse the reply to a preflight. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /** Creates the cross-origin rules. Throws `InvalidInputError` with every origin that is invalid. */

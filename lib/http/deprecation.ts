@@ -1,7 +1,7 @@
-import type { Instant } from "../clock.ts";
-import type { Issue } from "../errors.ts";
-import { isDateTime } from "../orders/fields.ts";
-import type { HeaderFields } from "./reply.ts";
+import type { Issue } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import { isDateTime } from "../orders/order.ts";
+import type { HeaderFields } from "./response.ts";
 
 /** The deprecation of an operation. See lib/README.md#versions-and-deprecation. */
 export interface Deprecation {
@@ -64,6 +64,6 @@ export function isLink(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text) && !/[<>"]/.test(text);
 }
 
-/** What to write as a link. */
+/** The rule for a link, as a message for people. */
 export const LINK_RULE =
   "Use a URL, such as https://docs.example.com, with all other characters percent-encoded, or leave it out.";

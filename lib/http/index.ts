@@ -9,30 +9,31 @@
  * @module store-orders/http
  */
 
-export {
-  ERRORS,
-  type ErrorBody,
-  type ErrorCode,
-  InvalidInputError,
-  isInvalidInput,
-  isStoreUnavailable,
-} from "../errors.ts";
-export type { HookErrorReporter } from "../hooks.ts";
+export { InvalidInputError, isInvalidInput, isStoreUnavailable } from "../core/errors.ts";
+export type { HookErrorReporter } from "../core/hooks.ts";
 export type { OrderTransition, TransitionHook } from "../orders/transition-hook.ts";
-export { type CustomOperation, defineOperation, type OperationDefinition } from "./custom-operation.ts";
 export type { Deprecation } from "./deprecation.ts";
+export { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
 export { createHandler } from "./handler.ts";
-export type { Handler, HandlerOptions, RequestContext } from "./handler-options.ts";
-export { openApiDocument, type Server } from "./openapi/document.ts";
-export type { OperationCall } from "./operation-call.ts";
-export type { PetSource } from "./operation-handlers.ts";
+export { openApiDocument, type Server } from "./openapi.ts";
 export {
+  type CustomOperation,
+  defineOperation,
   OPERATIONS,
   type Operation,
+  type OperationCall,
+  type OperationDefinition,
   type OperationId,
   type OperationParameter,
   type ServiceOperation,
 } from "./operations.ts";
-export type { PlainResponse, RequestHead } from "./plain-response.ts";
-export { type DocumentSource, type Reply, rateLimitHeaders } from "./reply.ts";
-export type { RequestEvent, RequestSource } from "./request-event.ts";
+export type { Handler, HandlerOptions, RequestContext } from "./options.ts";
+export type { PetSource } from "./perform-operation.ts";
+export type { ClientInfo, RequestEvent } from "./request-event.ts";
+export {
+  type DocumentSource,
+  type PlainResponse,
+  type Reply,
+  type RequestHead,
+  rateLimitHeaders,
+} from "./response.ts";

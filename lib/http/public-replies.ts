@@ -1,13 +1,11 @@
-import type { Clock } from "../clock.ts";
+import { StoreUnavailableError } from "../core/errors.ts";
+import type { Clock, Instant } from "../core/time.ts";
+import { type HostTable, routeHost } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
-import type { HandlerOptions, RequestContext } from "./handler-options.ts";
-import { createHealthChecks } from "./health.ts";
-import { createHostRouter, hostOf } from "./host-router.ts";
-import { createServedDocument } from "./openapi/served-document.ts";
+import { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
-import type { RequestHead } from "./plain-response.ts";
-import type { DocumentSource } from "./reply.ts";
-import type { Outcome } from "./response.ts";
+import type { HandlerOptions, RequestContext } from "./options.ts";
+import { type Outcome, type Reply, type RequestHead, STORE_UNAVAILABLE } from "./response.ts";
 
 /** A request whose target has been parsed. */
 export interface ParsedRequest {
@@ -28,32 +26,82 @@ export function createPublicReplies(
   { store, hosts, plans, documents, servers = [], basePath = "" }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
 ): (parsed: ParsedRequest) => Outcome | Promise<Outcome | undefined> | undefined {
-  const routeHost = createHostRouter(hosts);
-  const healthChecks = createHealthChecks(store.orders, clock);
+  const checkReadiness = createReadinessCheck(store, clock);
   const openApi = createServedDocument({ operations, plans }, servers);
-  const publicUrl = ({ origin }: RequestContext) => origin && `${origin}${basePath}`;
 
   return ({ request, context, target, path }) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
-    const healthCheck = isRead ? healthChecks.get(path) : undefined;
-    const hostReply = routeHost(context.host ?? hostOf(request), target);
+    const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
+    const hostReply = hosts && replyForHost(hosts(), context.host ?? hostOf(request), target);
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
-    if (hostReply !== undefined && (healthCheck === undefined || hostReply.error === undefined))
+    if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
       return { reply: hostReply };
-    if (healthCheck !== undefined) return healthCheck();
+    if (isHealthCheck) return path === "/healthz" ? HEALTHY : checkReadiness();
     const preflight = cors?.preflight(request);
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
-    if (path === "/openapi.json") return openApi(request, publicUrl(context)).then((reply) => ({ reply }));
-    return documents && documentAt(documents, path, request);
+    if (path === "/openapi.json") {
+      const publicUrl = context.origin && `${context.origin}${basePath}`;
+      return openApi(request, publicUrl).then((reply) => ({ reply }));
+    }
+    return documents?.(path, request).then((reply) => reply && { reply });
   };
 }
 
-async function documentAt(
-  documents: DocumentSource,
-  path: string,
-  request: RequestHead,
-): Promise<Outcome | undefined> {
-  const reply = await documents(path, request);
-  return reply && { reply };
+/** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
+const REDIRECT_MAX_AGE_SECONDS = 300;
+
+/** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/README.md#serving-and-redirects. */
+function replyForHost(hosts: HostTable, host: string | null, target: string): Reply | undefined {
+  const route = routeHost(hosts, host, target);
+  if (route.action === "serve") return undefined;
+  if (route.action === "misdirected") return { error: "misdirected_request" };
+  const { status, location } = route;
+  const headers = {
+    location,
+    "cache-control": `public, max-age=${REDIRECT_MAX_AGE_SECONDS}`,
+    "content-type": "text/plain; charset=utf-8",
+  };
+  return { status, headers, body: `Moved permanently to ${location}\n` };
+}
+
+/** The host of a request: its `Host` header, otherwise the host of its URL. */
+function hostOf(request: RequestHead): string | null {
+  return request.headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? null;
+}
+
+/** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */
+const READINESS_TTL_MS = 1_000;
+
+/** The longest time for the store to respond to the readiness check. */
+const READINESS_TIMEOUT_MS = 1_000;
+
+const HEALTHY: Outcome = { reply: { status: 200, body: '{"status":"ok"}' } };
+
+/** `/readyz`: 200 if the store says within a second that it can serve, otherwise 503. See lib/http/README.md#health-checks. */
+function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () => Promise<Outcome> {
+  let latest: { readonly at: Instant; readonly outcome: Promise<Outcome> } | undefined;
+
+  async function check(): Promise<Outcome> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => reject(new StoreUnavailableError(`The store did not respond within ${READINESS_TIMEOUT_MS} ms.`)),
+      READINESS_TIMEOUT_MS,
+    );
+    try {
+      await Promise.race([store.check(), late]);
+      return HEALTHY;
+    } catch (thrown) {
+      return { reply: STORE_UNAVAILABLE, thrown };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return () => {
+    const at = clock();
+    const isFresh = latest !== undefined && at >= latest.at && at < latest.at + READINESS_TTL_MS;
+    if (latest === undefined || !isFresh) latest = { at, outcome: check() };
+    return latest.outcome;
+  };
 }

@@ -1,10 +1,9 @@
 import { redactKeys } from "../accounts/api-key.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { RequestContext } from "./handler-options.ts";
-import type { StreamEnd } from "./order-stream.ts";
-import type { RequestHead } from "./plain-response.ts";
-import { type Outcome, statusOf } from "./response.ts";
-import { decodeUnreserved, targetOf } from "./target.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { RequestContext } from "./options.ts";
+import { decodeUnreserved, targetOf } from "./path.ts";
+import { type Outcome, type RequestHead, type StreamEnd, statusOf } from "./response.ts";
 
 /** A finished request, for logs and metrics. It never contains a key. */
 export interface RequestEvent {
@@ -22,7 +21,7 @@ export interface RequestEvent {
   readonly keyId?: string;
   readonly plan?: string;
   readonly errorCode?: ErrorCode;
-  /** How the response body ended. That of a `HEAD` request is complete: there is none. */
+  /** The end of the response body; see `StreamEnd`. That of a `HEAD` request is complete: there is no body. */
   readonly bodyEnd: StreamEnd["status"];
   /** The error behind a 5xx or an incomplete body. Do not show it to clients. */
   readonly error?: unknown;
@@ -30,8 +29,8 @@ export interface RequestEvent {
   readonly traceparent?: string;
 }
 
-/** What a log may contain only if its operator wants it. */
-export interface RequestSource {
+/** The part of a request that identifies its caller. A log contains it only if its operator wants that. */
+export interface ClientInfo {
   /** The IP address of the caller, if the runtime knows it. */
   readonly address?: string;
 }
@@ -80,4 +79,42 @@ function loggedPath(request: RequestHead, { target, requestError }: RequestConte
   // Decoded first, so that an encoded underscore does not hide a key.
   const safe = redactKeys(path.includes("%") ? decodeUnreserved(path) : path);
   return safe.length > MAX_PATH_CHARS ? `${safe.slice(0, MAX_PATH_CHARS)}…` : safe;
+}
+
+/** The fields of a log line. */
+export interface AccessFields extends Omit<RequestEvent, "error"> {
+  readonly at: string;
+  readonly error?: string;
+}
+
+/** Formats one request as a line of JSON. To log addresses too, pass the second argument of `onRequest`. */
+export function accessLine(event: RequestEvent, at: Date, client: ClientInfo = {}): string {
+  return toLogLine({ ...accessFields(event, at), ...client });
+}
+
+/**
+ * Serialises the fields of a line. Whoever reads the log on a terminal must not see what a caller sent as a control
+ * character, or as one that breaks lines or reverses text; JSON itself only escapes the first 32. An address can hold a
+ * key if a proxy passes on what it was sent.
+ */
+export function toLogLine(fields: object): string {
+  return redactKeys(JSON.stringify(fields)).replace(
+    /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** The log fields of one request. An error is logged by its message and its cause's, without stack or keys. */
+export function accessFields({ error, durationMs, ...event }: RequestEvent, at: Date): AccessFields {
+  return {
+    at: at.toISOString(),
+    ...event,
+    durationMs: Math.round(durationMs * 10) / 10,
+    ...(error === undefined ? {} : { error: describeError(error) }),
+  };
+}
+
+function describeError(error: unknown): string {
+  const message = redactKeys(errorMessage(error));
+  return error instanceof Error ? `${error.name}: ${message}` : message;
 }

@@ -1,13 +1,55 @@
 import type { Caller } from "../accounts/admission.ts";
-import { ERRORS, isStoreUnavailable } from "../errors.ts";
+import { isStoreUnavailable } from "../core/errors.ts";
+import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { Quota } from "../plans/windows.ts";
-import { discardBody } from "./body.ts";
 import { deprecationHeaders } from "./deprecation.ts";
+import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
 import { BASE_PATH, type Operation } from "./operations.ts";
-import type { PlainResponse } from "./plain-response.ts";
-import { type ErrorReply, errorJson, type Reply, rateLimitHeaders } from "./reply.ts";
 
-/** Everything known about a request once its reply is decided. */
+/** The part of a request that the handler reads. A `Request` is one; a server can pass one that is cheaper to create. */
+export interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: {
+    /** The value of a header; those of one that occurs several times are joined with commas. */
+    get(name: string): string | null;
+  };
+}
+
+/** Header names and values to add to a response. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/** A response without the headers that all responses share. */
+export type Reply = ErrorReply | SuccessReply;
+
+/** An error response. Its body is the Error body of the code. */
+export interface ErrorReply {
+  readonly error: ErrorCode;
+  readonly headers?: HeaderFields;
+}
+
+/** A successful response. */
+export interface SuccessReply {
+  readonly error?: undefined;
+  readonly status: 200 | 201 | 202 | 204 | 301 | 302;
+  /** JSON, unless the headers have another content type. Missing for a response without a body. */
+  readonly body?: ResponseBody;
+  readonly headers?: HeaderFields;
+  /** Resolves when a streamed body has ended. */
+  readonly ended?: Promise<StreamEnd>;
+  /** The change that the operation made, for `onTransition`. */
+  readonly change?: { readonly event: OrderEvent; readonly order: StoredOrder };
+}
+
+/** Serves documents beside the API, without a key and without counting. Returns `undefined` for any other path. */
+export type DocumentSource = (path: string, request: RequestHead) => Promise<Reply | undefined>;
+
+/** The end of a streamed body: complete, cancelled by its consumer, or failed because of a store error. */
+export type StreamEnd =
+  | { readonly status: "complete" | "cancelled" }
+  | { readonly status: "failed"; readonly error: unknown };
+
+/** The result of a request: its reply, and what the response and its event say about the caller and the operation. */
 export interface Outcome {
   readonly reply: Reply;
   /** For the rate-limit headers. Missing for responses without them: redirects, 421, documents and health checks. */
@@ -19,28 +61,21 @@ export interface Outcome {
   readonly thrown?: unknown;
 }
 
-/** `Retry-After` when the store is unavailable. */
-const STORE_RETRY_AFTER_SECONDS = "5";
-
-/** The reply to a request that threw an error. It reveals nothing but whether to retry. */
-export function failureReply(thrown: unknown): ErrorReply {
-  if (!isStoreUnavailable(thrown)) return { error: "internal_error" };
-  return { error: "store_unavailable", headers: { "retry-after": STORE_RETRY_AFTER_SECONDS } };
+/** A response as plain data. */
+export interface PlainResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: ResponseBody | null;
 }
 
-/** The status code of a reply. */
-export function statusOf(reply: Reply): number {
-  return reply.error === undefined ? reply.status : ERRORS[reply.error].status;
-}
-
-/** Creates a response. Every response is created here, so that none lacks a header. */
-export function toPlainResponse(
+/** Creates the response to a request. Every response is created here, so that none lacks a header. */
+export function createResponse(
   { reply, quota, operation }: Outcome,
   requestId: string,
   isHead: boolean,
 ): PlainResponse {
   const status = statusOf(reply);
-  const body = reply.error === undefined ? (reply.body ?? null) : errorJson(reply.error);
+  const body = reply.error === undefined ? (reply.body ?? null) : ERROR_BODIES[reply.error];
   const headers: Record<string, string> =
     body === null
       ? { "cache-control": "no-store", "x-request-id": requestId }
@@ -50,6 +85,111 @@ export function toPlainResponse(
     Object.assign(headers, deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`));
   if (reply.headers !== undefined) Object.assign(headers, reply.headers);
   if (!isHead) return { status, headers, body };
-  if (body !== null) discardBody(body);
+  if (body !== null) void discardBody(body);
   return { status, headers, body: null };
+}
+
+/** The status code of a reply. */
+export function statusOf(reply: Reply): number {
+  return reply.error === undefined ? reply.status : ERRORS[reply.error].status;
+}
+
+/** The three rate-limit headers. See lib/README.md#rate-limit-headers. */
+export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderFields {
+  return {
+    "x-ratelimit-limit": `${limit}`,
+    "x-ratelimit-remaining": `${remaining}`,
+    "x-ratelimit-reset": `${Math.ceil(resetsAt / 1000)}`,
+  };
+}
+
+/** The reply when the store is unavailable: a client waits for five seconds. */
+export const STORE_UNAVAILABLE: ErrorReply = { error: "store_unavailable", headers: { "retry-after": "5" } };
+
+/** The reply to a request that threw an error. It reveals nothing but whether to retry. */
+export function failureReply(thrown: unknown): ErrorReply {
+  return isStoreUnavailable(thrown) ? STORE_UNAVAILABLE : { error: "internal_error" };
+}
+
+const ERROR_BODIES = Object.fromEntries(
+  Object.entries(ERRORS).map(([code, { status, message }]) => [
+    code,
+    JSON.stringify({ code: code as ErrorCode, message, status } satisfies ErrorBody),
+  ]),
+) as Readonly<Record<ErrorCode, string>>;
+
+/** Creates a `Response` from plain data. */
+export function toResponse({ status, headers, body }: PlainResponse): Response {
+  // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
+  const encoding = "content-encoding" in headers ? { encodeBody: "manual" } : {};
+  return new Response(body === null ? null : toWebBody(body), { status, headers, ...encoding });
+}
+
+/** A body that a `Response` can have. */
+export type WebBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** The body of a response. A string is cheaper to send over `node:http` than a `ReadableStream`. */
+export type ResponseBody = WebBody | TextReader;
+
+/** A long ASCII string that is produced on demand, in parts. It is read like a `ReadableStream` by its reader. */
+export interface TextReader {
+  read(): Promise<TextPart>;
+  /** Ends the string early. */
+  cancel(): Promise<void>;
+}
+
+/** The result of `read`: strings in their order. They are not joined, because that would copy them. */
+export type TextPart =
+  | { readonly done: false; readonly value: readonly string[] }
+  | { readonly done: true; readonly value?: undefined };
+
+/** True for a `TextReader`. A stream has a `getReader` instead. */
+export function isTextReader(body: ResponseBody): body is TextReader {
+  return typeof body === "object" && "read" in body;
+}
+
+/** Ends a body that nobody will read. If that fails, nobody is affected. */
+export async function discardBody(body: ResponseBody): Promise<void> {
+  try {
+    if (typeof body === "object" && "cancel" in body) await body.cancel();
+  } catch {}
+}
+
+/** The same body as a `Response` can have it. */
+export function toWebBody(body: ResponseBody): WebBody {
+  if (!isTextReader(body)) return body;
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await body.read();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value.join("")));
+      },
+      cancel: () => body.cancel(),
+    },
+    // No part is produced before it is read.
+    { highWaterMark: 0 },
+  );
+}
+
+/** The part of a writable Node stream that `waitForDrain` uses. */
+export interface DrainSource {
+  readonly destroyed: boolean;
+  on(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+}
+
+/** Resolves when a stream of Node has written its buffer, or has closed. */
+export function waitForDrain(stream: DrainSource, event: "drain" | "finish" = "drain"): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) return resolve();
+    const done = () => {
+      stream.off(event, done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on(event, done);
+    stream.on("close", done);
+  });
 }

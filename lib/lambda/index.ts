@@ -12,8 +12,8 @@
  *
  * @module store-orders/lambda
  */
-import type { Handler, RequestContext } from "../http/handler-options.ts";
-import { parsePath } from "../http/target.ts";
+import type { Handler, RequestContext } from "../http/options.ts";
+import { parsePath } from "../http/path.ts";
 import { fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 

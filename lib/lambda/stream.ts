@@ -1,4 +1,4 @@
-import { waitForDrain } from "../http/wait-for-drain.ts";
+import { waitForDrain } from "../http/response.ts";
 
 /** The part of Lambda's response stream that is used. */
 export interface ResponseStream extends NodeJS.EventEmitter {
@@ -30,7 +30,8 @@ const NO_PLATFORM: StreamingPlatform = {
 
 /**
  * Sends a body as fast as the client receives it. If the body fails, this rejects without ending the stream, so that
- * the runtime reports the error and truncates the response. Once the client disconnects, the body is cancelled.
+ * the runtime reports the error and truncates the response. Once the platform closes the stream, the body is cancelled.
+ * A client that disconnects need not close it: see infra/scale.md#lists-beyond-200-mb.
  */
 export async function sendBody(
   body: ReadableStream<Uint8Array> | null,
@@ -41,6 +42,8 @@ export async function sendBody(
   const reader = (body ?? ReadableStream.from([NEWLINE])).getReader();
   const stop = () => void reader.cancel().catch(() => {});
   stream.once("close", stop);
+  // A client that resets its connection is an error of the stream, which would end the process: also after the last byte.
+  stream.on("error", stop);
   try {
     for (let isFirst = true; ; isFirst = false) {
       const { done, value } = await reader.read();

@@ -1,10 +1,15 @@
-import { listen } from "../node/listen.ts";
-import { createServer } from "../node/node-http.ts";
+import { createServer, listen } from "../node/listen.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Options of `startMetricsServer`. */
 export interface MetricsServerOptions {
   readonly metrics: Pick<Metrics, "registry">;
+  /**
+   * Returns whether a host is one of the custom domains, for a server in front that asks before it requests a
+   * certificate: `GET /domains/ask?domain=NAME` answers 200 or 404.
+   * @default there are no custom domains
+   */
+  readonly isCustomHost?: ((host: string) => boolean) | undefined;
   /** The metrics are for operators: do not make this address public. @default 127.0.0.1 */
   readonly host?: string;
   /** 0 chooses a free port. @default 9464 */
@@ -19,14 +24,21 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` on an address of its own. Rejects if the address is in use or invalid. */
+/** Serves `GET /metrics` and `GET /domains/ask` on an address of its own. Rejects if the address is in use or invalid. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const { host = "127.0.0.1", port = 9464 } = options;
+  const { host = "127.0.0.1", port = 9464, isCustomHost = () => false } = options;
   const { registry } = options.metrics;
 
   const server = createServer(async (req, res) => {
     const isRead = req.method === "GET" || req.method === "HEAD";
-    if (!isRead || req.url?.split("?", 1)[0] !== PATH) {
+    const [path, query = ""] = (req.url ?? "").split("?", 2);
+    if (isRead && path === ASK_PATH) {
+      const domain = new URLSearchParams(query).get("domain") ?? "";
+      const [status, answer] = isCustomHost(domain) ? [200, "yes\n"] : [404, "no\n"];
+      res.writeHead(status, { "content-type": "text/plain", "cache-control": "no-store" }).end(answer);
+      return;
+    }
+    if (!isRead || path !== PATH) {
       res.writeHead(404, { "content-type": "text/plain" }).end("The metrics are at /metrics.\n");
       return;
     }
@@ -50,3 +62,4 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
 }
 
 const PATH = "/metrics";
+const ASK_PATH = "/domains/ask";

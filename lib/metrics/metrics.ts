@@ -1,11 +1,17 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
-import type { HandlerOptions } from "../http/handler-options.ts";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { OPERATIONS } from "../http/operations.ts";
+import type { HandlerOptions } from "../http/options.ts";
 import type { RequestEvent } from "../http/request-event.ts";
+import type { OrderPage } from "../orders/order-store.ts";
 import { countRecords } from "../orders/wire.ts";
 
 /** Options of `createMetrics`. */
 export interface MetricsOptions {
-  /** Where the metrics are registered. @default a new registry, with the metrics of the process */
+  /** The operations that are served, as for `createHandler`. @default OPERATIONS */
+  readonly operations?: readonly { readonly id: string }[];
+  /** The labels of `store_orders_build_info`, beside `node`. @default none */
+  readonly buildInfo?: Readonly<Record<string, string>>;
+  /** The registry of the metrics. @default a new registry, with the metrics of the process */
   readonly registry?: Registry;
 }
 
@@ -16,14 +22,23 @@ export interface Metrics {
   readonly registry: Registry;
   /** Counts a request. Pass it to `createHandler`, or call it in your own `onRequest`. */
   readonly onRequest: (event: RequestEvent) => void;
+  /** Reports the connections that the server of `startNodeServer` refuses. */
+  watch(server: { readonly refusedConnections: number }): void;
   /** Returns the same store, which also counts bans and listed orders. */
   instrument(store: ServiceStore): ServiceStore;
 }
 
+/** The counters of these statuses exist from the start, because `increase()` does not see the first count of a new one. */
+const FAILURES = [500, 503];
+
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Creates the metrics of one process. The names and labels are listed in lib/node/README.md#metrics. */
-export function createMetrics({ registry = processRegistry() }: MetricsOptions = {}): Metrics {
+export function createMetrics({
+  operations = OPERATIONS,
+  buildInfo = {},
+  registry = processRegistry(),
+}: MetricsOptions = {}): Metrics {
   const registers = [registry];
   const requests = new Counter({
     name: "store_orders_requests_total",
@@ -61,6 +76,33 @@ export function createMetrics({ registry = processRegistry() }: MetricsOptions =
     registers,
   });
 
+  let server = { refusedConnections: 0 };
+  new Counter({
+    name: "store_orders_connections_refused_total",
+    help: "Connections that were closed at once, because the server or the process had too many.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(server.refusedConnections);
+    },
+  });
+  for (const { id } of [...operations, { id: "none" }])
+    for (const status of FAILURES) requests.inc({ operation: id, status }, 0);
+  const build = { ...buildInfo, node: process.version };
+  new Gauge({
+    name: "store_orders_build_info",
+    help: "Always 1. The labels describe the running build.",
+    labelNames: Object.keys(build),
+    registers,
+  }).set(build, 1);
+
+  async function* counted(pages: AsyncIterable<OrderPage>) {
+    for await (const page of pages) {
+      rows.inc(countRecords(page.json));
+      yield page;
+    }
+  }
+
   return {
     registry,
 
@@ -73,23 +115,23 @@ export function createMetrics({ registry = processRegistry() }: MetricsOptions =
       if (errorCode === "store_unavailable" || bodyEnd === "failed") storeErrors.inc();
     },
 
-    instrument: ({ orders, accounts }) => ({
-      orders: {
-        ...orders,
-        async *list() {
-          for await (const page of orders.list()) {
-            rows.inc(countRecords(page.json));
-            yield page;
-          }
-        },
-      },
+    watch(watched) {
+      server = watched;
+    },
+
+    instrument: ({ orders, accounts, ...store }) => ({
+      ...store,
+      orders: { ...orders, list: () => counted(orders.list()) },
       accounts: {
         ...accounts,
         async admit(...args) {
           const admission = await accounts.admit(...args);
           const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;
           if (isNewBan) bans.inc({ plan: admission.caller.plan });
-          return admission;
+          if (!admission.ok || admission.outcome?.type !== "list") return admission;
+          const { outcome } = admission;
+          rows.inc(countRecords(outcome.first.json));
+          return { ...admission, outcome: { ...outcome, rest: counted(outcome.rest) } };
         },
       },
     }),

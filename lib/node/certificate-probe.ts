@@ -6,14 +6,10 @@
  */
 import type { LookupFunction } from "node:net";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/observation.ts";
 import { type DnsAnswer, type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
-import type {
-  CertificateCheck,
-  CertificateErrorCode,
-  CertificateProbe,
-} from "../domains/watch/certificate-check.ts";
 
-/** How to reach the hosts. */
+/** Options of `createCertificateProbe`: the way to the hosts. */
 export interface CertificateProbeOptions {
   /** Looks up the addresses of a host. */
   readonly resolver: DnsResolver;
@@ -25,7 +21,7 @@ export interface CertificateProbeOptions {
    */
   readonly ca?: string;
   /**
-   * How long to wait for a connection, in milliseconds.
+   * The time to wait for a connection, in milliseconds.
    * @default 5000
    */
   readonly timeoutMs?: number;

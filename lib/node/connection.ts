@@ -1,72 +1,291 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ErrorCode } from "../errors.ts";
-import { type BodyResult, discardBody, hasBody } from "./request-body.ts";
-import { feedRequests } from "./request-feed.ts";
+import type { ErrorCode } from "../http/errors.ts";
+import { type BodyResult, receiveBody } from "./request.ts";
+
+/** The most input of a server's connections that waits to be parsed, in bytes. */
+export const MAX_HELD_BYTES = 8 * 1024 * 1024;
+
+/** Slices that are parsed in one turn of the event loop, so that no input delays other connections. */
+const MAX_SLICES_PER_TURN = 32;
+
+/** The most empty lines before a request, in bytes. */
+const MAX_EMPTY_BYTES = 16;
+
+const [CR, LF] = [0x0d, 0x0a];
+
+/** The connections of a server that hold input, in the order in which they began to. */
+export interface HeldInput {
+  bytes: number;
+  readonly connections: Set<Connection>;
+}
 
 /**
- * The state of one connection. Its requests are executed one after another, each once it has been received completely:
- * a request with a malformed body has no effect, and a pipelined list sees the cancel before it.
+ * One connection. Its requests are executed one after another, each once it has been received completely: a request with
+ * a malformed body has no effect, and a pipelined list sees the cancel before it.
+ *
+ * It replaces Node's `data` listener, the parser, which would parse all requests of a chunk of 64 KiB at once: up to
+ * 3,600, of several kilobytes each, which wait for their responses. Here the input is parsed in slices that end where a
+ * request can end, and held while a request is in progress.
  */
-export interface Connection {
-  /** Registers the request whose head has been received. */
-  begin(req: IncomingMessage, res: ServerResponse): void;
-  /** Resolves when the rest of the request has been received, or will not be. */
-  receiveBody(req: IncomingMessage): Promise<BodyResult>;
+export class Connection {
+  /** True if the last response was a success that counted for a key. Other connections are closed first. */
+  isAdmitted = false;
+
+  readonly #socket: Socket;
+  readonly #heldInput: HeldInput;
+  readonly #parse: (bytes: Buffer) => void;
+  readonly #slicer = new Slicer();
+  /** The response to the request in progress, from the end of its head until it has been sent. */
+  #current: ServerResponse | undefined;
+  #held: Buffer | undefined;
+  /** The start of the rest of `#held`: a subarray for each request would become garbage of the old generation. */
+  #heldStart = 0;
+  #isStopped = false;
+  /** True while the head of the next request has been parsed in part. */
+  #isHeadStarted = false;
+  /** The empty lines before the next request, in bytes. */
+  #emptyBytes = 0;
+  #parserError: ErrorCode | undefined;
+  #endBody: (result: BodyResult) => void = () => {};
+
+  constructor(socket: Socket, heldInput: HeldInput) {
+    this.#socket = socket;
+    this.#heldInput = heldInput;
+    // The parser is the listener of a socket that Node has accepted. Other runtimes have none, and parse themselves.
+    const [parse] = socket.listeners("data");
+    this.#parse = (bytes) => parse?.call(socket, bytes);
+    if (parse !== undefined) {
+      socket.off("data", parse as () => void).on("data", (input: Buffer) => this.#receive(input));
+      // Node resumes the socket after each request.
+      socket.on("resume", () => void (this.#held !== undefined && socket.pause()));
+    }
+    socket.once("close", () => this.stop());
+  }
+
+  /** Registers the request whose head has been received. No other is parsed until its response has been sent. */
+  begin(req: IncomingMessage, res: ServerResponse): void {
+    this.#current = res;
+    res.once("close", () => this.#end(res));
+    this.#isHeadStarted = false;
+    this.#emptyBytes = 0;
+    this.#slicer.beginBody(Number(req.headers["content-length"] ?? 0));
+  }
+
+  /** Resolves when the body of the request has been received, or will not be. */
+  receiveBody(req: IncomingMessage): Promise<BodyResult> {
+    if (this.#parserError !== undefined && !req.complete)
+      return Promise.resolve({ error: this.#parserError });
+    return new Promise((resolve) => {
+      this.#endBody = resolve;
+      void receiveBody(req).then(resolve);
+    });
+  }
+
   /**
    * Records an error of the parser. Resolves, when the current request has been answered, to true if the caller is to
    * send the error. It is false if `receiveBody` reports the error for the current request, or if the connection is no
    * longer writable.
    */
-  onParserError(code: ErrorCode): Promise<boolean>;
+  async onParserError(code: ErrorCode): Promise<boolean> {
+    this.stop();
+    if (this.#parserError !== undefined) return false;
+    this.#parserError = code;
+    const response = this.#current;
+    if (response?.req.complete === false) {
+      this.#endBody({ error: code });
+      return false;
+    }
+    if (response !== undefined) await new Promise<void>((resolve) => response.once("close", () => resolve()));
+    return this.#socket.writable;
+  }
+
   /** The length of the request line so far. `slice` is the input that is being parsed. */
-  requestLineBytes(slice: Buffer): number;
-  /** Discards all further input. */
-  stop(): void;
-  /** True if more input has been received after the current request. */
-  hasMore(): boolean;
+  requestLineBytes(slice: Buffer): number {
+    return this.#current?.req.complete === false ? 0 : this.#slicer.requestLineBytes(slice);
+  }
+
   /** True while a request is in progress. */
-  isBusy(): boolean;
-}
+  isBusy(): boolean {
+    return this.#current !== undefined;
+  }
 
-/** Tracks the requests on a connection. `holding` is shared by the connections of a server. */
-export function trackConnection(socket: Socket, holding: Set<Socket>): Connection {
-  const { hasMore, stop, begin, current, requestLineBytes } = feedRequests(socket, holding);
-  let parserError: ErrorCode | undefined;
-  let endBody: (result: BodyResult) => void = () => {};
-  const isBusy = () => current() !== undefined;
+  /** True if more input has been received than the current request. */
+  hasMore(): boolean {
+    return this.#held !== undefined;
+  }
 
-  return {
-    begin,
-    isBusy,
-    hasMore,
-    stop,
-    requestLineBytes,
+  /** Discards all further input. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopHolding();
+  }
 
-    receiveBody: async (req) => {
-      if (!hasBody(req)) return "complete";
-      if (parserError !== undefined && !req.complete) return { error: parserError };
-      return new Promise((resolve) => {
-        endBody = resolve;
-        void discardBody(req).then(resolve);
-      });
-    },
+  #receive(input: Buffer): void {
+    if (this.#held === undefined) {
+      const rest = this.#feed(input, 0);
+      if (rest < input.length) this.#hold(input, rest);
+    } else {
+      // Input that was already on its way when the socket was paused.
+      this.#hold(Buffer.concat([this.#held.subarray(this.#heldStart), input]), 0);
+    }
+  }
 
-    async onParserError(code) {
-      stop();
-      if (parserError !== undefined) return false;
-      parserError = code;
-      const response = current();
-      if (response?.req.complete === false) {
-        endBody({ error: code });
-        return false;
+  /** Parses the input from an index on. Returns where the part begins that has to wait, which is the end if none has to. */
+  #feed(input: Buffer, from: number): number {
+    let start = from;
+    let slices = 0;
+    while (
+      start < input.length &&
+      !this.#isStopped &&
+      !this.#isInProgress() &&
+      slices++ < MAX_SLICES_PER_TURN
+    ) {
+      if (!this.#isHeadStarted && this.#current?.req.complete !== false) {
+        start = this.#skipEmptyLines(input, start);
+        if (start === input.length || this.#isStopped) break;
+        this.#isHeadStarted = true;
       }
-      if (response !== undefined) await closed(response);
-      return socket.writable;
-    },
-  };
+      const end = this.#slicer.findEnd(input, start);
+      this.#parse(start === 0 && end === input.length ? input : input.subarray(start, end));
+      start = end;
+    }
+    // Nothing after the last request of a connection is executed.
+    if (this.#isInProgress() && this.#current?.shouldKeepAlive === false) this.stop();
+    return this.#isStopped ? input.length : start;
+  }
+
+  /** True if the current request has been received, and its response has not been sent. */
+  #isInProgress(): boolean {
+    return this.#current?.req.complete === true;
+  }
+
+  /**
+   * Skips the empty lines before a request (RFC 9112, section 2.2). Node's parser would skip any number of them, and no
+   * timeout would apply: a client could occupy a connection with them.
+   */
+  #skipEmptyLines(input: Buffer, start: number): number {
+    let end = start;
+    while (input[end] === CR || input[end] === LF) end++;
+    this.#emptyBytes += end - start;
+    if (this.#emptyBytes > MAX_EMPTY_BYTES) this.#destroy();
+    return end;
+  }
+
+  #hold(input: Buffer, start: number): void {
+    const { connections } = this.#heldInput;
+    this.#heldInput.bytes += input.length - (this.#held?.length ?? 0);
+    this.#held = input;
+    this.#heldStart = start;
+    connections.add(this);
+    this.#socket.pause();
+    while (this.#heldInput.bytes > MAX_HELD_BYTES) (firstWithoutKey(connections) ?? this).#destroy();
+    if (!this.#isInProgress()) queueTask(() => this.#release());
+  }
+
+  /** Called when a response has been sent, or its connection closed. Other connections have their turn first. */
+  #end(res: ServerResponse): void {
+    if (this.#current === res) this.#current = undefined;
+    if (this.#held !== undefined) queueTask(() => this.#release());
+  }
+
+  #release(): void {
+    const input = this.#held;
+    if (input === undefined) return;
+    const rest = this.#feed(input, this.#heldStart);
+    this.#heldStart = rest;
+    if (rest === input.length) this.#stopHolding();
+    else if (!this.#isInProgress()) queueTask(() => this.#release());
+  }
+
+  #stopHolding(): void {
+    if (!this.#heldInput.connections.delete(this)) return;
+    this.#heldInput.bytes -= this.#held?.length ?? 0;
+    this.#held = undefined;
+    this.#socket.resume();
+  }
+
+  #destroy(): void {
+    this.stop();
+    this.#socket.destroy();
+  }
 }
 
-function closed(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => res.once("close", () => resolve()));
+function firstWithoutKey(connections: Iterable<Connection>): Connection | undefined {
+  for (const connection of connections) if (!connection.isAdmitted) return connection;
+  return undefined;
+}
+
+/**
+ * Tasks for which other connections do not have to wait: requests that a client has sent without waiting for a response,
+ * and parts of long documents. Each turn of the event loop does a few of them, in the order of arrival.
+ */
+const tasks: (() => void)[] = [];
+const MAX_TASKS_PER_TURN = 16;
+
+/** Calls `task` in a later turn of the event loop. */
+export function queueTask(task: () => void): void {
+  if (tasks.push(task) === 1) setImmediate(runTasks);
+}
+
+function runTasks(): void {
+  const due = tasks.splice(0, MAX_TASKS_PER_TURN);
+  if (tasks.length > 0) setImmediate(runTasks);
+  for (const task of due) task();
+}
+
+/** Ends every head and every chunked body. */
+const END = "\r\n\r\n";
+
+/** Finds where the input of a connection can be cut for the parser: at the latest where a request can end. */
+export class Slicer {
+  /** The remaining bytes of a body with a Content-Length. */
+  #bodyBytes = 0;
+  /** The end of the input so far, if it can be the beginning of `END`. */
+  #tail = "";
+  /** The length of the parsed part of a request line. */
+  #lineBytes = 0;
+  #isLineComplete = false;
+  #isMeasured = false;
+
+  /** The head of a request has been parsed: a body of this length follows. */
+  beginBody(bytes: number): void {
+    this.#bodyBytes = bytes;
+    this.#lineBytes = 0;
+    this.#isLineComplete = false;
+  }
+
+  /** The end of the slice that begins at `start`. */
+  findEnd(input: Buffer, start: number): number {
+    if (this.#bodyBytes > 0) {
+      const size = Math.min(this.#bodyBytes, input.length - start);
+      this.#bodyBytes -= size;
+      return start + size;
+    }
+    const tail = this.#tail;
+    const split = tail === "" ? -1 : (tail + input.toString("latin1", start, start + 3)).indexOf(END);
+    const found = split === -1 ? input.indexOf(END, start) : start + split - tail.length;
+    if (split !== -1 || found !== -1) {
+      this.#tail = "";
+      this.#isMeasured = false;
+      return found + END.length;
+    }
+    this.#measureLine(input.subarray(start));
+    this.#isMeasured = true;
+    this.#tail = (tail + input.toString("latin1", Math.max(start, input.length - 3))).slice(-3);
+    return input.length;
+  }
+
+  /** The length of the request line so far. `slice` is the input that is being parsed. */
+  requestLineBytes(slice: Buffer): number {
+    if (!this.#isMeasured) this.#measureLine(slice);
+    return this.#lineBytes;
+  }
+
+  #measureLine(slice: Buffer): void {
+    if (this.#isLineComplete) return;
+    const end = slice.indexOf("\n");
+    this.#isLineComplete = end !== -1;
+    this.#lineBytes += this.#isLineComplete ? end : slice.length;
+  }
 }

@@ -6,104 +6,307 @@
  * const answer = await resolver("orders.example.com", "CNAME");
  * ```
  */
-import { promises as dns } from "node:dns";
-import { normalizeName } from "../domains/normalize-name.ts";
-import type {
-  CaaRecord,
-  DnsAnswer,
-  DnsFailure,
-  DnsResolver,
-  RecordData,
-  RecordType,
+import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { Resolver } from "node:dns";
+import { connect, isIPv6 } from "node:net";
+import {
+  type Answer,
+  type DecodedPacket,
+  decode,
+  encode,
+  type Question,
+  RECURSION_DESIRED,
+} from "dns-packet";
+import { invalidInput } from "../core/errors.ts";
+import {
+  type DnsAnswer,
+  type DnsFailure,
+  type DnsResolver,
+  normalizeName,
+  type RecordData,
+  type RecordType,
 } from "../domains/verification/resolver.ts";
-import { InvalidInputError, invalidInput } from "../errors.ts";
-import { findAddressOwners } from "./address-owners.ts";
 
-/** Which servers to query, and how long to wait. */
+/** Options of `createDnsResolver`: the servers to query, and the time to wait. */
 export interface DnsResolverOptions {
   /**
-   * Addresses with or without a port: `1.1.1.1`, `127.0.0.1:5353`, `[2606:4700::1111]:53`.
+   * Addresses with or without a port: `1.1.1.1`, `127.0.0.1:5353`, `[2606:4700::1111]:53`. A server is queried if the
+   * ones before it do not answer.
    * @default the system's resolvers
    */
   readonly servers?: readonly string[];
   /**
-   * How long to wait for each attempt, in milliseconds.
+   * The time to wait for each attempt, in milliseconds.
    * @default 2000
    */
   readonly timeoutMs?: number;
   /**
-   * How many attempts to make per server.
+   * The number of attempts per server.
    * @default 2
    */
   readonly maxAttempts?: number;
+  /**
+   * The port of the name servers of zones, which are queried for records that the resolvers may have cached.
+   * @default 53
+   */
+  readonly nameServerPort?: number;
 }
 
 /**
- * Creates a resolver that queries over UDP, and over TCP if the answer is too large for that. Throws an
+ * Creates a resolver that queries over UDP, and over TCP if the answer is too large for that. Each query has a socket
+ * and a result of its own: whatever one returns, it changes no other, and nothing is cached. Throws an
  * `InvalidInputError` if a server is not an IP address, or if there is none.
  */
 export function createDnsResolver({
   servers,
   timeoutMs = 2000,
   maxAttempts = 2,
+  nameServerPort = 53,
 }: DnsResolverOptions = {}): DnsResolver {
-  // Without maxTimeout each attempt would wait twice as long as the one before.
-  const resolver = new dns.Resolver({ timeout: timeoutMs, tries: maxAttempts, maxTimeout: timeoutMs });
-  if (servers !== undefined) setServers(resolver, servers);
-  const queries: Queries = {
-    A: (name) => resolver.resolve4(name),
-    AAAA: (name) => resolver.resolve6(name),
-    CNAME: async (name) => (await resolver.resolveCname(name)).map(normalizeName),
-    NS: async (name) => (await resolver.resolveNs(name)).map(normalizeName),
-    CAA: async (name) => (await resolver.resolveCaa(name)).map(toCaaRecord),
-  };
-  const [server = ""] = resolver.getServers();
-  return async (name, type) => {
-    try {
-      const answer = toAnswer(await queries[type](name));
-      if (answer.outcome !== "found" || (type !== "A" && type !== "AAAA")) return answer;
-      const owners = await findAddressOwners(server, name, type, timeoutMs);
-      return owners === undefined ? answer : { ...answer, direct: owners.includes(normalizeName(name)) };
-    } catch (error) {
-      return toFailure((error as NodeJS.ErrnoException).code);
+  const limits = { timeoutMs, maxAttempts };
+  const resolve = createResolve(parseServers(servers), { ...limits, recursive: true });
+  const at = (addresses: readonly string[]) =>
+    createResolve(
+      addresses.map((address) => ({ address, port: nameServerPort })),
+      { ...limits, recursive: false },
+    );
+  return Object.assign(resolve, { at });
+}
+
+interface Server {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Node parses the addresses, and returns a port only if it is not 53. */
+function parseServers(servers: readonly string[] | undefined): readonly Server[] {
+  if (servers?.length === 0)
+    throw invalidInput("servers", "The list is empty. Leave it out for the system's resolvers.");
+  const resolver = new Resolver();
+  try {
+    if (servers !== undefined) resolver.setServers(servers);
+  } catch {
+    const message = `${servers?.join(", ") || "An empty string"} is not the address of a DNS server. Write an IP address, optionally with a port, such as 1.1.1.1 or 127.0.0.1:5353.`;
+    throw invalidInput("servers", message);
+  }
+  return resolver.getServers().map((server) => {
+    const [, v6, v6Port] = /^\[(.+)\]:(\d+)$/.exec(server) ?? [];
+    if (v6 !== undefined) return { address: v6, port: Number(v6Port) };
+    const [address = server, port = "53"] = isIPv6(server) ? [server] : server.split(":");
+    return { address, port: Number(port) };
+  });
+}
+
+interface QueryLimits {
+  readonly timeoutMs: number;
+  readonly maxAttempts: number;
+  /** False to ask a server only for its own zones. */
+  readonly recursive: boolean;
+}
+
+function createResolve(servers: readonly Server[], { timeoutMs, maxAttempts, recursive }: QueryLimits) {
+  return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
+    // A name that is too long cannot exist, and cannot be encoded.
+    if (name.length > 253 || name.split(".").some((label) => label.length > 63)) {
+      return { outcome: "nxdomain" };
     }
+    let failure: DnsFailure | undefined;
+    const tried = new Set<Server>();
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      for (const server of servers) {
+        // A server that has responded is not queried again: it would respond the same.
+        if (tried.has(server)) continue;
+        const query = { name, type, recursive };
+        const answer = await send(query, server, timeoutMs).then(
+          (response) => readAnswer(response, query),
+          (error: NodeJS.ErrnoException) => failed(FAILURES[error.code ?? ""] ?? "unreachable"),
+        );
+        if (answer.outcome !== "failed") return answer;
+        if (answer.reason !== "timeout") tried.add(server);
+        // The response of a server about the name is worth more than that another one is down.
+        if (failure === undefined || !RESPONSES.has(failure)) failure = answer.reason;
+      }
+    }
+    return failed(failure ?? "unreachable");
   };
 }
 
-function setServers(resolver: dns.Resolver, servers: readonly string[]) {
-  if (servers.length === 0)
-    throw invalidInput("servers", "The list is empty. Leave it out for the system's resolvers.");
+const failed = (reason: DnsFailure) => ({ outcome: "failed", reason }) as const;
+
+const FAILURES: Readonly<Record<string, DnsFailure>> = { ETIMEDOUT: "timeout", EBADMSG: "malformed" };
+const RESPONSES: ReadonlySet<DnsFailure> = new Set(["servfail", "refused", "not_authoritative"]);
+
+interface Query {
+  readonly name: string;
+  readonly type: RecordType;
+  readonly recursive: boolean;
+}
+
+/** A message as the library decodes it. Its types leave out the response code, and that no section is missing. */
+interface Response extends DecodedPacket {
+  readonly rcode: string;
+  readonly questions: Question[];
+  readonly answers: Answer[];
+  readonly authorities: Answer[];
+}
+
+/** Sends a query with EDNS over UDP; over TCP if the response is truncated; without EDNS if that is not supported. */
+async function send(query: Query, server: Server, timeoutMs: number): Promise<Response> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await exchangeUdp(query, server, signal, true);
+  if (response.flag_tc) return exchangeTcp(query, server, signal);
+  return response.rcode === "FORMERR" ? exchangeUdp(query, server, signal, false) : response;
+}
+
+/** The largest response that no network fragments (DNS flag day 2020). */
+const UDP_PAYLOAD_BYTES = 1232;
+
+function encodeQuery({ name, type, recursive }: Query, id: number, edns: boolean): Buffer {
+  return encode({
+    type: "query",
+    id,
+    flags: recursive ? RECURSION_DESIRED : 0,
+    questions: [{ type, name, class: "IN" }],
+    ...(edns ? { additionals: [EDNS] } : {}),
+  });
+}
+
+const EDNS: Answer = {
+  type: "OPT",
+  name: ".",
+  udpPayloadSize: UDP_PAYLOAD_BYTES,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
+
+/** Decodes a message. Undefined if it responds to another query, as a forged one does. */
+function decodeResponse(message: Buffer, { name, type }: Query, id: number): Response | undefined {
+  if (message.length < 12 || message.readUInt16BE(0) !== id) return undefined;
+  let response: Response;
   try {
-    resolver.setServers([...servers]);
-  } catch {
-    const message = `${servers.join(", ") || "An empty text"} is not the address of a DNS server. Write an IP address, optionally with a port, such as 1.1.1.1 or 127.0.0.1:5353.`;
-    throw new InvalidInputError([{ path: "servers", message }]);
+    response = decode(message) as Response;
+    // The library reads an address that ends after its message.
+    if (decode.bytes > message.length) throw new RangeError("The message is incomplete.");
+  } catch (cause) {
+    throw Object.assign(new Error("The response is malformed.", { cause }), { code: "EBADMSG" });
+  }
+  const [question] = response.questions;
+  // A server that does not understand a query may leave out its question.
+  const fits = question === undefined || (question.type === type && isSame(question.name, name));
+  return response.type === "response" && fits ? response : undefined;
+}
+
+function exchangeUdp(query: Query, server: Server, signal: AbortSignal, edns: boolean): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const id = randomInt(0x10000);
+  const socket = createSocket(isIPv6(server.address) ? "udp6" : "udp4");
+  socket.on("error", reject);
+  socket.on("message", (message) => {
+    try {
+      const response = decodeResponse(message, query, id);
+      if (response !== undefined) resolve(response);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  // A connected socket drops messages from other addresses.
+  socket.connect(server.port, server.address, () => socket.send(encodeQuery(query, id, edns)));
+  return until(signal, promise, reject).finally(() => socket.close());
+}
+
+function exchangeTcp(query: Query, server: Server, signal: AbortSignal): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const id = randomInt(0x10000);
+  const socket = connect(server.port, server.address);
+  let received = Buffer.alloc(0);
+  socket.on("error", reject);
+  socket.on("close", () => reject(Object.assign(new Error("The connection closed."), { code: "EBADMSG" })));
+  socket.on("data", (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
+    try {
+      const response = decodeResponse(received.subarray(2, 2 + received.readUInt16BE(0)), query, id);
+      if (response === undefined) socket.destroy();
+      else resolve(response);
+    } catch (error) {
+      reject(error);
+    }
+  });
+  const message = encodeQuery(query, id, true);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(message.length);
+  socket.write(Buffer.concat([length, message]));
+  return until(signal, promise, reject).finally(() => socket.destroy());
+}
+
+/** Rejects a promise when the signal fires. */
+function until<T>(signal: AbortSignal, promise: Promise<T>, reject: (error: Error) => void): Promise<T> {
+  const expire = () => reject(Object.assign(new Error("No response in time."), { code: "ETIMEDOUT" }));
+  if (signal.aborted) expire();
+  signal.addEventListener("abort", expire, { once: true });
+  return promise.finally(() => signal.removeEventListener("abort", expire));
+}
+
+function readAnswer<T extends RecordType>(response: Response, query: Query & { type: T }): DnsAnswer<T> {
+  const { name, type, recursive } = query;
+  const { rcode, answers, authorities, flag_aa } = response;
+  if (rcode === "SERVFAIL") return failed("servfail");
+  if (rcode !== "NOERROR" && rcode !== "NXDOMAIN") {
+    return failed(rcode === "REFUSED" || rcode === "NOTIMP" ? "refused" : "malformed");
+  }
+  // The parent of a zone answers with its name servers, and without authority.
+  const delegation = !recursive && type === "NS" && !flag_aa ? authorities : [];
+  if (!recursive && !flag_aa && delegation.length === 0) return failed("not_authoritative");
+  const aliases = followAliases(answers, name);
+  const owners: readonly string[] = type === "A" || type === "AAAA" || type === "CAA" ? aliases : [name];
+  const found = [...answers, ...delegation].filter(
+    (answer) => answer.type === type && owners.some((owner) => isSame(owner, answer.name)),
+  );
+  const ttlSeconds = Math.min(...found.map(ttlOf));
+  if (found.length > 0) {
+    const records = found.map((answer) =>
+      READERS[type](("data" in answer ? answer.data : undefined) as never),
+    ) as RecordData[T][];
+    const direct = found.some((answer) => isSame(answer.name, name));
+    return { outcome: "found", records, ...(type === "A" || type === "AAAA" ? { direct } : {}), ttlSeconds };
+  }
+  if (delegation.length > 0) return failed("not_authoritative");
+  const outcome = rcode === "NXDOMAIN" ? "nxdomain" : "nodata";
+  const soa = authorities.find(({ type: authority }) => authority === "SOA");
+  if (soa?.type !== "SOA" || aliases.length > 1) return { outcome };
+  const minimum = soa.data.minimum ?? 0;
+  return { outcome, zone: normalizeName(soa.name), ttlSeconds: Math.min(ttlOf(soa), minimum) };
+}
+
+/** The name, and every name that it is an alias of in the answer. */
+function followAliases(answers: readonly Answer[], name: string): readonly string[] {
+  const names = [normalizeName(name)];
+  for (;;) {
+    const last = names.at(-1) ?? "";
+    const alias = answers.find((answer) => answer.type === "CNAME" && isSame(answer.name, last));
+    const next = alias?.type === "CNAME" ? normalizeName(alias.data) : undefined;
+    if (next === undefined || names.includes(next)) return names;
+    names.push(next);
   }
 }
 
-type Queries = { readonly [T in RecordType]: (name: string) => Promise<readonly RecordData[T][]> };
-
-function toAnswer<T extends RecordType>(records: readonly RecordData[T][]): DnsAnswer<T> {
-  return records.length === 0 ? { outcome: "nodata" } : { outcome: "found", records };
-}
-
-function toFailure(code: string | undefined): Exclude<DnsAnswer, { outcome: "found" }> {
-  if (code === dns.NODATA) return { outcome: "nodata" };
-  if (code === dns.NOTFOUND) return { outcome: "nxdomain" };
-  return { outcome: "failed", reason: FAILURES[code ?? ""] ?? "malformed" };
-}
-
-const FAILURES: Readonly<Record<string, DnsFailure>> = {
-  [dns.SERVFAIL]: "servfail",
-  [dns.TIMEOUT]: "timeout",
-  [dns.CANCELLED]: "timeout",
-  [dns.REFUSED]: "refused",
-  [dns.NOTIMP]: "refused",
-  [dns.CONNREFUSED]: "unreachable",
+/** The data of a record as the library decodes it. */
+const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = {
+  A: (data: string) => data,
+  AAAA: (data: string) => data,
+  CNAME: normalizeName,
+  NS: normalizeName,
+  CAA: ({ flags = 0, tag, value }: { flags?: number; tag: string; value: string }) => ({ flags, tag, value }),
+  SOA: ({ mname }: { mname: string }) => normalizeName(mname),
+  DS: ({ keyTag, algorithm }: { keyTag: number; algorithm: number }) => ({ keyTag, algorithm }),
 };
 
-/** Node returns a CAA record as an object with `critical`, `type`, and a field named after the tag. */
-function toCaaRecord({ critical, ...property }: { readonly critical: number }): CaaRecord {
-  const [tag, value] = Object.entries(property).find(([name]) => name !== "type") ?? ["", ""];
-  return { flags: critical, tag, value: String(value) };
+const ttlOf = (answer: Answer) => ("ttl" in answer ? (answer.ttl ?? 0) : 0);
+
+function isSame(one: string, other: string): boolean {
+  return normalizeName(one) === normalizeName(other);
 }

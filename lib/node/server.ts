@@ -6,32 +6,28 @@
  * process.once("SIGTERM", () => server.close());
  * ```
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { availableParallelism } from "node:os";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type ErrorCode, invalidInput } from "../errors.ts";
-import type { Handler } from "../http/handler-options.ts";
-import { createBusyPoll } from "./busy-poll.ts";
-import { callHandler } from "./call-handler.ts";
-import { callerAddress } from "./caller-address.ts";
-import { type Connection, trackConnection } from "./connection.ts";
+import { invalidInput } from "../core/errors.ts";
+import { MAX_TIMER_MS } from "../core/time.ts";
+import type { ErrorCode } from "../http/errors.ts";
+import type { Handler } from "../http/options.ts";
+import { Connection, type HeldInput } from "./connection.ts";
+import { callHandler } from "./handler.ts";
+import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
+import { createServer, listen } from "./listen.ts";
 import {
-  type ConnectionLimits,
-  MAX_HEADER_BYTES,
-  MAX_HEADER_FIELDS,
-  resolveLimits,
-} from "./connection-limits.ts";
-import { limitHeapGrowth } from "./limit-heap-growth.ts";
-import { listen } from "./listen.ts";
-import { createServer } from "./node-http.ts";
-import { optimizeEarly } from "./optimize-early.ts";
-import { type ParserError, parserErrorCode } from "./parser-error.ts";
-import { hasBody } from "./request-body.ts";
-import { sendAndClose } from "./send-and-close.ts";
-import { sendResponse } from "./send-response.ts";
-import { shutDown } from "./shut-down.ts";
-import { targetOfRequest, validateRequest } from "./validate-request.ts";
+  callerAddress,
+  hasBody,
+  originOf,
+  type ParserError,
+  parserErrorCode,
+  targetOfRequest,
+  validateRequest,
+} from "./request.ts";
+import { sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions {
@@ -46,32 +42,19 @@ export interface NodeServerOptions {
    * port. @default false
    */
   readonly trustProxy?: boolean;
-  /** Limits on what one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
+  /** Limits on the resources that one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
-  /**
-   * Calls `limitHeapGrowth`, which keeps the memory of the whole process small under load. With false, the flags of V8
-   * are left alone. @default true
-   */
-  readonly limitHeapGrowth?: boolean;
-  /** Calls `optimizeEarly` after 50 requests, so that the process is fast after a few thousand. @default true */
-  readonly optimizeEarly?: boolean;
-  /**
-   * Keeps the event loop awake for at most 0.2 ms after a response, while one client sends one request after another,
-   * which gets more responses a second. @default true; false with one processor, which the client needs
-   */
-  readonly busyPoll?: boolean;
 }
-
-/**
- * Before, the compiler would delay the first requests: a first list of a million orders by an eighth. A function that
- * has been called a few hundred times keeps the number that V8 had then.
- */
-const REQUESTS_BEFORE_OPTIMIZING = 50;
 
 /** A listening server. */
 export interface NodeServer {
   /** The address of the server, without a path. */
   readonly url: string;
+  /**
+   * The connections that were closed at once, because `maxConnections` were open, nearly all file descriptors of the
+   * process were in use, or the system could not accept them.
+   */
+  readonly refusedConnections: number;
   /**
    * Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s), for which
    * `Infinity` means never. Rejects with `InvalidInputError` if that is no time.
@@ -84,10 +67,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   const limits = resolveLimits(options.limits);
   const connections = new Map<Socket, Connection>();
-  const holding = new Set<Socket>();
-  const busyPoll = (options.busyPoll ?? availableParallelism() > 1) ? createBusyPoll() : undefined;
+  const heldInput: HeldInput = { bytes: 0, connections: new Set() };
   let closing = false;
-  let requests = 0;
+  let refusedConnections = 0;
+  const onRefused = () => void refusedConnections++;
 
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -103,9 +86,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   // A half-closed client can still receive (RFC 9112, section 9.6), but Node would close it. Not in Node's types.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.maxConnections = limits.maxConnections;
+  server.maxConnections = Math.min(limits.maxConnections, maxDescriptors());
+  server.on("drop", onRefused);
   server.on("connection", (socket) => {
-    connections.set(socket, trackConnection(socket, holding));
+    connections.set(socket, new Connection(socket, heldInput));
     socket.once("close", () => connections.delete(socket));
     // After a parser error Node removes its own listener, and a reset would then end the process.
     socket.on("error", () => {});
@@ -113,11 +97,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
   /** Handles one request. An error here is a defect and closes the connection. */
   function onRequest(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown"): void {
-    if (++requests === REQUESTS_BEFORE_OPTIMIZING && (options.optimizeEarly ?? true)) optimizeEarly(process);
-    busyPoll?.begin(req.socket);
-    respond(req, res, expectation)
-      .catch(() => req.socket.destroy())
-      .finally(busyPoll?.end);
+    respond(req, res, expectation).catch(() => req.socket.destroy());
   }
 
   /** Waits for the body of a request, then sends the response. */
@@ -125,7 +105,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
     connection.begin(req, res);
-    const context = { ...callerAddress(req, trustProxy), target: targetOfRequest(req) };
+    const target = targetOfRequest(req);
+    // Only the OpenAPI document names the address.
+    const origin = target.includes("/openapi.json") ? originOf(req, trustProxy) : undefined;
+    const context = { ...callerAddress(req, trustProxy), target, origin };
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
       const response = await callHandler(handler, req, { ...context, requestError });
@@ -142,6 +125,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     }
 
     const response = await callHandler(handler, req, context);
+    connection.isAdmitted = response.status < 400 && "x-ratelimit-limit" in response.headers;
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     await sendResponse(response, res, limits.writeTimeoutMs);
   }
@@ -164,9 +148,12 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   });
 
   const url = await listen(server, port, host);
-  if (options.limitHeapGrowth ?? true) limitHeapGrowth(process);
+  server.on("error", onRefused);
   return {
     url,
+    get refusedConnections() {
+      return refusedConnections;
+    },
     async close({ graceMs = 10_000 } = {}) {
       if (!(graceMs >= 0)) throw invalidInput("graceMs", "Use a number of milliseconds, at least 0.");
       closing = true;
@@ -177,4 +164,68 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
 function addressOf(address: string | undefined): { readonly address?: string } {
   return address === undefined ? {} : { address };
+}
+
+/** Descriptors that are left for files and outgoing connections, if the process may have twice as many. */
+const RESERVED_DESCRIPTORS = 100;
+
+/**
+ * The descriptors that connections may use. Node would close connections beyond the limit of the process without a
+ * trace, and the store could open no file. Only Linux states the limit.
+ */
+function maxDescriptors(): number {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    const limit = Number(soft ?? Number.POSITIVE_INFINITY);
+    return Math.max(limit - RESERVED_DESCRIPTORS, Math.floor(limit / 2));
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Options of `shutDown`. */
+export interface ShutDownOptions {
+  readonly server: Server;
+  /** Every open connection, and whether a request is in progress on it. */
+  readonly connections: ReadonlyMap<Socket, { isBusy(): boolean }>;
+  /** Time for requests to finish, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/**
+ * A connection without traffic for this long is closed. A connection in use gets `Connection: close` with its next
+ * response instead: closing it between two requests could lose a request that is on its way.
+ */
+const IDLE_MS = 250;
+
+/** Accepts no more connections, waits for those in use, and closes the rest after `graceMs`. */
+export function shutDown({ server, connections, graceMs }: ShutDownOptions): Promise<void> {
+  return new Promise((resolve) => {
+    const lastBytesRead = new Map<Socket, number>();
+    const interval = setInterval(closeIdle, IDLE_MS);
+    const timer = setTimeout(
+      () => connections.forEach((_, socket) => void socket.destroy()),
+      Math.min(graceMs, MAX_TIMER_MS),
+    );
+    closeIdle();
+
+    const finish = () => {
+      clearInterval(interval);
+      clearTimeout(timer);
+      server.close(() => resolve());
+    };
+    // The `close` of Node's HTTP server would at once end every connection that is between two requests. Other runtimes
+    // have an HTTP server that is not one of `node:net`.
+    const isNetServer = (server as object) instanceof NetServer;
+    if (isNetServer) NetServer.prototype.close.call(server, finish);
+    else server.close(finish);
+
+    function closeIdle(): void {
+      for (const [socket, connection] of connections) {
+        if (connection.isBusy()) lastBytesRead.delete(socket);
+        else if (lastBytesRead.get(socket) === socket.bytesRead) socket.destroy();
+        else lastBytesRead.set(socket, socket.bytesRead);
+      }
+    }
+  });
 }

@@ -11,14 +11,21 @@
  *
  * @module store-orders/orders
  */
-export { InvalidInputError, isInvalidInput, isStoreUnavailable, StoreUnavailableError } from "../errors.ts";
-export type { HookErrorReporter } from "../hooks.ts";
-export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./fields.ts";
+export {
+  InvalidInputError,
+  isInvalidInput,
+  isStoreUnavailable,
+  StoreUnavailableError,
+} from "../core/errors.ts";
+export type { HookErrorReporter } from "../core/hooks.ts";
 export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
   acceptsEvent,
   explainTransitionError,
+  isOrderEvent,
+  isOrderStatus,
   LIFECYCLE,
+  ORDER_EVENTS,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -29,8 +36,16 @@ export {
   transition,
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
-export type { ApplyResult, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
+export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./order.ts";
+export {
+  eachOrder,
+  MAX_PAGE_ORDERS,
+  type OrderQuery,
+  type OrderQueryPage,
+  validateOrderQuery,
+} from "./order-query.ts";
+export type { ApplyResult, OrderCounts, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
 export { createOrders, type NewOrder, type Orders, type OrdersOptions, type PlacedOrder } from "./orders.ts";
-export { type ParsedOrder, parseLine, parseOrder } from "./parse-order.ts";
+export { performStoreOperation, type StoreOperation, type StoreOutcome } from "./store-operation.ts";
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
-export { countRecords, fromWire, toLine, toWire } from "./wire.ts";
+export { countRecords, fromWire, type ParsedOrder, parseLine, parseOrder, toLine, toWire } from "./wire.ts";

@@ -1,5 +1,5 @@
-import type { Instant } from "../clock.ts";
-import type { Failure } from "../errors.ts";
+import { type Failure, invalidInput } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
 
 /**
@@ -63,17 +63,37 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
 /** Every status, in lifecycle order. */
 export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
 
+/** Every event. */
+export const ORDER_EVENTS = Object.keys(LIFECYCLE.pending) as readonly OrderEvent[];
+
 /** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
-export function isOrderStatus(status: string): status is OrderStatus {
-  return Object.hasOwn(LIFECYCLE, status);
+export function isOrderStatus(status: unknown): status is OrderStatus {
+  return (ORDER_STATUSES as readonly unknown[]).includes(status);
 }
 
-/** True if an order with this status accepts the event. */
+/** True for an event of the lifecycle. */
+export function isOrderEvent(event: unknown): event is OrderEvent {
+  return (ORDER_EVENTS as readonly unknown[]).includes(event);
+}
+
+/** True if an order with this status accepts the event. False for a status or an event that the lifecycle does not have. */
 export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
-  return isOrderStatus(status) && "to" in LIFECYCLE[status][event];
+  return isOrderStatus(status) && isOrderEvent(event) && "to" in LIFECYCLE[status][event];
 }
 
-/** Applies an event to an order at an instant. Pure: nothing is stored. */
+/** Throws `InvalidInputError`, which lists the events, unless the lifecycle has this one. */
+export function assertOrderEvent(event: unknown): void {
+  assertOneOf(ORDER_EVENTS, "event", event);
+}
+
+function assertOneOf(known: readonly unknown[], path: string, value: unknown): void {
+  if (!known.includes(value)) throw invalidInput(path, `Use one of: ${known.join(", ")}.`);
+}
+
+/**
+ * Applies an event to an order at an instant. Pure: nothing is stored. Throws `InvalidInputError` if the lifecycle does
+ * not have the event or the order's status.
+ */
 export function transition<E extends OrderEvent>(
   order: StoredOrder,
   event: E,
@@ -81,25 +101,40 @@ export function transition<E extends OrderEvent>(
 ): TransitionResult<E>;
 export function transition(order: StoredOrder, event: OrderEvent, at: Instant): TransitionResult {
   const { record, status } = order;
+  assertOrderEvent(event);
+  assertOneOf(ORDER_STATUSES, "status", status);
   const rule = LIFECYCLE[status][event];
   if ("error" in rule) return { ok: false, code: rule.error, status, event };
-  return {
-    ok: true,
-    order: { record: "set" in rule ? setField(record, rule.set, at) : record, status: rule.to },
-  };
+  if (!("set" in rule)) return { ok: true, order: { record, status: rule.to } };
+  const value = rule.set === "shipDate" ? shipDateAt(at) : true;
+  return { ok: true, order: { record: { ...record, [rule.set]: value }, status: rule.to } };
 }
 
-function setField(record: OrderRecord, field: "shipDate" | "complete", at: Instant): OrderRecord {
-  switch (field) {
-    case "shipDate":
-      return { ...record, shipDate: new Date(at).toISOString() };
-    case "complete":
-      return { ...record, complete: true };
-  }
+/** The ship date of an event. A clock in other units would give a year that no parser reads. */
+function shipDateAt(at: Instant): string {
+  const text = new Date(at).toISOString();
+  if (text.length > 24) throw invalidInput("at", "Use milliseconds since 1970.");
+  return text;
 }
 
 /** Explains in one sentence why an event is not allowed. */
 export function explainTransitionError({ status, event }: TransitionError): string {
   const allowed = ORDER_STATUSES.filter((candidate) => acceptsEvent(candidate, event));
   return `The order is ${status}; only ${allowed.join(" or ")} orders accept '${event}'.`;
+}
+
+/** Applies `transition` to an order from a database. Throws, with what to do, if no rule knows its status. */
+export function transitionStoredOrder<E extends OrderEvent>(
+  order: StoredOrder,
+  event: E,
+  at: Instant,
+): TransitionResult<E> {
+  if (isOrderStatus(order.status)) return transition(order, event, at);
+  throw new Error(explainUnknownStatus(order));
+}
+
+/** Says what is wrong with a status that no rule knows, and what to do. */
+export function explainUnknownStatus({ record, status }: StoredOrder): string {
+  const known = ORDER_STATUSES.join(", ");
+  return `Order ${record.id} has the status '${status}', which is none of ${known}. Correct it in the database.`;
 }

@@ -1,6 +1,5 @@
-import { z } from "zod";
-import { ORDER_FIELDS } from "./fields.ts";
-import type { OrderRecord } from "./order.ts";
+import * as z from "zod";
+import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import { type JsonRecord, toRecord } from "./wire.ts";
 
 /**

@@ -1,6 +1,7 @@
-import type { Instant } from "../clock.ts";
-import type { Failure } from "../errors.ts";
-import type { OrderEvent, StoredOrder, TransitionResult } from "./lifecycle.ts";
+import type { Failure } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import type { OrderEvent, OrderStatus, StoredOrder, TransitionResult } from "./lifecycle.ts";
+import type { OrderQuery, OrderQueryPage } from "./order-query.ts";
 
 /** The outcome of placing one order. See `OrderStore.place`. */
 export type PlaceOutcome = "placed" | "unchanged" | "conflict";
@@ -16,9 +17,12 @@ export interface OrderPage {
   readonly last: boolean;
 }
 
+/** The number of orders with each status. */
+export type OrderCounts = Readonly<Record<OrderStatus, number>>;
+
 /**
- * Where orders are stored. Every change is atomic per order, across all processes that share the database, and durable
- * when its promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
+ * A store of orders. Every change is atomic per order, across all processes that share the database, and durable when
+ * its promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
  */
 export interface OrderStore {
   /**
@@ -41,15 +45,12 @@ export interface OrderStore {
   list(): AsyncIterable<OrderPage>;
 
   /**
-   * Lists every order with its status, ascending by identifier, from the first one above `after`. Pages are read on
-   * demand. `limit` is the number of orders that the caller needs: a store should not read many more for them. The
-   * iteration does not end there.
+   * Returns one page of orders. An order that exists during the whole walk from the first page to the last, and keeps
+   * its status, is on exactly one of them. A status that somebody wrote by hand is returned as it is. Rejects with
+   * `InvalidInputError` if the query is invalid; see `validateOrderQuery`.
    */
-  scan(after?: bigint, limit?: number): AsyncIterable<readonly StoredOrder[]>;
+  page(query: OrderQuery): Promise<OrderQueryPage>;
 
-  /**
-   * Returns a text that is different whenever an order has been added or changed. It may also be different for another
-   * reason. A store that would have to read its orders for it does not have this method.
-   */
-  revision?(): Promise<string>;
+  /** Counts the orders by status. One with a status that no rule knows is left out. */
+  countByStatus(): Promise<OrderCounts>;
 }

@@ -1,3 +1,5 @@
+import { isInt64 } from "./int64.ts";
+
 /**
  * An order as the API sends it: exactly these five fields. A missing field is omitted, never `null`. `ORDER_FIELDS`
  * describes each field. See lib/README.md#orders.
@@ -11,6 +13,112 @@ export interface OrderRecord {
   readonly quantity?: number;
   /** Expected or actual ship date: an RFC 3339 date-time with an offset, stored exactly as written. */
   readonly shipDate?: string;
-  /** Whether the order has been fulfilled. */
+  /** True if the order has been fulfilled. */
   readonly complete?: boolean;
 }
+
+/** The description and the validation of one field of an order. */
+export interface OrderField {
+  readonly description: string;
+  /** The field's JSON Schema, without its description. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly example: number | string | boolean;
+  /** Returns what to write instead of an invalid value, otherwise `undefined`. */
+  validate(value: unknown): string | undefined;
+}
+
+/** The largest quantity. Client generators map the field to int32, and this is the largest int32. */
+export const MAX_QUANTITY = 2_147_483_647;
+
+/**
+ * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
+ */
+export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = {
+  id: {
+    description: "Unique order identifier.",
+    schema: { type: "integer", format: "int64" },
+    example: 1001,
+    validate: validateInt64,
+  },
+  petId: {
+    description: "Identifier of the animal in this order.",
+    schema: { type: "integer", format: "int64" },
+    example: 7,
+    validate: validateInt64,
+  },
+  quantity: {
+    description: "Number of units ordered.",
+    schema: { type: "integer", minimum: 0, maximum: MAX_QUANTITY },
+    example: 2,
+    validate: validateQuantity,
+  },
+  shipDate: {
+    description:
+      "Expected or actual ship date: RFC 3339 with an offset of at most 18 hours, in the years 0001 to 9999, without " +
+      "leap seconds, with an upper-case T and Z and at most nine fractional digits.",
+    schema: { type: "string", format: "date-time" },
+    example: "2026-12-01T09:00:00Z",
+    validate: (value) =>
+      typeof value === "string" && isDateTime(value)
+        ? undefined
+        : "Write an RFC 3339 date-time with an offset and at most nine fractional digits, in the years 0001 to 9999, " +
+          "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.",
+  },
+  complete: {
+    description: "Whether the order has been fulfilled.",
+    schema: { type: "boolean" },
+    example: false,
+    validate: (value) => (typeof value === "boolean" ? undefined : "Write true or false."),
+  },
+};
+
+const INT64 = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+
+function validateInt64(value: unknown): string | undefined {
+  if (typeof value === "bigint") return isInt64(value) ? undefined : `The number is too large. ${INT64}`;
+  if (typeof value !== "number" || !Number.isInteger(value)) return INT64;
+  return Number.isSafeInteger(value)
+    ? undefined
+    : `The number is too large for a JavaScript number. Pass a bigint. ${INT64}`;
+}
+
+function validateQuantity(value: unknown): string | undefined {
+  const range = `Write a whole number from 0 to ${MAX_QUANTITY}, in plain digits.`;
+  if (typeof value === "bigint" || (Number.isInteger(value) && Number(value) > MAX_QUANTITY)) {
+    return `The number is too large. ${range}`;
+  }
+  return Number.isInteger(value) && Number(value) >= 0 ? undefined : range;
+}
+
+const DATE_TIME =
+  /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:(?:0\d|1[0-7]):[0-5]\d|18:00))$/;
+
+/**
+ * True for an RFC 3339 date-time with an offset that the date types of Go, Java, Python and JavaScript read: one that
+ * they do not would break a whole list for a client. So the year 0000, a second of 60, a lower-case `t` or `z`, more than
+ * nine fractional digits and an offset beyond 18 hours (Java) are not accepted. The day has to exist.
+ */
+export function isDateTime(text: string): boolean {
+  if (!DATE_TIME.test(text)) return false;
+  const day = Number(text.slice(8, 10));
+  // Every month has 28 days.
+  return day <= 28 || day <= daysInMonth(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
+}
+
+/** Months start at 1. */
+function daysInMonth(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** The JSON Schema (draft 2020-12) of an order, as in the OpenAPI document. */
+export const orderJsonSchema = {
+  type: "object",
+  description: "An order for an animal. A field that an order does not have is omitted, never null.",
+  additionalProperties: false,
+  properties: Object.fromEntries(
+    Object.entries(ORDER_FIELDS).map(([name, { description, schema, example }]) => [
+      name,
+      { ...schema, description, examples: [example] },
+    ]),
+  ),
+} as const;

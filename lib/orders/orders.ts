@@ -1,24 +1,23 @@
-import { type Clock, systemClock } from "../clock.ts";
-import { type Failure, InvalidInputError, invalidInput } from "../errors.ts";
-import { type HookErrorReporter, logHookError } from "../hooks.ts";
-import { ORDER_FIELDS } from "./fields.ts";
+import { type Failure, InvalidInputError, invalidInput } from "../core/errors.ts";
+import { type HookErrorReporter, logHookError } from "../core/hooks.ts";
+import { type Clock, systemClock } from "../core/time.ts";
 import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
-import type { OrderRecord } from "./order.ts";
+import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
-import { parseOrder } from "./parse-order.ts";
 import { announceEvent, announcePlaced, type TransitionHook } from "./transition-hook.ts";
+import { parseOrder } from "./wire.ts";
 
 /** An order to place. Without `id`, an identifier is generated. */
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
 
 /**
- * The result of placing an order. `record` is the order that was passed, with its identifier. `created` is false if the
- * same order already existed; `order_conflict` means that a different order has this identifier.
+ * The result of placing an order. `record` is the stored order, with its identifier. `created` is false if the same order
+ * already existed; `order_conflict` means that a different order has this `id`, and nothing was stored.
  */
 export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
-  | (Failure<"order_conflict"> & { readonly record: OrderRecord });
+  | (Failure<"order_conflict"> & { readonly id: bigint });
 
 /**
  * Operations on single orders. Each rejects with `StoreUnavailableError` if the store cannot be reached, and with
@@ -56,7 +55,7 @@ export function createOrders({
   const listener = onTransition && { onTransition, onHookError };
 
   async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
-    // A caller without types can pass a number or a text, which each store would compare in its own way.
+    // A caller without types can pass a number or a string, which each store would compare in its own way.
     const problem = typeof id === "bigint" ? undefined : ORDER_FIELDS.id.validate(id);
     if (problem !== undefined) throw invalidInput("id", problem);
     if (!isInt64(BigInt(id))) return { ok: false, code: "order_not_found" };
@@ -74,7 +73,7 @@ export function createOrders({
         const [outcome] = await store.place([parsed.order]);
         // Another order already has the generated identifier, so generate a new one.
         if (lacksId(order) && outcome !== "placed") continue;
-        if (outcome === "conflict") return { ok: false, code: "order_conflict", record };
+        if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };
         if (outcome === "placed") await announcePlaced(listener, parsed.order);
         return { ok: true, created: outcome === "placed", record };
       }

@@ -1,4 +1,4 @@
-import { callHook, type HookErrorReporter } from "../hooks.ts";
+import { callHook, type HookErrorReporter } from "../core/hooks.ts";
 import {
   acceptsEvent,
   ORDER_STATUSES,

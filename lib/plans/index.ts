@@ -10,7 +10,7 @@
  *
  * @module store-orders/plans
  */
-export { checkLimits, checkQuota, type LimitCheck, type QuotaCheck } from "./check-quota.ts";
+
 export {
   isPlan,
   limitsOf,
@@ -23,11 +23,15 @@ export {
   type PlanTable,
 } from "./plan-limits.ts";
 export {
+  checkLimits,
+  checkQuota,
   DAY_MS,
+  type LimitCheck,
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   NO_USAGE,
   type Quota,
+  type QuotaCheck,
   quotasAt,
   resetCounts,
   secondsUntil,

@@ -1,5 +1,12 @@
-import type { Instant } from "../clock.ts";
-import type { PlanLimits } from "./plan-limits.ts";
+import type { Failure } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import {
+  limitsOf,
+  PLAN_LIMITS,
+  type PlanAssignment,
+  type PlanLimits,
+  type PlanTable,
+} from "./plan-limits.ts";
 
 /** The length of the minute window, which starts with a UTC minute. See lib/README.md#plans-and-windows. */
 export const MINUTE_MS = 60_000;
@@ -8,8 +15,8 @@ export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
 /**
- * How far in the future a stored window may start. A window that starts later was written by a wrong clock. It is
- * replaced, so that one host with a wrong clock cannot lock an account.
+ * The longest time from the present to the start of a stored window. A window that starts later was written by a wrong
+ * clock. It is replaced, so that one host with a wrong clock cannot lock an account.
  */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 
@@ -37,7 +44,7 @@ export interface Quota {
   readonly limit: number;
   /** Requests left in the window. */
   readonly remaining: number;
-  /** When the window ends and the next one starts. */
+  /** The instant at which the window ends and the next one starts. */
   readonly resetsAt: Instant;
 }
 
@@ -100,4 +107,50 @@ function quota({ start, count }: WindowUsage, limit: number, lengthMs: number): 
 /** Seconds until an instant, rounded up, at least 1: the value of `Retry-After`. */
 export function secondsUntil(instant: Instant, now: Instant): number {
   return Math.max(1, Math.ceil((instant - now) / 1000));
+}
+
+/** The decision of limits about one more request, with the values of the rate-limit headers. */
+export type LimitCheck =
+  | (Quota & {
+      readonly ok: true;
+      /** The usage including this request. */
+      readonly usage: Usage;
+    })
+  | (Failure<"rate_limit_exceeded"> &
+      Quota & {
+        /** Whole seconds until the window resets, at least 1. */
+        readonly retryAfterSeconds: number;
+      });
+
+/** The result of `checkQuota`. */
+export type QuotaCheck = LimitCheck | Failure<"plan_without_limits">;
+
+/**
+ * Checks one more request against both windows of a plan. Pure: store the returned `usage`. An admitted request counts
+ * in both windows, a rejected one in neither.
+ *
+ * ```ts
+ * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now()); // { ok: true, limit: 60, remaining: 59, … }
+ * ```
+ */
+export function checkQuota(
+  assignment: PlanAssignment<string>,
+  usage: Usage,
+  at: Instant,
+  plans: PlanTable = PLAN_LIMITS,
+): QuotaCheck {
+  const limits = limitsOf(assignment, plans);
+  return limits === undefined ? { ok: false, code: "plan_without_limits" } : checkLimits(limits, usage, at);
+}
+
+/** Like `checkQuota`, but with the limits themselves instead of a plan. */
+export function checkLimits(limits: PlanLimits, usage: Usage, at: Instant): LimitCheck {
+  const current = usageAt(usage, at);
+  if (hasCapacity(current, limits)) {
+    const counted = increment(current);
+    return { ok: true, ...tightestQuota(counted, limits), usage: counted };
+  }
+  const quota = tightestQuota(current, limits);
+  const retryAfterSeconds = secondsUntil(quota.resetsAt, at);
+  return { ok: false, code: "rate_limit_exceeded", ...quota, retryAfterSeconds };
 }

@@ -12,7 +12,8 @@ import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
-import { type StoredOrder, transition } from "../orders/lifecycle.ts";
+import { isOrderStatus, type StoredOrder, transitionStoredOrder } from "../orders/lifecycle.ts";
+import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { toLine, toWire } from "../orders/wire.ts";
 import { NO_USAGE, resetCounts } from "../plans/windows.ts";
@@ -22,21 +23,13 @@ export type { Store } from "./store.ts";
 
 /** Creates an empty store. No method awaits between a read and a write, so every method is atomic. */
 export function createMemoryStore(): Store {
-  return { orders: memoryOrders(), accounts: memoryAccounts(), close: async () => {} };
+  return { orders: memoryOrders(), accounts: memoryAccounts(), check: async () => {}, close: async () => {} };
 }
 
 const PAGE_SIZE = 500;
 
 function memoryOrders(): OrderStore {
   const orders = new Map<bigint, StoredOrder>();
-  let changes = 0;
-
-  async function* scan(after?: bigint) {
-    const ids = [...orders.keys()].filter((id) => after === undefined || id > after).sort(ascending);
-    for (let from = 0; from < ids.length; from += PAGE_SIZE) {
-      yield ids.slice(from, from + PAGE_SIZE).flatMap((id) => orders.get(id) ?? []);
-    }
-  }
 
   return {
     async place(placed) {
@@ -44,7 +37,6 @@ function memoryOrders(): OrderStore {
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
         orders.set(order.record.id, order);
-        changes++;
         return "placed";
       });
     },
@@ -54,23 +46,40 @@ function memoryOrders(): OrderStore {
     async apply(id, event, at) {
       const order = orders.get(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
-      const result = transition(order, event, at);
+      const result = transitionStoredOrder(order, event, at);
       if (result.ok) orders.set(id, result.order);
-      if (result.ok) changes++;
       return result;
     },
 
     async *list() {
-      for await (const page of scan()) {
-        const last = page.length < PAGE_SIZE;
+      const ids = [...orders.keys()].sort(ascending);
+      for (let from = 0; ; from += PAGE_SIZE) {
+        const page = ids.slice(from, from + PAGE_SIZE).flatMap((id) => orders.get(id) ?? []);
+        const last = from + PAGE_SIZE >= ids.length;
         yield { json: page.map(({ record }) => toWire(record)).join(","), last };
         if (last) return;
       }
-      yield { json: "", last: true };
     },
 
-    scan,
-    revision: async () => `${changes}`,
+    async page(query) {
+      validateOrderQuery(query);
+      const { after, status, order, limit } = query;
+      const isBeyond = (id: bigint) => after === undefined || (order === "desc" ? id < after : id > after);
+      const found = [...orders.values()]
+        .filter((each) => isBeyond(each.record.id) && (status === undefined || each.status === status))
+        .sort((a, b) => ascending(a.record.id, b.record.id));
+      const page = (order === "desc" ? found.reverse() : found).slice(0, limit);
+      const last = page.at(-1);
+      return found.length > limit && last !== undefined
+        ? { orders: page, next: last.record.id }
+        : { orders: page };
+    },
+
+    async countByStatus() {
+      const counts = { pending: 0, shipped: 0, cancelled: 0 };
+      for (const { status } of orders.values()) if (isOrderStatus(status)) counts[status]++;
+      return counts;
+    },
   };
 }
 
@@ -103,8 +112,9 @@ function memoryAccounts(): AccountStore {
 
     find: async (id) => accounts.get(id),
 
-    async *list() {
-      for (const id of [...accounts.keys()].sort()) {
+    async *list(after = "", limit = Number.POSITIVE_INFINITY) {
+      const ids = [...accounts.keys()].filter((id) => id > after).sort();
+      for (const id of ids.slice(0, limit)) {
         const account = accounts.get(id);
         if (account !== undefined) yield account;
       }

@@ -1,10 +1,21 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 
+/**
+ * The time within which every call of a store settles, in milliseconds. A database that does not answer by then is a
+ * `StoreUnavailableError`. For a list, it is the time of one page.
+ */
+export const MAX_STORE_CALL_MS = 5_000;
+
 /** A store: orders and accounts in one database. To write your own, see lib/stores/README.md#write-your-own-store. */
 export interface Store {
   readonly orders: OrderStore;
   readonly accounts: AccountStore;
+  /**
+   * Rejects with `StoreUnavailableError` unless a write would succeed now and the layout of the database is the one that
+   * this program knows. Changes nothing that any other method returns.
+   */
+  check(): Promise<void>;
   /** Finishes pending calls and closes the database. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
-import { parseKey } from "../../lib/accounts/api-key.ts";
+import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const HOUR = 3_600_000;

@@ -1,18 +1,70 @@
-import { setImmediate } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import fc from "fast-check";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { type AccountSettings, type ApiKey, addKey, revokeKey } from "../../lib/accounts/account.ts";
+import type { AccountStore } from "../../lib/accounts/account-store.ts";
+import type { Admission, Rejection } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
-import { StoreUnavailableError } from "../../lib/errors.ts";
-import { MINUTE_MS } from "../../lib/plans/windows.ts";
-import { AT, createCacheFixture, KEY, outcomeOf, PRESENTED } from "./rejection-cache-fixture.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
+
+const SETTINGS: AccountSettings = {
+  id: "acme",
+  plan: "enterprise",
+  customLimits: { perMinute: 1, perDay: 100 },
+  keys: [KEY],
+};
+
+/** The key as a caller presents it. */
+const PRESENTED = { accountId: "acme", hash: KEY.hash };
+
+/** A cache over a store that counts its calls. */
+async function createCacheFixture() {
+  const { accounts } = createMemoryStore();
+  await accounts.create(SETTINGS);
+  let calls = 0;
+  let isDown = false;
+  const call = <T>(run: () => Promise<T>) => {
+    calls++;
+    if (isDown) throw new StoreUnavailableError("The store is down.");
+    return run();
+  };
+  const counted: AccountStore = {
+    ...accounts,
+    admit: async (...args) => call(() => accounts.admit(...args)),
+    recordRejections: async (...args) => call(() => accounts.recordRejections(...args)),
+  };
+  const cached = withRejectionCache(counted);
+  return {
+    accounts,
+    cached,
+    admit: async (at: number) => outcomeOf(await cached.admit(PRESENTED, at)),
+    calls: () => calls,
+    setDown: (down: boolean) => {
+      isDown = down;
+    },
+    rejections: async () => (await accounts.find("acme"))?.rejections[KEY.id]?.count,
+    setPlan: (store: AccountStore, plan: Omit<AccountSettings, "id" | "keys">) =>
+      store.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
+  };
+}
+
+const outcomeOf = (admission: Admission) => (admission.ok ? "admitted" : admission.code);
 
 describe("a rejected key", () => {
   test("a rejected key is rejected from memory for a second, and then by the store again", async () => {
     const { admit, calls } = await createCacheFixture();
     expect([await admit(AT), await admit(AT + 1)]).toEqual(["admitted", "rate_limit_exceeded"]);
-    for (let after = 2; after < 12; after++) expect(await admit(AT + after)).toBe("rate_limit_exceeded");
+    for (let after = 2; after < 6; after++) expect(await admit(AT + after)).toBe("rate_limit_exceeded");
     expect(calls()).toBe(2);
     await admit(AT + 1_001);
-    expect(calls(), "one call reports the ten rejections, one decides").toBe(4);
+    expect(calls(), "one call reports the four rejections, one decides").toBe(4);
   });
 
   test("queries the store once when many requests arrive as its entry expires", async () => {
@@ -39,12 +91,16 @@ describe("a rejected key", () => {
     expect(await cached.admit(PRESENTED, AT + 59_001)).toMatchObject({ retryAfterSeconds: 1 });
   });
 
-  test("a rejected key has the rejections from memory counted with the next store call", async () => {
-    const { admit, rejections } = await createCacheFixture();
-    for (let request = 0; request < 7; request++) await admit(AT + request);
+  test("a rejected key has every fifth rejection decided by the store, which gets the others before", async () => {
+    const { admit, rejections, calls } = await createCacheFixture();
+    for (let request = 0; request < 6; request++) await admit(AT + request);
     expect(await rejections()).toBe(1);
+    await admit(AT + 6);
+    expect([await rejections(), calls()]).toEqual([6, 4]);
+    for (let request = 7; request < 10; request++) await admit(AT + request);
+    expect(calls()).toBe(4);
     await admit(AT + 2_000);
-    expect(await rejections()).toBe(7);
+    expect(await rejections()).toBe(10);
   });
 
   test("a rejected key is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
@@ -58,7 +114,7 @@ describe("a rejected key", () => {
       startsBan: false,
     });
     expect(await rejections()).toBe(21);
-    expect(calls()).toBe(4);
+    expect(calls(), "an admission, five decided rejections, and four reports").toBe(10);
   });
 
   test("a rejected key is banned by the 21st rejection when the responses of the store arrive out of order", async () => {
@@ -78,7 +134,7 @@ describe("a rejected key", () => {
     await vi.waitUntil(() => pending.length === 20);
     for (const respond of pending.toReversed()) {
       respond();
-      await setImmediate();
+      await nextTurn();
     }
     isHeld = false;
     for (const admission of await Promise.all(first))
@@ -98,15 +154,15 @@ describe("a rejected key", () => {
         await accounts.recordRejections(key, count, at, policy, token);
       },
     });
-    for (let request = 0; request < 7; request++) await cached.admit(PRESENTED, AT + request);
-    await expect(cached.admit(PRESENTED, AT + 2_000)).rejects.toThrow(StoreUnavailableError);
+    for (let request = 0; request < 6; request++) await cached.admit(PRESENTED, AT + request);
+    await expect(cached.admit(PRESENTED, AT + 7)).rejects.toThrow(StoreUnavailableError);
     fails = false;
     await cached.admit(PRESENTED, AT + 2_000);
     expect(reports).toEqual([
-      { count: 5, token: expect.stringMatching(/^\w{6}$/) },
-      { count: 5, token: (reports[0] as { token: string }).token },
+      { count: 4, token: expect.stringMatching(/^\w{6}$/) },
+      { count: 4, token: (reports[0] as { token: string }).token },
     ]);
-    expect(await rejections()).toBe(7);
+    expect(await rejections()).toBe(6);
   });
 
   test("a rejected key starts a new count in the next minute", async () => {
@@ -120,12 +176,12 @@ describe("a rejected key", () => {
 
   test("a rejected key keeps its unreported rejections while the store is unavailable", async () => {
     const { admit, setDown, rejections } = await createCacheFixture();
-    for (let request = 0; request < 7; request++) await admit(AT + request);
+    for (let request = 0; request < 6; request++) await admit(AT + request);
     setDown(true);
     await expect(admit(AT + 2_000)).rejects.toThrow(StoreUnavailableError);
     setDown(false);
     await admit(AT + 3_000);
-    expect(await rejections()).toBe(7);
+    expect(await rejections()).toBe(6);
   });
 });
 
@@ -183,4 +239,419 @@ describe("an unban, a better plan and a reset of the counters", () => {
       expect(outcomeOf(await cached.admit(PRESENTED, AT + 1))).toBe(expected);
     },
   );
+});
+
+describe("rejections from memory", () => {
+  /** Several processes that use one store, with a virtual clock and timers. */
+  async function createProcesses(count: number) {
+    vi.useFakeTimers({ now: AT });
+    const { accounts } = createMemoryStore();
+    await accounts.create(SETTINGS);
+    const processes = Array.from({ length: count }, () => withRejectionCache(accounts));
+    await accounts.admit(PRESENTED, AT);
+    return {
+      accounts,
+      admit: async (process: number) => {
+        const from = processes[process % count] ?? accounts;
+        return outcomeOf(await from.admit(PRESENTED, Date.now()));
+      },
+      counted: async () => (await accounts.find("acme"))?.rejections[KEY.id],
+    };
+  }
+
+  test.each([1, 2, 4, 9])("of %d processes ban a key at most four rejections late each", async (count) => {
+    const { admit } = await createProcesses(count);
+    let rejections = 0;
+    while ((await admit(rejections)) === "rate_limit_exceeded") {
+      rejections++;
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    expect(rejections).toBeGreaterThanOrEqual(20);
+    expect(rejections).toBeLessThanOrEqual(20 + (count === 1 ? 0 : 4 * count));
+  });
+
+  test.each([1, 2, 4])(
+    "of %d processes ban a key within a second when silence follows a burst",
+    async (count) => {
+      const { admit, counted } = await createProcesses(count);
+      const burst = await Promise.all(Array.from({ length: 25 }, (_, request) => admit(request)));
+      expect(burst).not.toContain("admitted");
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect((await counted())?.bannedUntil).toBeGreaterThan(Date.now());
+      expect(await admit(0)).toBe("api_key_banned");
+    },
+  );
+
+  test("are reported within a second, by one timer for all keys that keeps no process alive and ends with them", async () => {
+    const { accounts } = createMemoryStore();
+    const keys = Array.from(
+      { length: 20 },
+      (_, index): ApiKey => ({ ...KEY, id: `acme.${index}`, hash: `${index}` }),
+    );
+    await accounts.create({ ...SETTINGS, keys });
+    const cached = withRejectionCache(accounts);
+    const burst = async () => {
+      for (const { hash } of keys)
+        for (let sent = 0; sent < 4; sent++) await cached.admit({ accountId: "acme", hash }, AT);
+    };
+    const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
+    const before = timers();
+    await burst();
+    expect(timers()).toBe(before);
+    vi.useFakeTimers({ now: AT });
+    const virtual = withRejectionCache(accounts);
+    await virtual.admit({ accountId: "acme", hash: "0" }, AT);
+    for (const { hash } of keys)
+      for (let sent = 0; sent < 3; sent++) await virtual.admit({ accountId: "acme", hash }, AT);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(vi.getTimerCount()).toBe(0);
+    const { rejections = {} } = (await accounts.find("acme")) ?? {};
+    expect(keys.map(({ id }) => rejections[id]?.count).slice(1)).toEqual(Array(19).fill(4));
+  });
+
+  test("are reported once the store can be reached again, and no longer than a minute later", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { admit, setDown, rejections, calls } = await createCacheFixture();
+    for (let sent = 0; sent < 4; sent++) await admit(AT);
+    setDown(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await rejections()).toBe(1);
+    setDown(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejections()).toBe(3);
+    await admit(AT + 10);
+    await admit(AT + 10);
+    setDown(true);
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    const before = calls();
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect([calls() - before, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test("are counted in the minute in which they were rejected, and not in the next one", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { accounts, admit, rejections } = await createCacheFixture();
+    const end = AT + MINUTE_MS - 10;
+    for (let sent = 0; sent < 5; sent++) await admit(end);
+    expect(await accounts.admit(PRESENTED, AT + MINUTE_MS)).toMatchObject({ ok: true });
+    await vi.advanceTimersByTimeAsync(1_000);
+    await accounts.admit(PRESENTED, AT + MINUTE_MS);
+    expect(await rejections()).toBe(1);
+  });
+
+  test("are not lost when the response to an earlier admission arrives late", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { accounts } = createMemoryStore();
+    await accounts.create({ ...SETTINGS, customLimits: { perMinute: 12, perDay: 100 } });
+    const late: (() => void)[] = [];
+    let isHeld = true;
+    const cached = withRejectionCache({
+      ...accounts,
+      async admit(...args) {
+        const admission = await accounts.admit(...args);
+        if (isHeld) await new Promise<void>((resolve) => late.push(resolve));
+        return admission;
+      },
+    });
+    const first = Array.from({ length: 12 }, () => cached.admit(PRESENTED, AT));
+    await vi.waitUntil(() => late.length === 12);
+    isHeld = false;
+    let rejections = 0;
+    for (;;) {
+      const outcome = outcomeOf(await cached.admit(PRESENTED, AT));
+      if (outcome === "api_key_banned") break;
+      rejections++;
+      late.pop()?.();
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect((await Promise.all(first)).every(({ ok }) => ok)).toBe(true);
+    expect(rejections).toBe(20);
+  });
+});
+
+test("the cache never changes the outcome of a request, over any history", async () => {
+  const step = fc.record({
+    after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE_MS),
+    operation: fc.constantFrom(
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "admit",
+      "unban",
+      "update",
+      "reset",
+    ),
+  });
+  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+  const replay = async (accounts: AccountStore, steps: readonly Step[]) => {
+    await accounts.create(SETTINGS);
+    const outcomes: unknown[] = [];
+    let at = AT;
+    for (const { after, operation } of steps) {
+      at += after;
+      if (operation === "unban") await accounts.unban("acme", KEY.id);
+      else if (operation === "reset") await accounts.resetUsage("acme");
+      else if (operation === "update") await accounts.update("acme", (account) => ({ ok: true, account }));
+      else {
+        const admission = await accounts.admit(PRESENTED, at, { maxRejections: 4, durationMs: DAY_MS });
+        // The count in a rejection from memory is that of the store's last answer.
+        outcomes.push({ ...admission, rejections: undefined });
+      }
+    }
+    return outcomes;
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
+      const outcomes = await replay(withRejectionCache(createMemoryStore().accounts), steps);
+      expect(outcomes).toEqual(await replay(createMemoryStore().accounts, steps));
+    }),
+  );
+});
+
+test("the rejections of keys beyond the first 10,000 are not cached", async () => {
+  let calls = 0;
+  const rejection: Rejection = {
+    ok: false,
+    code: "rate_limit_exceeded",
+    caller: { accountId: "acme", keyId: KEY.id, plan: "free" },
+    quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE_MS },
+    retryAfterSeconds: 60,
+    rejections: { windowStart: AT, count: 1 },
+    startsBan: false,
+  };
+  const rejecting: AccountStore = {
+    ...createMemoryStore().accounts,
+    admit: async () => {
+      calls++;
+      return rejection;
+    },
+    recordRejections: async () => {},
+  };
+  const cached = withRejectionCache(rejecting);
+  const flood = async (at: number) => {
+    calls = 0;
+    for (let key = 0; key < 10_100; key++) await cached.admit({ accountId: "acme", hash: `${key}` }, at);
+    return calls;
+  };
+  expect(await flood(AT)).toBe(10_100);
+  expect(await flood(AT + 1)).toBe(100);
+  expect(await flood(AT + 1_500)).toBe(10_100);
+});
+
+const apiKey = (name: string): ApiKey => ({
+  id: `acme.${name}`,
+  hash: name.padStart(64, "0"),
+  createdAt: AT,
+});
+const [FIRST, NEW] = [apiKey("first"), apiKey("new")];
+const validity = (admission: Admission) =>
+  admission.ok || admission.code !== "invalid_api_key" ? "valid" : admission.reason;
+
+/** A cache over a store that counts its calls, after 10 forged keys at `AT`. */
+async function createFloodFixture() {
+  const { accounts } = createMemoryStore();
+  await accounts.create({ id: "acme", plan: "pro", keys: [FIRST] });
+  let calls = 0;
+  let isDown = false;
+  const call = async <T>(run: () => Promise<T>) => {
+    calls++;
+    if (isDown) throw new StoreUnavailableError("The store is down.");
+    return run();
+  };
+  const cached = withRejectionCache({
+    ...accounts,
+    admit: (...args) => call(() => accounts.admit(...args)),
+    find: (id) => call(() => accounts.find(id)),
+  });
+  const admit = async (hash: string, at: number, accountId = "acme") =>
+    validity(await cached.admit({ accountId, hash }, at));
+  const flood = (at: number, accountId?: string) =>
+    Promise.all(Array.from({ length: 100 }, (_, key) => admit(`forged ${key}`, at, accountId)));
+  for (let key = 0; key < 10; key++) await admit(`forged ${key}`, AT);
+  return {
+    accounts,
+    cached,
+    admit,
+    flood,
+    calls: () => calls,
+    setDown: (down: boolean) => {
+      isDown = down;
+    },
+    issue: (store: AccountStore) => store.update("acme", (account) => addKey(account, NEW, AT)),
+  };
+}
+
+describe("a flood of forged keys", () => {
+  test("costs at most one store call a second after the first few", async () => {
+    const { flood, calls } = await createFloodFixture();
+    expect(calls(), "three decided by the store, one read").toBe(4);
+    expect(new Set(await flood(AT + 999))).toEqual(new Set(["unknown_key"]));
+    expect(calls()).toBe(4);
+    expect(new Set(await flood(AT + 1_000))).toEqual(new Set(["unknown_key"]));
+    expect(calls()).toBe(5);
+  });
+
+  test("a flood of keys for an account that does not exist is limited in the same way", async () => {
+    const { flood, admit, calls } = await createFloodFixture();
+    for (let key = 0; key < 4; key++) await admit(`forged ${key}`, AT, "nobody");
+    const before = calls();
+    expect(new Set(await flood(AT, "nobody"))).toEqual(new Set(["unknown_key"]));
+    expect(calls()).toBe(before);
+  });
+
+  test("a flood of forged keys never affects a valid key of the account", async () => {
+    const { flood, admit, calls, accounts } = await createFloodFixture();
+    expect(await admit(FIRST.hash, AT)).toBe("valid");
+    await flood(AT + 5_000);
+    const before = calls();
+    expect(await admit(FIRST.hash, AT + 9_000)).toBe("valid");
+    expect(calls()).toBe(before + 1);
+    expect((await accounts.find("acme"))?.usage.minute.count).toBe(2);
+  });
+
+  test("a flood of forged keys is not served from memory while the account cannot be read", async () => {
+    const { admit, setDown } = await createFloodFixture();
+    setDown(true);
+    await expect(admit("forged", AT + 1_000)).rejects.toThrow(StoreUnavailableError);
+    setDown(false);
+    expect(await admit("forged", AT + 1_000)).toBe("unknown_key");
+  });
+});
+
+describe("during a flood of forged keys, a new key", () => {
+  test("during a flood of forged keys, a new key works at once when it is issued through the same store", async () => {
+    const { cached, admit, issue } = await createFloodFixture();
+    expect(await admit(NEW.hash, AT)).toBe("unknown_key");
+    await issue(cached);
+    expect(await admit(NEW.hash, AT)).toBe("valid");
+  });
+
+  test("during a flood of forged keys, a new key works within a second when another process issues it", async () => {
+    const { accounts, admit, issue } = await createFloodFixture();
+    await issue(accounts);
+    expect(await admit(NEW.hash, AT + 999)).toBe("unknown_key");
+    expect(await admit(NEW.hash, AT + 1_000)).toBe("valid");
+  });
+});
+
+test("during a flood of forged keys, a key that another process revokes stops working at once", async () => {
+  const { accounts, admit, calls } = await createFloodFixture();
+  await accounts.update("acme", (account) => revokeKey(account, FIRST.id, AT));
+  expect(await admit(FIRST.hash, AT)).toBe("unknown_key");
+  await admit("forged", AT + 1_000);
+  const before = calls();
+  for (let request = 0; request < 50; request++)
+    expect(await admit(FIRST.hash, AT + 1_500)).toBe("unknown_key");
+  expect(calls()).toBe(before);
+});
+
+test("at most 1,000 accounts are remembered", async () => {
+  const { admit, calls } = await createFloodFixture();
+  for (let account = 0; account < 1_000; account++) await admit("forged", AT, `other-${account}`);
+  const before = calls();
+  expect(await admit("forged", AT)).toBe("unknown_key");
+  expect(await admit("forged", AT)).toBe("unknown_key");
+  expect(calls(), "the store decides again").toBe(before + 2);
+});
+
+describe("keys of a caller who guesses", () => {
+  /** 200 accounts with one key each, and a cache that counts its calls. */
+  async function createAccountsFixture() {
+    const { accounts } = createMemoryStore();
+    const hashOf = (index: number) => `${index}`.padStart(64, "0");
+    const settingsOf = (index: number): AccountSettings => ({
+      id: `shop-${index}`,
+      plan: "free",
+      keys: [{ id: `shop-${index}.1`, hash: hashOf(index), createdAt: AT }],
+    });
+    for (let index = 0; index < 200; index++) await accounts.create(settingsOf(index));
+    const calls = { find: 0, list: 0, admit: 0 };
+    let isForbidden = false;
+    const cached = withRejectionCache({
+      ...accounts,
+      find: (id) => {
+        calls.find++;
+        return accounts.find(id);
+      },
+      list: (...range) => {
+        calls.list++;
+        if (isForbidden) throw new Error("This process may not list accounts.");
+        return accounts.list(...range);
+      },
+      admit: (...args) => {
+        calls.admit++;
+        return accounts.admit(...args);
+      },
+    });
+    const isInvalid = async (accountId: string, hash: string, at = AT) =>
+      (await cached.findInvalid({ accountId, hash }, at)) !== undefined;
+    const forbid = () => {
+      isForbidden = true;
+    };
+    return { accounts, cached, calls, isInvalid, hashOf, settingsOf, forbid };
+  }
+
+  test("of accounts that do not exist cost one list of the accounts a second, however many there are", async () => {
+    const { calls, isInvalid } = await createAccountsFixture();
+    const guess = (at: number) =>
+      Promise.all(
+        Array.from({ length: 3_000 }, (_, index) => isInvalid(`made-up-${at}-${index}`, `${index}`, at)),
+      );
+    expect(new Set(await guess(AT))).toEqual(new Set([true]));
+    await guess(AT + 999);
+    expect(calls).toEqual({ find: 0, list: 1, admit: 0 });
+    await guess(AT + 60_000);
+    expect(calls).toEqual({ find: 0, list: 2, admit: 0 });
+  });
+
+  test("of accounts that exist cost one read of each a second", async () => {
+    const { calls, isInvalid } = await createAccountsFixture();
+    for (let round = 0; round < 5; round++)
+      for (let index = 0; index < 200; index++)
+        expect(await isInvalid(`shop-${index}`, `forged ${round}`)).toBe(true);
+    expect(calls).toEqual({ find: 200, list: 1, admit: 0 });
+  });
+
+  test("are not invalid if they are valid, also if they were never seen, or have just been issued elsewhere", async () => {
+    const { accounts, cached, isInvalid, hashOf, settingsOf } = await createAccountsFixture();
+    expect(await isInvalid("shop-7", hashOf(7))).toBe(false);
+    await isInvalid("made-up", "1");
+    await cached.create(settingsOf(300));
+    expect(await isInvalid("shop-300", hashOf(300))).toBe(false);
+    await accounts.create(settingsOf(301));
+    expect(await isInvalid("shop-301", hashOf(301), AT + 60_000)).toBe(false);
+    await accounts.update("shop-7", (account) => addKey(account, { ...KEY, id: "shop-7.2" }, AT));
+    expect(await isInvalid("shop-7", KEY.hash, AT + 60_000)).toBe(false);
+  });
+
+  test("of a new account are valid after a slow list, after the clock was set back, and if it was created meanwhile", async () => {
+    const { accounts, cached, isInvalid, hashOf, settingsOf } = await createAccountsFixture();
+    let elapsedMs = 0;
+    // Each list takes 400 ms.
+    const timer = vi.spyOn(performance, "now").mockImplementation(() => (elapsedMs += 400));
+    onTestFinished(() => timer.mockRestore());
+    const listed = isInvalid("made-up", "1");
+    await cached.create(settingsOf(401));
+    await listed;
+    expect(await isInvalid("shop-401", hashOf(401))).toBe(false);
+    await accounts.create(settingsOf(402));
+    expect(await isInvalid("shop-402", hashOf(402), AT + 4_999)).toBe(true);
+    expect(await isInvalid("shop-402", hashOf(402), AT + 5_000)).toBe(false);
+    await accounts.create(settingsOf(403));
+    expect(await isInvalid("shop-403", hashOf(403), AT - 60_000)).toBe(false);
+  });
+
+  test("are left to the store if the accounts cannot be listed, and are listed again after a minute", async () => {
+    const { calls, isInvalid, hashOf, forbid } = await createAccountsFixture();
+    forbid();
+    for (let guess = 0; guess < 100; guess++) await isInvalid("made-up", `${guess}`);
+    expect(await isInvalid("shop-7", hashOf(7))).toBe(false);
+    expect(calls.list).toBe(1);
+    await isInvalid("made-up", "1", AT + 60_000);
+    expect(calls.list).toBe(2);
+  });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MAX_OVERLAP_MS } from "../../lib/accounts/account.ts";
 import { createAccounts, type KeyResult } from "../../lib/accounts/accounts.ts";
-import { isInvalidInput } from "../../lib/errors.ts";
+import { isInvalidInput } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const START = Date.UTC(2026, 10, 20, 12);

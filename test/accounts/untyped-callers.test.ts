@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Accounts, createAccounts } from "../../lib/accounts/accounts.ts";
 import type { Environment } from "../../lib/accounts/api-key.ts";
-import { isInvalidInput } from "../../lib/errors.ts";
+import { isInvalidInput } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";

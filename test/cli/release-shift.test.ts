@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { AliasState, ReleasePlatform } from "../../lib/cli/release/platform.ts";
-import { rollBack, shift } from "../../lib/cli/release/shift.ts";
+import type { AliasState, ReleasePlatform } from "../../lib/cli/release-shift.ts";
+import { rollBack, shift } from "../../lib/cli/release-shift.ts";
 
 const NAMES = ["list", "api"] as const;
 const TARGET = {

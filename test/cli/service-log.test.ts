@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { expect, test } from "vitest";
-import type { LogThreshold } from "../../lib/cli/log-entry.ts";
+import type { LogThreshold } from "../../lib/cli/service-log.ts";
 import { createServiceLog } from "../../lib/cli/service-log.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 
@@ -94,4 +94,10 @@ test.each([
 
 test("with --log-level silent, the service does not describe requests at all", () => {
   expect(createFixture("silent").onRequest).toBeUndefined();
+});
+
+test("a request with an unknown method is no error of the service", () => {
+  const { lines, onRequest } = createFixture("info");
+  onRequest?.({ ...EVENT, method: "TRACE", status: 501, errorCode: "not_implemented" }, {});
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ method: "TRACE", status: 501, level: "info" });
 });

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll } from "vitest";
-import { runWatch, type WatchEnd } from "../../lib/cli/watch-loop.ts";
-import type { HostToVerify } from "../../lib/domains/verification/verify-hosts.ts";
-import { formatChange, formatScreen } from "../../lib/domains/watch/format.ts";
-import { observeHosts } from "../../lib/domains/watch/observe.ts";
-import { startWatch, type WatchState } from "../../lib/domains/watch/watch.ts";
+import { runWatch, type WatchEnd } from "../../lib/cli/commands/domains-watch.ts";
+import { formatChange, formatScreen } from "../../lib/cli/watch-screen.ts";
+import { observeHosts, startWatch, type WatchState } from "../../lib/domains/observation.ts";
+import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { createTestAuthority } from "../support/certificates.ts";

@@ -42,6 +42,38 @@ describe("retries", () => {
     });
   });
 
+  test.each([
+    [503, "store_unavailable"],
+    [401, "invalid_api_key"],
+  ])(
+    "the quota in a %i is not that of the key, so the next request does not wait for it",
+    async (status, code) => {
+      const { client, run, time } = await openClient({
+        network: async (forward, attempt) => {
+          const midnight = {
+            "x-ratelimit-remaining": "0",
+            "x-ratelimit-reset": `${time.now / 1000 + 43_200}`,
+          };
+          return attempt === 1 ? errorResponse(status, code, midnight) : forward();
+        },
+      });
+      const startedAt = time.now;
+      await run(client.cancel(1n).catch(() => client.cancel(1n)));
+      expect(time.now - startedAt).toBeLessThanOrEqual(250);
+    },
+  );
+
+  test("a sleep that returns at once ends no attempt", async () => {
+    const { client, run, sent } = await openClient({
+      network: (forward, attempt) =>
+        attempt === 1 ? Promise.resolve(errorResponse(503, "store_unavailable")) : forward(),
+      sleep: async () => {},
+      totalTimeoutMs: 60_000,
+    });
+    expect(await run(client.cancel(1n))).toEqual({ ok: true });
+    expect(sent).toHaveLength(2);
+  });
+
   test("a 429 without Retry-After is retried after at least a second", async () => {
     const { client, run, sent } = await openClient({
       network: async (forward, attempt) =>

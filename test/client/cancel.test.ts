@@ -72,7 +72,7 @@ describe("errors", () => {
       port: 0,
       handler: async () => new Response("Moved", { status: 301, headers: { location: target.url } }),
     });
-    const client = createClient({ baseUrl: origin.url, apiKey: "key" });
+    const client = createClient({ baseUrl: `${origin.url}/v1`, apiKey: "key" });
     await expect(client.cancel(1n)).rejects.toThrow(target.url);
     expect(redirected).toEqual([]);
     await Promise.all([origin.close({ graceMs: 0 }), target.close({ graceMs: 0 })]);
@@ -83,6 +83,8 @@ describe("errors", () => {
     ["baseUrl", { baseUrl: "https://user:so_test@orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1?key=so_test" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1#so_test" }],
+    ["baseUrl", { baseUrl: "https://orders.example.com" }],
+    ["baseUrl", { baseUrl: "https://orders.example.com/v1/store" }],
     ["apiKey", { apiKey: "so_test\n" }],
     ["apiKey", { apiKey: undefined as never }],
     ["baseUrl", { baseUrl: new URL("https://orders.example.com/v1") as never }],

@@ -59,7 +59,7 @@ describe("bodies", () => {
   test("an endless error body over a real connection closes the connection", async () => {
     const { body, seen } = endlessBody(new Uint8Array(65_536).fill(32));
     server = await startNodeServer({ port: 0, handler: async () => new Response(body, { status: 500 }) });
-    const client = createClient({ baseUrl: server.url, apiKey: "key" });
+    const client = createClient({ baseUrl: `${server.url}/v1`, apiKey: "key" });
     await expect(client.cancel(1n)).rejects.toMatchObject({ code: "unexpected_response", status: 500 });
     while (!seen.cancelled) await new Promise((resolve) => setImmediate(resolve));
     expect(seen.bytes).toBeLessThan(20 * 1024 * 1024);

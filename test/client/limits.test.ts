@@ -35,7 +35,7 @@ async function serve({
       return response;
     },
   });
-  server = { url, close };
+  server = { url, close, refusedConnections: 0 };
 
   /** Reads the complete response, so that time can be stopped until its last byte. */
   const fetchFully = async (address: string, init: RequestInit) => {

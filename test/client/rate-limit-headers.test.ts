@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { backoff } from "../../lib/client/backoff.ts";
-import { readRateLimitHeaders } from "../../lib/client/rate-limit-headers.ts";
+import { readRateLimitHeaders } from "../../lib/client/request-queue.ts";
+import { backoff } from "../../lib/client/sender.ts";
 import { NOON } from "../http/fixture.ts";
 
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERRORS, type ErrorCode } from "../../lib/errors.ts";
+import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
 
 const LOGIN_PAGE = { body: "<!doctype html><title>Log in</title>", type: "text/html; charset=utf-8" };

@@ -1,8 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { describe, expect, test } from "vitest";
-import { StoreUnavailableError } from "../../lib/errors.ts";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
+import { generateKey } from "../../lib/accounts/api-key.ts";
+import { checkRequest, type RequestOrigin } from "../../lib/console/access.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
+import { sendRaw } from "../support/raw-request.ts";
+
+const OWN = { method: "GET", host: "127.0.0.1:8790", origin: undefined, fetchSite: "same-origin" } as const;
+const check = (changes: Partial<RequestOrigin>, isEntry = false) =>
+  checkRequest({ ...OWN, ...changes }, 8790, isEntry);
+
+describe("the host", () => {
+  test.each(["127.0.0.1:8790", "localhost:8790"])("%s is the console's own name", (host) => {
+    expect(check({ host })).toBeUndefined();
+  });
+
+  test.each([
+    undefined,
+    "",
+    "127.0.0.1",
+    "127.0.0.1:8791",
+    "localhost",
+    "localhost.:8790",
+    "rebound.example.com:8790",
+    "127.0.0.1.example.com:8790",
+    "[::1]:8790",
+    "0.0.0.0:8790",
+  ])("%s is another name, as a rebound DNS name would be", (host) => {
+    expect(check({ host })).toBe("wrong_host");
+  });
+});
+
+describe("the origin", () => {
+  const change = { method: "POST", origin: "http://127.0.0.1:8790" };
+
+  test("a change comes from the console's own page", () => {
+    expect(check(change)).toBeUndefined();
+    expect(check({ ...change, fetchSite: undefined })).toBeUndefined();
+  });
+
+  test.each([undefined, "null", "https://example.com", "http://127.0.0.1:8791", "http://localhost:8790"])(
+    "a change with the origin %s is rejected",
+    (origin) => {
+      expect(check({ ...change, origin })).toBe("wrong_origin");
+    },
+  );
+
+  test.each(["cross-site", "same-site", "none"])("a change from a %s page is rejected", (fetchSite) => {
+    expect(check({ ...change, fetchSite })).toBe("wrong_origin");
+  });
+
+  test.each(["cross-site", "same-site"])("only the entry can be reached from a %s page", (fetchSite) => {
+    expect(check({ fetchSite })).toBe("wrong_origin");
+    expect(check({ fetchSite }, true)).toBeUndefined();
+    expect(check({ ...change, fetchSite }, true)).toBe("wrong_origin");
+  });
+
+  test("a page that the user typed is served", () => {
+    expect(check({ fetchSite: "none" })).toBeUndefined();
+  });
+});
+
+test.each(["PUT", "DELETE", "OPTIONS", "TRACE"])("the method %s is unknown", (method) => {
+  expect(check({ method })).toBe("wrong_method");
+});
 
 /** Sends a request with any header, also those that `fetch` sets itself. */
 function raw(
@@ -49,25 +118,54 @@ describe("the link", () => {
     ]);
   });
 
-  test("it works once, and the second time it says how to get another one", async () => {
+  const redeem = (console: ConsoleFixture, token: string, headers: Record<string, string> = {}) =>
+    fetch(console.at("session"), {
+      method: "POST",
+      headers: { ...postHeaders(console), ...headers },
+      body: new URLSearchParams({ token }),
+    });
+
+  test("it works once; in another browser it says that it has been used, and how to get another one", async () => {
     const console = await useConsole();
     await signIn(console);
-    const body = new URLSearchParams({ token: console.token });
-    const again = await fetch(console.at("session"), { method: "POST", headers: postHeaders(console), body });
+    const again = await redeem(console, console.token);
     expect(again.status).toBe(403);
     expect(again.headers.getSetCookie()).toEqual([]);
     const page = await again.text();
     expect(page).toContain("This link has been used");
+    expect(page).toContain("If it was not you, stop the console now.");
     expect(page).toContain("store-orders console");
   });
 
-  test("a wrong token starts no session, and does not use up the link", async () => {
+  test("in the browser that has the session, it leads in again, also if it is incomplete", async () => {
     const console = await useConsole();
-    const body = new URLSearchParams({ token: `${console.token.slice(1)}x` });
-    const wrong = await fetch(console.at("session"), { method: "POST", headers: postHeaders(console), body });
-    expect(wrong.status).toBe(403);
-    expect(await signIn(console)).toMatch(/^store-orders-console-/);
+    const cookie = await signIn(console);
+    for (const token of [console.token, console.token.slice(0, 20), ""]) {
+      const response = await redeem(console, token, { cookie });
+      expect([response.status, response.headers.getSetCookie()]).toEqual([204, []]);
+    }
   });
+
+  test.each(["", "x", "truncated", "mistyped"])(
+    "a link that is %j starts no session, raises no alarm, and does not use up the link",
+    async (kind) => {
+      const console = await useConsole();
+      const tokens: Record<string, string> = {
+        truncated: console.token.slice(0, -1),
+        mistyped: `${console.token.slice(1)}x`,
+      };
+      const attempt = async () => {
+        const response = await redeem(console, tokens[kind] ?? kind);
+        expect([response.status, response.headers.getSetCookie()]).toEqual([403, []]);
+        const page = await response.text();
+        expect(page).toContain("This link is incomplete");
+        expect(page).not.toContain("has been used");
+      };
+      await attempt();
+      expect(await signIn(console)).toMatch(/^store-orders-console-/);
+      await attempt();
+    },
+  );
 });
 
 describe("without the session", () => {
@@ -152,5 +250,231 @@ describe("with the session's cookie", () => {
     expect(failed.status).toBe(500);
     expect(await failed.text()).not.toMatch(/undefined|\bat \w/);
     expect(console.lines).toEqual(["error: x is undefined"]);
+  });
+});
+
+const basePathOf = (console: ConsoleFixture) => new URL(console.at("x")).pathname.slice(0, -2);
+
+/** Sends a request as another program on the machine can, with any line and any header. */
+function send(console: ConsoleFixture, line: string, headers: readonly string[] = [], body = "") {
+  const { host, port } = new URL(console.origin);
+  const own = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`];
+  const all = [`${line} HTTP/1.1`, ...own, ...headers, "Connection: close"];
+  return sendRaw(Number(port), `${all.join("\r\n")}\r\n\r\n${body}`);
+}
+
+const statusOf = (response: string) => Number(response.slice(9, 12));
+
+test("without the session, no response tells where the browser sends the cookie", async () => {
+  const console = await useConsole();
+  await signIn(console);
+  const form = [`Origin: ${console.origin}`, "Content-Type: application/x-www-form-urlencoded"];
+  const responses = [
+    await send(console, "GET /"),
+    await send(console, "GET /start"),
+    await send(console, "GET /console.js"),
+    await send(console, "GET /console.css"),
+    await send(console, "GET /", ["Host: example.com"]),
+    await send(console, "GET /", ["Sec-Fetch-Site: cross-site"]),
+    await send(console, "DELETE /"),
+    await send(console, "POST /", [...form, "Content-Length: 7"], "token=x"),
+    await send(console, "POST /", [...form, "Content-Length: 99999999"]),
+    await send(console, "POST /session", [...form, "Content-Length: 7"], "token=x"),
+  ];
+  expect(responses.map(statusOf)).toEqual([401, 401, 200, 200, 403, 403, 405, 401, 413, 401]);
+  for (const response of responses) expect(response).not.toContain(basePathOf(console).slice(1));
+});
+
+describe("the name of the console", () => {
+  test.each([
+    "127.0.0.1",
+    "localhost",
+    "LOCALHOST:PORT",
+    "localhost.:PORT",
+    "127.0.0.1.:PORT",
+    "127.1:PORT",
+    "2130706433:PORT",
+    "0.0.0.0:PORT",
+    "[::1]:PORT",
+    "user@127.0.0.1:PORT",
+    "127.0.0.1:PORT@example.com",
+    "127.0.0.1:PORT\r\nHost: example.com",
+    "example.com\r\nHost: 127.0.0.1:PORT",
+    "",
+  ])("Host: %j is rejected", async (host) => {
+    const console = await useConsole();
+    const cookie = await signIn(console);
+    const header = `Host: ${host.replaceAll("PORT", new URL(console.origin).port)}`;
+    const response = await send(console, `GET ${basePathOf(console)}/accounts`, [
+      header,
+      `Cookie: ${cookie}`,
+    ]);
+    expect([400, 403]).toContain(statusOf(response));
+    expect(response).not.toContain("Accounts");
+  });
+
+  test.each(["http://example.com", "https://127.0.0.1:1"])(
+    "a request line for %s is rejected",
+    async (other) => {
+      const console = await useConsole();
+      const cookie = await signIn(console);
+      const line = `GET ${other}${basePathOf(console)}/accounts`;
+      expect(statusOf(await send(console, line, [`Cookie: ${cookie}`]))).toBe(403);
+    },
+  );
+});
+
+test("of 20 browsers that open the link at once, one gets the session", async () => {
+  const console = await useConsole();
+  const body = `token=${console.token}`;
+  const headers = [
+    `Origin: ${console.origin}`,
+    "Content-Type: application/x-www-form-urlencoded",
+    `Content-Length: ${body.length}`,
+  ];
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, () => send(console, `POST ${basePathOf(console)}/session`, headers, body)),
+  );
+  expect(responses.map(statusOf).sort()).toEqual([204, ...Array.from({ length: 19 }, () => 403)]);
+  expect(responses.filter((response) => /^set-cookie:/im.test(response))).toHaveLength(1);
+});
+
+test("a malformed, unfinished or chunked form is rejected, and is no failure of the console", async () => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  const post = (path: string, headers: readonly string[], body: string) =>
+    send(
+      console,
+      `POST ${basePathOf(console)}/${path}`,
+      [`Origin: ${console.origin}`, `Cookie: ${cookie}`, ...headers],
+      body,
+    );
+  const multipart = ["Content-Type: multipart/form-data; boundary=x", "Content-Length: 9"];
+  const form = "Content-Type: application/x-www-form-urlencoded";
+  expect(statusOf(await post("accounts", multipart, "--x\r\noops"))).toBe(403);
+  const session = `POST ${basePathOf(console)}/session`;
+  expect(
+    statusOf(await send(console, session, [`Origin: ${console.origin}`, ...multipart], "--x\r\noops")),
+  ).toBe(403);
+  expect(statusOf(await post("accounts", [form, "Content-Length: 9"], "%zz=%ff&="))).toBe(403);
+  const chunked = await post("accounts", [form, "Transfer-Encoding: chunked"], "5\r\ntoken\r\n0\r\n\r\n");
+  expect(statusOf(chunked)).toBe(413);
+  await fetch(console.at("accounts"), {
+    method: "POST",
+    headers: { origin: console.origin, cookie, "content-type": "application/x-www-form-urlencoded" },
+    body: new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("token="));
+        controller.error(new Error("The client has gone."));
+      },
+    }),
+    duplex: "half",
+  } as RequestInit).catch(() => {});
+  expect(console.lines).toEqual([]);
+});
+
+test("300 connections of another program do not keep the operator out, and do not end the operator's", async () => {
+  const console = await useConsole();
+  const { host, port } = new URL(console.origin);
+  const cookie = await signIn(console);
+  const own = connect(Number(port), "127.0.0.1");
+  const ask = () => {
+    own.write(`GET ${basePathOf(console)}/accounts HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
+    return new Promise((resolve) =>
+      own.once("data", (data) => resolve(statusOf(`${data}`))).once("close", resolve),
+    );
+  };
+  expect(await ask()).toBe(200);
+  const idle = Array.from({ length: 300 }, () => connect(Number(port), "127.0.0.1").on("error", () => {}));
+  try {
+    let closed = 0;
+    for (const connection of idle) connection.once("close", () => closed++).resume();
+    await expect.poll(() => closed).toBeGreaterThanOrEqual(200);
+    expect(statusOf(await send(console, `GET ${basePathOf(console)}/start`))).toBe(200);
+    expect(await ask()).toBe(200);
+  } finally {
+    for (const connection of [own, ...idle]) connection.destroy();
+  }
+});
+
+describe("what is pasted into a form by mistake", () => {
+  const key = generateKey("test", "acme");
+  const host = { host: "orders.example.com", role: "primary", target: "platform.example.net" } as const;
+  const verification = {
+    resolver: (async () => ({ outcome: "nodata" })) as DnsResolver,
+    authorities: [AUTHORITIES.amazon],
+  } as const;
+  const probe = async () => ({ outcome: "unreachable", found: "" }) as const;
+  const read = async () => ({ hosts: [host], knownZones: [] });
+  const stack = { kind: "stack", name: "outputs.json", read } as const;
+
+  /** Every form of the pages, with the names of its fields. */
+  async function formsOf(console: ConsoleFixture, cookie: string) {
+    const { store } = console;
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    const accounts = createAccounts({ store: store.accounts, environment: "test" });
+    await accounts.create("acme", { plan: "free" });
+    await accounts.issueKey("acme");
+    const pages = ["accounts", "accounts/acme", "orders", "orders/1", "domains", `domains/${host.host}`];
+    const texts = await Promise.all(
+      pages.map(async (page) => (await fetch(console.at(page), { headers: { cookie } })).text()),
+    );
+    return texts.flatMap((text) =>
+      [...text.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", body = ""]) => ({
+        attributes,
+        action: /action="([^"]*)"/.exec(attributes)?.[1] ?? "",
+        names: [...body.matchAll(/name="([^"]+)"/g)].flatMap(([, name]) => name ?? []),
+      })),
+    );
+  }
+
+  const directory = mkdtempSync(join(tmpdir(), "console-forms-"));
+  const path = join(directory, "domains.yaml");
+  writeFileSync(path, "domains:\n  primary: orders.example.com\n  aliases: [www.example.com]\n");
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  test.each([stack, { kind: "file", path, plan: "pro" } as const])(
+    "a key becomes neither an address nor part of a page, in no field of any form ($kind)",
+    async (source) => {
+      const console = await useConsole({ domains: { source, ...verification, probe } });
+      const cookie = await signIn(console);
+      const forms = await formsOf(console, cookie);
+      const token = await formToken(console, cookie);
+      expect(forms.length).toBeGreaterThan(10);
+      for (const { attributes, action, names } of forms) {
+        expect(attributes).toContain('method="post"');
+        const body = new URLSearchParams(names.map((name): [string, string] => [name, key]));
+        body.set("token", token);
+        const url = new URL(action, console.origin);
+        const headers = { ...postHeaders(console), cookie };
+        const response = await fetch(url, { method: "POST", headers, body, redirect: "manual" });
+        expect(response.headers.get("location") ?? "", action).not.toContain(key);
+        expect(await response.text(), action).not.toContain(key);
+      }
+      expect(console.lines.join()).not.toContain(key);
+    },
+  );
+
+  test("the ID of an account leads to its page, and nothing else leads anywhere", async () => {
+    const console = await useConsole();
+    const cookie = await signIn(console);
+    const token = await formToken(console, cookie);
+    const open = (id: string) =>
+      fetch(console.at("find-account"), {
+        method: "POST",
+        headers: { ...postHeaders(console), cookie },
+        body: new URLSearchParams({ token, id }),
+        redirect: "manual",
+      });
+    for (const id of [key, "x\r\nset-cookie: a=b", "//example.com", "..", ""]) {
+      const response = await open(id);
+      expect(response.status, id).toBe(422);
+      expect(response.headers.get("location")).toBeNull();
+    }
+    const found = await open(" acme ");
+    expect([found.status, found.headers.get("location")]).toEqual([
+      303,
+      `${basePathOf(console)}/accounts/acme`,
+    ]);
   });
 });

@@ -133,6 +133,17 @@ describe("names", () => {
     expect(rows.map(([command]) => command)).toEqual(names);
   });
 
+  test("every code that only a command reports is documented", () => {
+    const reported = globSync("lib/cli/**/*.ts", { cwd: ROOT }).flatMap((file) =>
+      [...readFileSync(join(ROOT, file), "utf8").matchAll(/JSON\.stringify\(\{ code: "(\w+)"/g)].map(
+        ([, code]) => code,
+      ),
+    );
+    expect(reported).toContain("rejected");
+    const documented = table("lib/node/README.md", "code", "when").rows.map(([code]) => code);
+    expect(reported.filter((code) => !documented.includes(code ?? ""))).toEqual([]);
+  });
+
   test("every npm script that a document names exists", () => {
     const wrong = DOCUMENTS.flatMap(({ path, text }) =>
       [...text.matchAll(/\bnpm run (?:--silent )?([a-z:]+)/g)]

@@ -2,10 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { z } from "zod";
-import { stackFileJsonSchema } from "../../infra/config/stack-schema.ts";
-import { parseDomainsFile } from "../../lib/domains/parse.ts";
-import { domainsFileJsonSchema } from "../../lib/domains/schema.ts";
+import * as z from "zod";
+import { stackFileJsonSchema } from "../../infra/config/schema.ts";
+import { domainsFileJsonSchema, parseDomainsFile } from "../../lib/domains/parse.ts";
 
 const DOMAINS_FILE = "test/examples/domains-file/domains.yaml";
 const FILES = [...globSync("Pulumi.*.yaml").toSorted(), DOMAINS_FILE];

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ENTRIES } from "../support/entries.ts";
 import { document, ROOT, table } from "./markdown.ts";
 
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -10,10 +11,7 @@ describe("entry points", () => {
   const peers = Object.keys(manifest.peerDependencies);
 
   test("every entry point of the package is listed", () => {
-    const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
-    expect(rows.map(([entry = ""]) => entry.replace("store-orders", ".")).toSorted()).toEqual(
-      entries.toSorted(),
-    );
+    expect(rows.map(([entry]) => entry).toSorted()).toEqual(ENTRIES.map(({ name }) => name).toSorted());
   });
 
   for (const [entry = "", , install = ""] of rows) {
@@ -24,13 +22,7 @@ describe("entry points", () => {
         .trim()
         .split(/\s+/)
         .filter(Boolean);
-      const built: string = manifest.exports[entry.replace("store-orders", ".")].default;
-      const source = built.replace("./dist/", "").replace(/\.js$/, ".ts");
-      expect(named.toSorted()).toEqual(
-        packagesOf(source)
-          .filter((name) => peers.includes(name))
-          .toSorted(),
-      );
+      expect(named.toSorted()).toEqual(ENTRIES.find(({ name }) => name === entry)?.peers.toSorted());
     });
   }
 
@@ -39,28 +31,6 @@ describe("entry points", () => {
     expect(peers.filter((peer) => !installs.includes(peer))).toEqual([]);
   });
 });
-
-/** The packages that a module and everything behind it import, types aside. */
-function packagesOf(source: string): readonly string[] {
-  const files = new Set([source]);
-  const packages = new Set<string>();
-  for (const file of files) {
-    const text = readFileSync(join(ROOT, file), "utf8");
-    for (const [, from = ""] of text.matchAll(
-      /(?:^(?:import|export)\s+(?!type\b)[^;]*?\sfrom\s+|^import\s+|\bimport\()"([^"]+)"/gms,
-    )) {
-      if (from.startsWith(".")) files.add(normalize(join(dirname(file), from)));
-      else if (!from.startsWith("node:"))
-        packages.add(
-          from
-            .split("/")
-            .slice(0, from.startsWith("@") ? 2 : 1)
-            .join("/"),
-        );
-    }
-  }
-  return [...packages];
-}
 
 test("every directory of lib is in the layout of the contribution guide", () => {
   const { text } = document(".github/CONTRIBUTING.md");

@@ -9,7 +9,7 @@ import { ROOT } from "./markdown.ts";
 describe("the scripts of the pipeline", () => {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-pipeline-"));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const script = (name: string) => join(ROOT, ".github/actions/install", name);
+  const script = (path: string) => join(ROOT, ".github/actions", path);
   const archive = "the archive";
   const sha256 = createHash("sha256").update(archive).digest("hex");
   const tool = (name: string, text: string) => {
@@ -18,6 +18,7 @@ describe("the scripts of the pipeline", () => {
   };
   tool("curl", `while [ $# -gt 1 ]; do [ "$1" = -o ] && file=$2; shift; done; printf '${archive}' >"$file"`);
   tool("tar", 'echo "tar $*"');
+  tool("gh", 'echo "$NEWEST"');
   tool("npx", 'echo "npx $*"; exit $((STATUS))');
   const run = (name: string, args: readonly string[], env: Readonly<Record<string, string>>) => {
     const home = mkdtempSync(join(folder, "home-"));
@@ -28,7 +29,7 @@ describe("the scripts of the pipeline", () => {
   const checksums = { CLI_SHA256: sha256, AWS_SHA256: sha256, CLOUDFLARE_SHA256: sha256 };
 
   test("Pulumi and both providers are installed in the versions of package.json", () => {
-    const { status, stdout } = run("install.sh", [], checksums);
+    const { status, stdout } = run("install/install.sh", [], checksums);
     const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect(status).toBe(0);
     expect(stdout).toContain(`pulumi-v${devDependencies.pulumi}-linux-x64.tar.gz --strip-components=1`);
@@ -42,7 +43,7 @@ describe("the scripts of the pipeline", () => {
     "nothing is installed if the archive of %s is another one, or its checksum is not set",
     (name) => {
       for (const wrong of ["0".repeat(64), ""]) {
-        const { status, stdout } = run("install.sh", [], { ...checksums, [name]: wrong });
+        const { status, stdout } = run("install/install.sh", [], { ...checksums, [name]: wrong });
         expect(status).not.toBe(0);
         expect(stdout).not.toMatch(/^(tar|npx)/m);
       }
@@ -53,7 +54,7 @@ describe("the scripts of the pipeline", () => {
     "a preview that exits with %s passes its text on and exits with the same status",
     (status) => {
       const output = join(folder, `output-${status}`);
-      const result = run("preview.sh", ["staging"], {
+      const result = run("install/preview.sh", ["staging"], {
         GITHUB_OUTPUT: output,
         RUNNER_TEMP: folder,
         STATUS: status,
@@ -61,7 +62,19 @@ describe("the scripts of the pipeline", () => {
       expect(result.status).toBe(Number(status));
       const [first = "", text, , last] = readFileSync(output, "utf8").split("\n");
       expect(text).toContain("pulumi preview --stack staging");
-      expect(first).toBe(`text<<${last}`);
+      expect(first).toBe(`staging<<${last}`);
     },
   );
+
+  test.each([
+    ["an earlier run has", "41", 0],
+    ["it has been deployed before", "42", 0],
+    ["nothing has", "0", 0],
+    ["a later run has", "43", 1],
+  ])("a commit is deployed to production unless a newer one is: %s", (_case, NEWEST, status) => {
+    const env = { NEWEST, GITHUB_RUN_NUMBER: "42", GITHUB_REPOSITORY: "shop/orders" };
+    const result = run("deploy/stop-if-outdated.sh", [], env);
+    expect(result.status).toBe(status);
+    if (status === 1) expect(result.stdout).toContain("Run 43 has deployed a newer commit.");
+  });
 });

@@ -109,21 +109,28 @@ test("the job that can write to a pull request runs none of its code", () => {
 test("staging is deployed after the tests, production after staging, each in its own environment, never interrupted", () => {
   const { jobs, on, concurrency } = workflow("deploy");
   expect(on).toEqual({ push: { branches: ["main"] } });
-  expect(concurrency?.["cancel-in-progress"]).toBe(false);
+  // A queue of whole runs would hold back staging while an earlier run waits for the approval of production.
+  expect(concurrency).toBeUndefined();
   expect(jobs["check"]?.uses).toBe("./.github/workflows/check.yml");
   expect(Object.entries(jobs).map(([name, { needs, environment }]) => [name, needs, environment])).toEqual([
     ["check", undefined, undefined],
     ["staging", "check", "staging"],
     ["production", "staging", "production"],
   ]);
-  for (const name of ["staging", "production"])
-    expect(jobs[name]?.concurrency).toEqual({ group: `stack-${name}`, "cancel-in-progress": false });
+  for (const name of ["staging", "production"]) {
+    const { concurrency: queue, steps = [] } = jobs[name] ?? {};
+    expect(queue).toEqual({ group: `stack-${name}`, "cancel-in-progress": false });
+    const check = steps.findIndex(({ run }) => run === ".github/actions/deploy/stop-if-outdated.sh");
+    expect(check).toBeGreaterThan(0);
+    expect(check).toBeLessThan(steps.findIndex(({ uses }) => uses?.includes("credentials")));
+  }
 });
 
-test("pull requests and the search for drift use the environment that can only read, and change nothing", () => {
+test("pull requests and the search for drift use the environments that can only read, and change nothing", () => {
   for (const name of ["preview", "drift"] as const) {
     for (const { environment, steps = [] } of Object.values(workflow(name).jobs)) {
-      if (environment !== undefined) expect(environment).toBe("preview");
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of the workflow
+      if (environment !== undefined) expect(environment).toBe("preview-${{ matrix.stack }}");
       expect(steps.filter(({ run }) => /pulumi (up|refresh|destroy)/.test(run ?? ""))).toEqual([]);
     }
   }

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
 import { REASONS } from "../../lib/domains/verification/reasons.ts";
-import { hostReportsSchema } from "../../lib/domains/verification/report-schema.ts";
-import { ERRORS } from "../../lib/errors.ts";
+import { hostReportsSchema } from "../../lib/domains/verification/report.ts";
+import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/connection-limits.ts";
-import { ORDER_FIELDS } from "../../lib/orders/fields.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
 import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
+import { ORDER_FIELDS } from "../../lib/orders/order.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { ROOT, table } from "./markdown.ts";
 
@@ -91,7 +91,7 @@ describe("settings", () => {
   });
 
   test("every option of createHandler, and every field of its context, is listed", () => {
-    const source = readFileSync(join(ROOT, "lib/http/handler-options.ts"), "utf8");
+    const source = readFileSync(join(ROOT, "lib/http/options.ts"), "utf8");
     const membersOf = (name: string) => {
       const [, body = ""] = new RegExp(`interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source) ?? [];
       return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member]) => member);

@@ -65,6 +65,7 @@ describe("a certificate that has not been issued 30 minutes after verification",
       state: "verified",
       since: due + 2,
       verifiedAt: due + 2,
+      attemptSince: due + 1,
     });
     expect(domainAt(again, due + 1 + CERTIFICATE_TIMEOUT_MS).state).toBe("verified");
     expect(domainAt(again, due + 2 + CERTIFICATE_TIMEOUT_MS).state).toBe("needs_attention");

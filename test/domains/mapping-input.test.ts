@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
+import { InvalidInputError } from "../../lib/core/errors.ts";
 import { deserializeDomains, hostsOf, serializeDomains } from "../../lib/domains/mapping.ts";
-import { defineDomains, parseDomainsFile } from "../../lib/domains/parse.ts";
+import {
+  defineDomains,
+  domainsFileJsonSchema,
+  domainsJsonSchema,
+  parseDomainsFile,
+} from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
-import { domainsFileJsonSchema, domainsJsonSchema } from "../../lib/domains/schema.ts";
-import { InvalidInputError } from "../../lib/errors.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
 const context = { plan: "pro", platformHost: PLATFORM } as const;

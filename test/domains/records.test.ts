@@ -17,6 +17,7 @@ test.each([
     host,
     role: "primary",
     zone,
+    zoneSource: "public_suffix_list",
     type: "CNAME",
     name,
     value: TARGET,
@@ -43,12 +44,19 @@ test("a known zone takes precedence over the public suffix list, and the longest
   const zones = ["example.com", "eu.example.com", "xample.com"];
   expect(locateInZone("orders.eu.example.com", zones)).toEqual({
     zone: "eu.example.com",
+    zoneSource: "given",
     label: "orders",
     apex: false,
   });
-  expect(locateInZone("eu.example.com", zones)).toEqual({ zone: "eu.example.com", label: "@", apex: true });
+  expect(locateInZone("eu.example.com", zones)).toEqual({
+    zone: "eu.example.com",
+    zoneSource: "given",
+    label: "@",
+    apex: true,
+  });
   expect(locateInZone("orders.example.org", zones)).toEqual({
     zone: "example.org",
+    zoneSource: "public_suffix_list",
     label: "orders",
     apex: false,
   });

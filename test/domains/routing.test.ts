@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DomainsInput } from "../../lib/domains/mapping.ts";
+import type { DomainMapping, DomainsInput } from "../../lib/domains/mapping.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable, routeHost } from "../../lib/domains/routing.ts";
 
@@ -110,4 +110,9 @@ test("routing imports nothing at run time, to keep function bundles small", asyn
   const { readFile } = await import("node:fs/promises");
   const source = await readFile(new URL("../../lib/domains/routing.ts", import.meta.url), "utf8");
   expect(source.match(/^import (?!type ).*$/gm)).toBeNull();
+});
+
+test("a mapping that has not been validated says which function validates it", () => {
+  const mapping = { primary: "orders.example.com" } as unknown as DomainMapping;
+  expect(() => hostTable(mapping)).toThrow("The mapping has not been validated: call `defineDomains`.");
 });

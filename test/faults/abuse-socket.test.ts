@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ConnectionLimits } from "../../lib/node/connection-limits.ts";
+import type { ConnectionLimits } from "../../lib/node/limits.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { expectDocumented } from "./abuse/expect-documented.ts";

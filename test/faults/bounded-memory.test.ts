@@ -90,7 +90,7 @@ test("a flood with a banned key calls the store at most once a second in each pr
   const processes = [recordCalls(store.accounts), recordCalls(store.accounts)].map(({ calls, cached }) => ({
     calls,
     handler: createHandler({
-      store: { orders: store.orders, accounts: cached },
+      store: { ...store, accounts: cached },
       cacheRejections: false,
       clock: () => fixture.time.now,
     }),
@@ -131,7 +131,7 @@ test("a flood with a banned key over sockets calls SQLite at most once a second"
   if (!issued.ok) throw new Error(issued.code);
   const { calls, cached } = recordCalls(store.accounts);
   const handler = createHandler({
-    store: { orders: store.orders, accounts: cached },
+    store: { ...store, accounts: cached },
     cacheRejections: false,
   });
   const server = await startNodeServer({ handler, port: 0 });

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { eachOrder } from "../../lib/orders/order-query.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createAccountWithKey, ENTERPRISE } from "../bench/fixture.ts";
 import { type Child, startChild } from "../bench/servers/child.ts";
@@ -143,7 +144,7 @@ test("after SIGTERM under load, every request gets its response, and the databas
 
   const store = createSqliteStore({ path });
   const found: number[] = [];
-  for await (const page of store.orders.scan())
+  for await (const page of eachOrder(store.orders))
     for (const { record, status } of page) if (status === "cancelled") found.push(Number(record.id));
   await store.close();
   expect(found).toEqual(cancelled.toSorted((a, b) => a - b));

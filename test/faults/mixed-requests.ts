@@ -1,6 +1,7 @@
 /** Concurrent requests while the store fails, and the comparison of the responses with the store. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import { eachOrder } from "../../lib/orders/order-query.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { expectUnavailable, LIST, type ObservedResponse, orderAt, type SendRequest } from "./requester.ts";
 import type { SeededRandom } from "./run.ts";
@@ -92,7 +93,7 @@ function tallyCancel(tally: Tally, response: ObservedResponse, id: number): void
 export async function reconcile(store: Store, tally: Tally, orders: number): Promise<Figures> {
   let [cancelled, unacknowledged] = [0, 0];
   let index = 0;
-  for await (const page of store.orders.scan()) {
+  for await (const page of eachOrder(store.orders)) {
     for (const { record, status } of page) {
       expect(record).toEqual(recordAt(index));
       const statuses = (tally.cancels.get(index++) ?? []).map((response) => response.status);

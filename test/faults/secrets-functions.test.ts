@@ -27,12 +27,12 @@ test("no log line, metric or response of the functions contains a key or a hash,
     },
     { step: "finalizeRequest", name: "listen" },
   );
-  const { orders, accounts } = createDynamodbStore({ prefix: "secret", client });
+  const store = createDynamodbStore({ prefix: "secret", client });
   const telemetry = createTelemetry({ namespace: "secret", write: (line) => record("the log", line) });
-  const fixture = await createHandlerFixture({ store: { orders, accounts, close: async () => {} } });
+  const fixture = await createHandlerFixture({ store });
   addSecret(fixture.key);
   const handler = createHandler({
-    store: telemetry.instrument({ orders, accounts }),
+    store: telemetry.instrument(store),
     onRequest: telemetry.onRequest,
     clock: () => fixture.time.now,
     banPolicy: { maxRejections: 2, durationMs: 60_000 },

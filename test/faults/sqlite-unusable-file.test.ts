@@ -6,12 +6,12 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
-import { StoreUnavailableError } from "../../lib/errors.ts";
-import { sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
-import { openConnection } from "../../lib/stores/sqlite/connection.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { accountQueries, sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
+import { orderQueries, sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
+import { openDatabase } from "../../lib/stores/sqlite/transaction.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
@@ -25,9 +25,18 @@ const newPath = () => join(folder, `${databases++}.db`);
 
 /** A store that exposes its connection, so that a test can make SQLite reject statements. */
 function openStore(path: string) {
-  const connection = openConnection(path);
-  const { db, close } = connection;
-  return { db, orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), close };
+  const opened: DatabaseSync[] = [];
+  const database = openDatabase(
+    path,
+    (db) => {
+      opened.push(db);
+      return { orders: orderQueries(db), accounts: accountQueries(db) };
+    },
+    { existing: false },
+  );
+  const [db] = opened as [DatabaseSync];
+  const { check, close } = database;
+  return { db, orders: sqliteOrders(database), accounts: sqliteAccounts(database), check, close };
 }
 
 const KEY = { accountId: "shop", hash: "1".repeat(64) };
@@ -48,7 +57,9 @@ describe("a write that SQLite rejects", () => {
     ] as const) {
       expectUnavailable({ ...(await send(method, path)), complete: true });
     }
+    await expect(store.check()).rejects.toBeInstanceOf(StoreUnavailableError);
     store.db.exec("PRAGMA query_only = OFF");
+    await store.check();
     expect((await store.orders.find(1n))?.status).toBe("pending");
     expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
     expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(1);

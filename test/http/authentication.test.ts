@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { generateKey } from "../../lib/accounts/api-key.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
@@ -136,11 +137,45 @@ describe("rejections of a key over its limit", () => {
   }
 
   test("query the store at most once a second, since the handler caches them by default", async () => {
-    // 60 requests are admitted, one rejection fills the cache, and one more starts the ban.
-    expect(await callsFor({})).toBe(62);
+    // 60 requests are admitted, one rejection fills the cache, every fifth one is decided, and the last starts the ban.
+    expect(await callsFor({})).toBe(65);
   });
 
   test("query the store each time if the cache is turned off", async () => {
     expect(await callsFor({ cacheRejections: false })).toBe(160);
   });
+});
+
+test("once an address has used up its quota, keys that it makes up cost no call of admit, and a valid key is admitted", async () => {
+  const memory = createMemoryStore();
+  let calls = 0;
+  const counting = {
+    ...memory,
+    accounts: {
+      ...memory.accounts,
+      admit: (...args: Parameters<typeof memory.accounts.admit>) => {
+        calls++;
+        return memory.accounts.admit(...args);
+      },
+    },
+  };
+  const { send, key } = await createHandlerFixture({ store: counting });
+  const guess = async (index: number, address: string) => {
+    const authorization = `Bearer ${generateKey("test", `made-up-${index}`)}`;
+    return (await send("GET", "/v1/store/orders", { authorization }, { address })).status;
+  };
+  const statuses = [];
+  for (let index = 0; index < 1_200; index++) statuses.push(await guess(index, "192.0.2.9"));
+  expect(statuses.filter((status) => status === 401)).toHaveLength(60);
+  expect(calls).toBeLessThanOrEqual(61);
+  calls = 0;
+  const valid = await send(
+    "GET",
+    "/v1/store/orders",
+    { authorization: `Bearer ${key}` },
+    { address: "192.0.2.9" },
+  );
+  expect([valid.status, calls]).toEqual([200, 1]);
+  expect(await guess(1, "192.0.2.10")).toBe(401);
+  expect(calls).toBe(2);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createHandler } from "../../lib/http/handler.ts";
-import type { HandlerOptions } from "../../lib/http/handler-options.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
 import { readStatus, store, whoAmI } from "./custom-operations-fixture.ts";
 
 test("everything that is wrong with the operations is reported at startup", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { CustomOperation } from "../../lib/http/custom-operation.ts";
-import type { Reply } from "../../lib/http/reply.ts";
+import type { CustomOperation } from "../../lib/http/operations.ts";
+import type { Reply } from "../../lib/http/response.ts";
 import { readStatus } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 

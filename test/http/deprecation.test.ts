@@ -52,9 +52,11 @@ test("the first server has the address that the runtime knows, once and with its
   ]);
   for (let host = 0; host < 30; host++) await serversAt(`https://h${host}.example.org`);
   expect(await serversAt("https://one-more.example.org")).toEqual([
-    { url: "./v1", description: "This server" },
+    { url: "https://one-more.example.org/shop/v1", description: "This server" },
     production,
   ]);
+  const hostile = 'https://"},{"url":"evil';
+  expect((await serversAt(hostile))[0].url).toBe(`${hostile}/shop/v1`);
 });
 
 test("getPet without a source replies 404 with the deprecation headers", async () => {
@@ -105,7 +107,7 @@ test("any operation can be deprecated by data alone", async () => {
   expect((await send("GET", "/v1/store/orders")).status).toBe(410);
 });
 
-test("no operation has a sunset before its deprecation (RFC 9745, section 5)", () => {
+test("no operation has a sunset before its deprecation (RFC 9745, section 4)", () => {
   for (const { deprecation } of OPERATIONS as readonly Operation[]) {
     if (deprecation !== undefined)
       expect(Date.parse(deprecation.sunset)).toBeGreaterThan(Date.parse(deprecation.since));

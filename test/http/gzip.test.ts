@@ -1,7 +1,8 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
-import { acceptsGzip } from "../../lib/http/gzip.ts";
+import { acceptsGzip } from "../../lib/http/compression.ts";
+import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
@@ -50,12 +51,12 @@ test("a HEAD of a long list reads one page and releases the store, with and with
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
   };
-  /** Like a store with transactions: starts the list, and then waits for the commit of the admission. */
-  const admit: AccountStore["admit"] = async (key, at, policy, work) => {
+  /** Like a store with transactions: reads the first page in that of the admission, and then waits for its commit. */
+  const admit: AccountStore["admit"] = async (key, at, policy, operation) => {
     const admission = await store.accounts.admit(key, at, policy);
-    if (admission.ok) work?.start(admission.caller);
+    const outcome = operation && (await performStoreOperation({ ...store.orders, list }, operation, at));
     await turns(20);
-    return admission;
+    return admission.ok && outcome !== undefined ? { ...admission, outcome } : admission;
   };
   const { send } = await createHandlerFixture({
     store: { ...store, orders: { ...store.orders, list }, accounts: { ...store.accounts, admit } },

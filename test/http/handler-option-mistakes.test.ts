@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import type { InvalidInputError } from "../../lib/core/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import type { HandlerOptions } from "../../lib/http/handler-options.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 /** The paths of what is wrong with options. */
@@ -46,3 +47,70 @@ test.each([
     expect(issuesOf({ operations })).toEqual(names.map((name) => `operations[0].deprecation.${name}`));
   },
 );
+
+/** The issues of options that have no store of their own. */
+function problemsOf(options: unknown): readonly string[] {
+  try {
+    createHandler(options as HandlerOptions);
+    return [];
+  } catch (error) {
+    return (error as InvalidInputError).issues.map(({ path, message }) => `${path}: ${message}`);
+  }
+}
+
+const { orders, accounts, check } = createMemoryStore();
+
+test.each([
+  undefined,
+  {},
+  { store: undefined },
+  { store: "orders.db" },
+  { store: Promise.resolve({ orders, accounts, check }) },
+  { store: orders },
+  { store: accounts },
+  { store: { orders, accounts } },
+  { orders, accounts, check },
+])(
+  "a store that is missing, or not a whole one, is reported at startup with what to pass (%#)",
+  (options) => {
+    expect(problemsOf(options)[0]).toBe(
+      "store: Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().",
+    );
+  },
+);
+
+test.each([
+  ["corsOrigin", "corsOrigins"],
+  ["cors", "corsOrigins"],
+  ["basepath", "basePath"],
+  ["operation", "operations"],
+  ["plan", "plans"],
+  ["onrequest", "onRequest"],
+  ["cacheRejection", "cacheRejections"],
+])("an option '%s' is reported at startup, with '%s'", (name, meant) => {
+  const [problem] = problemsOf({ store: { orders, accounts, check }, [name]: [] });
+  expect(problem).toBe(`${name}: There is no option of this name. Did you mean '${meant}'?`);
+});
+
+test("an option that resembles none is reported with all that there are, and one of another type with its type", () => {
+  const options = {
+    store: { orders, accounts, check },
+    port: 80,
+    hosts: {},
+    corsOrigins: "https://a.example",
+    clock: undefined,
+  };
+  expect(problemsOf(options)).toEqual([
+    expect.stringMatching(/^port: .* Use one of: store, clock, .*onRequest\.$/),
+    "hosts: Give a value of the type function.",
+    "corsOrigins: Give a value of the type array.",
+  ]);
+});
+
+test("a ban of more than 90 days is reported at startup, because not every store could keep it", () => {
+  const day = 86_400_000;
+  expect(issuesOf({ banPolicy: { maxRejections: 1, durationMs: 90 * day } })).toEqual([]);
+  expect(issuesOf({ banPolicy: { maxRejections: 1, durationMs: 90 * day + 1 } })).toEqual([
+    "banPolicy.durationMs",
+  ]);
+});

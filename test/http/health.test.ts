@@ -1,12 +1,12 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { StoreUnavailableError } from "../../lib/errors.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A service whose store counts its calls, and whose reads of an order are replaced by `find`. */
-async function createCountedService(find: () => Promise<undefined> = async () => undefined) {
+/** A service whose store counts its calls, and whose check is `check`. */
+async function createCountedService(check: () => Promise<void> = async () => {}) {
   const memory = createMemoryStore();
   let calls = 0;
   const counted = <T extends object>(port: T): T =>
@@ -18,8 +18,12 @@ async function createCountedService(find: () => Promise<undefined> = async () =>
     });
   const store = {
     ...memory,
-    orders: counted({ ...memory.orders, find }),
+    orders: counted(memory.orders),
     accounts: counted(memory.accounts),
+    check() {
+      calls++;
+      return check();
+    },
   };
   const service = await createHandlerFixture({ store, cacheRejections: false });
   calls = 0;
@@ -50,7 +54,6 @@ test("readyz is 503 while the store fails, healthz stays 200, and the event has 
   let isDown = true;
   const { send, time, events } = await createCountedService(async () => {
     if (isDown) throw failure;
-    return undefined;
   });
   const down = await send("GET", "/readyz");
   expect([down.status, codeOf(down), down.headers.has("retry-after")]).toEqual([
@@ -70,7 +73,7 @@ test("readyz is 503 if the store takes longer than a second, and recovers with i
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   let isSlow = true;
   const { send, time } = await createCountedService(() =>
-    isSlow ? new Promise(() => {}) : Promise.resolve(undefined),
+    isSlow ? new Promise(() => {}) : Promise.resolve(),
   );
   const slow = send("GET", "/readyz");
   await vi.advanceTimersByTimeAsync(1_000);

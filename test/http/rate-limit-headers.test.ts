@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ERRORS, StoreUnavailableError } from "../../lib/errors.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";

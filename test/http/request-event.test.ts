@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RequestSource } from "../../lib/http/request-event.ts";
+import type { ClientInfo } from "../../lib/http/request-event.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
 test.each([
@@ -39,8 +39,18 @@ test("traceparent is copied if it is valid, and nothing else is", async () => {
 });
 
 test("the address is not in the event, but in the second argument of onRequest", async () => {
-  const sources: RequestSource[] = [];
+  const sources: ClientInfo[] = [];
   const { send } = await createHandlerFixture({ onRequest: (_event, source) => sources.push(source) });
   await send("GET", "/v1/store/orders", {}, { address: "192.0.2.7" });
   expect(sources).toEqual([{ address: "192.0.2.7" }]);
+});
+
+test("a document whose end rejects is reported as failed", async () => {
+  const ended = Promise.reject(new Error("lost"));
+  const { events, send } = await createHandlerFixture({
+    documents: async () => ({ status: 200, body: "half", ended }),
+  });
+  expect((await send("GET", "/page")).status).toBe(200);
+  await new Promise(setImmediate);
+  expect(events).toMatchObject([{ status: 200, bodyEnd: "failed", error: { message: "lost" } }]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { State } from "./harness/deployment.ts";
-import { find, type Outcome, ofType, operationOn } from "./harness/program.ts";
+import { endOfSuite, find, type Outcome, ofType, operationOn } from "./harness/program.ts";
 import { production, success, update } from "./harness/scenario.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -18,13 +18,13 @@ const withVersion2 = (state: State): State =>
       return [urn, type === FUNCTION ? { ...entry, outputs: { ...entry.outputs, version: "2" } } : entry];
     }),
   );
-const next = async (config: typeof production, first: Promise<Outcome>) =>
-  success(update(config, { state: withVersion2((await first).state) }));
+const next = async (config: typeof production, first: Promise<Outcome>, signal?: AbortSignal) =>
+  success(update(config, { state: withVersion2((await first).state), signal }));
 const versions = (outcome: Outcome) => ofType(outcome, ALIAS).map(({ inputs }) => inputs["functionVersion"]);
 
 describe("with a canary", () => {
   const first = success(update(production));
-  const second = next(production, first);
+  const second = next(production, first, endOfSuite());
 
   test("the first version gets all traffic at once", async () => {
     expect(versions(await first)).toEqual(["1", "1"]);

@@ -30,7 +30,7 @@ const STATES: Readonly<Record<string, object>> = {
     ],
   },
 };
-const { deployStoreOrders } = await import("../../infra/deploy.ts");
+const { deployStoreOrders } = await import("../../infra/store-orders.ts");
 const { defineDomains } = await import("../../lib/domains/parse.ts");
 afterAll(() => pulumi.runtime.disconnect());
 

@@ -197,3 +197,25 @@ test("an invalid event gets 400 from both functions, with one log line each", as
     "The event is not a proxy event of a REST API; it has {}.\n",
   ]);
 });
+
+test.each([
+  ["while the body is sent", Infinity],
+  ["after the last byte", 1],
+])("a client that resets its connection %s does not end the process", async (_when, pieces) => {
+  const { handler } = countedBody({ pieces });
+  const uncaught: unknown[] = [];
+  const record = (error: unknown) => uncaught.push(error);
+  process.on("uncaughtException", record);
+  onTestFinished(() => void process.off("uncaughtException", record));
+  const stream = new Writable({
+    highWaterMark: 1_000,
+    write: (_chunk, _encoding, done) => setImmediate(done),
+  });
+  const answered = createStreamingFunction({ handler })(event, stream);
+  if (pieces === Infinity) await sleep(5);
+  else await answered;
+  stream.destroy(Object.assign(new Error("write ECONNRESET"), { code: "ECONNRESET" }));
+  await answered;
+  await sleep(5);
+  expect(uncaught).toEqual([]);
+});

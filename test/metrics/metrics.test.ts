@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, expect, test } from "vitest";
 import { createMetrics, type MetricsServer, startMetricsServer } from "../../lib/metrics/index.ts";
+import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 
@@ -25,7 +26,8 @@ test("requests are counted by operation and status, with their latency and the o
   await send("DELETE", "/v1/store/orders/1");
   await send("DELETE", "/v1/store/orders/1");
   await send("GET", "/nowhere");
-  expect(await samplesOf(registry, "store_orders_requests_total")).toEqual([
+  const requests = await samplesOf(registry, "store_orders_requests_total");
+  expect(requests.filter((sample) => !sample.endsWith(" 0"))).toEqual([
     'store_orders_requests_total{operation="listOrders",status="200"} 1',
     'store_orders_requests_total{operation="cancelOrder",status="204"} 1',
     'store_orders_requests_total{operation="cancelOrder",status="409"} 1',
@@ -38,6 +40,69 @@ test("requests are counted by operation and status, with their latency and the o
     'store_orders_request_duration_seconds_count{operation="listOrders"} 1',
     'store_orders_request_duration_seconds_count{operation="cancelOrder"} 2',
     'store_orders_request_duration_seconds_count{operation="none"} 1',
+  ]);
+});
+
+test("the counters of failures and of refused connections exist from the start, so that an alert sees the first one", async () => {
+  const operations = [{ id: "listOrders" }, { id: "readStatus" }];
+  const metrics = createMetrics({ registry: new Registry(), operations });
+  const before = await samplesOf(metrics.registry, "store_orders_requests_total");
+  expect(before).toEqual(
+    ["listOrders", "readStatus", "none"].flatMap((operation) =>
+      [500, 503].map(
+        (status) => `store_orders_requests_total{operation="${operation}",status="${status}"} 0`,
+      ),
+    ),
+  );
+  metrics.onRequest({
+    requestId: "r",
+    method: "GET",
+    operation: "listOrders",
+    status: 500,
+    durationMs: 1,
+    bodyEnd: "complete",
+  });
+  expect((await samplesOf(metrics.registry, "store_orders_requests_total"))[0]).toBe(
+    'store_orders_requests_total{operation="listOrders",status="500"} 1',
+  );
+  const refused = () => samplesOf(metrics.registry, "store_orders_connections_refused_total");
+  expect(await refused()).toEqual(["store_orders_connections_refused_total 0"]);
+  const server = { refusedConnections: 3 };
+  metrics.watch(server);
+  expect(await refused()).toEqual(["store_orders_connections_refused_total 3"]);
+  server.refusedConnections = 4;
+  expect(await refused()).toEqual(["store_orders_connections_refused_total 4"]);
+});
+
+test("the build is a metric that is always 1, with what describes it as labels", async () => {
+  const buildInfo = { version: "1.2.3", store: "sqlite" };
+  const { registry } = createMetrics({ registry: new Registry(), buildInfo });
+  expect(await samplesOf(registry, "store_orders_build_info")).toEqual([
+    `store_orders_build_info{version="1.2.3",store="sqlite",node="${process.version}"} 1`,
+  ]);
+});
+
+test("orders are counted that the store lists in the transaction of the admission", async () => {
+  const metrics = createMetrics({ registry: new Registry() });
+  const memory = createMemoryStore();
+  const store = {
+    ...memory,
+    accounts: {
+      ...memory.accounts,
+      async admit(...[key, at, policy, operation]: Parameters<typeof memory.accounts.admit>) {
+        const admission = await memory.accounts.admit(key, at, policy);
+        if (!admission.ok || operation === undefined) return admission;
+        return { ...admission, outcome: await performStoreOperation(memory.orders, operation, at) };
+      },
+    },
+  };
+  const { send } = await createHandlerFixture({
+    store: { ...metrics.instrument(store), close: async () => {} },
+  });
+  expect(JSON.parse((await send("GET", "/v1/store/orders")).text)).toHaveLength(4);
+  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
+  expect(await samplesOf(metrics.registry, "store_orders_listed_orders_total")).toEqual([
+    "store_orders_listed_orders_total 4",
   ]);
 });
 

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import type { Server } from "node:http";
+import { expect, test, vi } from "vitest";
 import { createHandler } from "../../lib/http/handler.ts";
 import { startMetricsServer } from "../../lib/metrics/index.ts";
-import { startNodeServer } from "../../lib/node/server.ts";
+import { shutDown, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { serve } from "./server-fixture.ts";
 
@@ -38,7 +39,8 @@ test.each([
   ["a header without a colon", "GET / HTTP/1.1\r\nHost x\r\n\r\n", 400, "bad_request"],
   ["an unknown method", "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n", 501, "not_implemented"],
   ["a method in lower case", "get / HTTP/1.1\r\nHost: x\r\n\r\n", 501, "not_implemented"],
-  ["TRACE", "TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 501, "not_implemented"],
+  ["TRACE", "TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 401, "missing_api_key"],
+  ["QUERY", "QUERY / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 401, "missing_api_key"],
   ["PROPFIND", "PROPFIND / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 501, "not_implemented"],
   ["a target above 16 KiB", `GET /${"a".repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
   ["a target above 40 KiB", `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
@@ -175,4 +177,10 @@ test("an empty host is rejected, because Node would listen on every address of t
     { status: "rejected", reason },
     { status: "rejected", reason },
   ]);
+});
+
+test("a server that is not one of node:net, as in Bun, is closed by its own method", async () => {
+  const close = vi.fn((done: () => void) => done());
+  await shutDown({ server: { close } as unknown as Server, connections: new Map(), graceMs: 10 });
+  expect(close).toHaveBeenCalled();
 });

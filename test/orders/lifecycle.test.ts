@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import {
   acceptsEvent,
   explainTransitionError,
+  isOrderEvent,
+  isOrderStatus,
   LIFECYCLE,
+  ORDER_EVENTS,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -13,6 +16,11 @@ import {
 const AT = Date.UTC(2026, 10, 20, 9, 30);
 const record = { id: 7n, petId: 1n, shipDate: "2027-01-01T00:00:00Z" };
 const shipped = { ...record, shipDate: "2026-11-20T09:30:00.000Z" };
+
+test("a clock in microseconds is an error, not an order that no client can read", () => {
+  const order: StoredOrder = { record, status: "pending" };
+  expect(() => transition(order, "ship", AT * 1000)).toThrow("at: Use milliseconds since 1970.");
+});
 
 /** The documented table, written independently of the code: one cell for each status and event. */
 const cells: Record<OrderStatus, Record<OrderEvent, StoredOrder | string>> = {
@@ -64,4 +72,50 @@ test("the explanation of an error names the status, the event and the statuses t
 test("fulfilling an order again changes nothing", () => {
   const once = transition({ record: shipped, status: "shipped" }, "fulfil", AT);
   expect(once.ok && transition(once.order, "fulfil", AT + 1)).toEqual(once);
+});
+
+/** Names that every object has, and some that none has. */
+const UNKNOWN = [
+  "toString",
+  "constructor",
+  "__proto__",
+  "hasOwnProperty",
+  "lose",
+  "",
+  "Cancel",
+  null,
+  undefined,
+  7,
+  ["cancel"],
+];
+
+test.each(UNKNOWN)(
+  "the event %j, which the lifecycle does not have, is an error that lists the events",
+  (event) => {
+    expect(isOrderEvent(event)).toBe(false);
+    expect(acceptsEvent("pending", event as OrderEvent)).toBe(false);
+    expect(() => transition({ record, status: "pending" }, event as OrderEvent, AT)).toThrow(
+      expect.objectContaining({ code: "invalid_input", message: "event: Use one of: cancel, ship, fulfil." }),
+    );
+  },
+);
+
+test.each(UNKNOWN)(
+  "the status %j, which the lifecycle does not have, is an error that lists the statuses",
+  (status) => {
+    expect(isOrderStatus(status)).toBe(false);
+    expect(acceptsEvent(status as OrderStatus, "ship")).toBe(false);
+    expect(() => transition({ record, status: status as OrderStatus }, "ship", AT)).toThrow(
+      expect.objectContaining({
+        code: "invalid_input",
+        message: "status: Use one of: pending, shipped, cancelled.",
+      }),
+    );
+  },
+);
+
+test("every event and every status of the lifecycle is known", () => {
+  expect(ORDER_EVENTS.every(isOrderEvent)).toBe(true);
+  expect(ORDER_STATUSES.every(isOrderStatus)).toBe(true);
+  for (const status of ORDER_STATUSES) expect(Object.keys(LIFECYCLE[status])).toEqual(ORDER_EVENTS);
 });

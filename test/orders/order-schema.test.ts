@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ORDER_FIELDS, orderJsonSchema } from "../../lib/orders/fields.ts";
+import { ORDER_FIELDS, orderJsonSchema } from "../../lib/orders/order.ts";
 import { orderSchema } from "../../lib/orders/order-schema.ts";
-import { parseOrder } from "../../lib/orders/parse-order.ts";
+import { parseOrder } from "../../lib/orders/wire.ts";
 import { record } from "./records.ts";
 
 describe("orderSchema", () => {

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
-import { InvalidInputError } from "../../lib/errors.ts";
+import { describe, expect, test } from "vitest";
+import { InvalidInputError } from "../../lib/core/errors.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 
 const AT = Date.UTC(2026, 10, 20);
 const open = () => {
@@ -27,7 +28,7 @@ test("place, ship, fulfil and cancel follow the state machine", async () => {
 test("an order without an identifier gets a unique one below 2^53", async () => {
   const { orders } = open();
   const placed = await Promise.all(Array.from({ length: 300 }, () => orders.place({ quantity: 1 })));
-  const ids = placed.map(({ record }) => record.id);
+  const ids = placed.flatMap((result) => (result.ok ? [result.record.id] : []));
   expect(new Set(ids).size).toBe(300);
   for (const id of ids) expect(Number.isSafeInteger(Number(id))).toBe(true);
 });
@@ -35,7 +36,7 @@ test("an order without an identifier gets a unique one below 2^53", async () => 
 test("placing an existing order does not overwrite it", async () => {
   const { orders } = open();
   await orders.place({ id: 1n, quantity: 1 });
-  expect(await orders.place({ id: 1n, quantity: 2 })).toMatchObject({ ok: false, code: "order_conflict" });
+  expect(await orders.place({ id: 1n, quantity: 2 })).toEqual({ ok: false, code: "order_conflict", id: 1n });
   expect(await orders.place({ id: 1n, quantity: 1 })).toMatchObject({ ok: true, created: false });
 });
 
@@ -44,5 +45,52 @@ test("an invalid order is rejected with every issue, and nothing is stored", asy
   const placed = orders.place({ id: 2n ** 63n, quantity: -1 });
   await expect(placed).rejects.toThrow(InvalidInputError);
   await expect(placed).rejects.toMatchObject({ issues: [{ path: "id" }, { path: "quantity" }] });
-  for await (const page of store.scan()) expect(page).toEqual([]);
+  expect((await store.page({ limit: 1 })).orders).toEqual([]);
+});
+
+describe.each([
+  ["memory", createMemoryStore],
+  ["sqlite", () => createSqliteStore({ path: ":memory:" })],
+] as const)("a caller without types, over the %s store", (_name, open) => {
+  test("a caller without types cancels the order that a number names, in every store", async () => {
+    const store = open();
+    const orders = createOrders({ store: store.orders });
+    await orders.place({ id: 5n });
+    expect(await orders.cancel(5 as never)).toMatchObject({ ok: true, order: { status: "cancelled" } });
+    await store.close();
+  });
+
+  test.each(["5", 5.5, 2 ** 53, undefined, null, {}])(
+    "a caller without types gets InvalidInputError for the identifier %j, which names no order",
+    async (id) => {
+      const store = open();
+      const orders = createOrders({ store: store.orders });
+      await orders.place({ id: 5n });
+      for (const apply of [orders.cancel, orders.ship, orders.fulfil])
+        await expect(apply(id as never)).rejects.toMatchObject({
+          code: "invalid_input",
+          issues: [{ path: "id" }],
+        });
+      expect(await store.orders.find(5n)).toMatchObject({ status: "pending" });
+      await store.close();
+    },
+  );
+
+  test("a caller without types cannot place what is not an order", async () => {
+    const store = open();
+    const orders = createOrders({ store: store.orders });
+    for (const order of [undefined, null, 5, true, "order", [], { id: null }])
+      await expect(orders.place(order as never)).rejects.toMatchObject({ code: "invalid_input" });
+    for await (const { json } of store.orders.list()) expect(json).toBe("");
+    await store.close();
+  });
+
+  test("an identifier beyond int64 names no order", async () => {
+    const store = open();
+    expect(await createOrders({ store: store.orders }).cancel(2n ** 63n)).toEqual({
+      ok: false,
+      code: "order_not_found",
+    });
+    await store.close();
+  });
 });

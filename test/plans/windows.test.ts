@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkQuota } from "../../lib/plans/check-quota.ts";
 import { limitsOf, PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import {
+  checkQuota,
   DAY_MS,
   increment,
   MAX_CLOCK_SKEW_MS,

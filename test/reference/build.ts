@@ -6,8 +6,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ENTRIES } from "../support/entries.ts";
 
 const SOURCE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The generator works with an older compiler, which neither the project nor its tools are to meet. */
 const HOME = fileURLToPath(new URL("../../node_modules/.reference", import.meta.url));
 
@@ -16,6 +18,7 @@ for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(SOUR
 execFileSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: HOME, stdio: "ignore" });
 
 const generator = join(HOME, "node_modules/typedoc/bin/typedoc");
-const options = ["--options", join(SOURCE, "typedoc.json")];
+const entryPoints = ENTRIES.flatMap(({ source }) => ["--entryPoints", join(ROOT, source)]);
+const options = ["--options", join(SOURCE, "typedoc.json"), ...entryPoints];
 const { status } = spawnSync(process.execPath, [generator, ...options], { cwd: SOURCE, stdio: "inherit" });
 process.exitCode = status ?? 1;

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { Clock } from "../../lib/clock.ts";
-import { systemClock } from "../../lib/clock.ts";
 import { type ConsoleOptions, type RunningConsole, startConsole } from "../../lib/console/server.ts";
+import type { Clock } from "../../lib/core/time.ts";
+import { systemClock } from "../../lib/core/time.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 /** A console for one test, and what it wrote for the operator. */

@@ -1,4 +1,5 @@
 import dns2, { type Packet as DnsPacket } from "dns2";
+import { getDomain } from "tldts";
 
 const { Packet } = dns2;
 
@@ -15,8 +16,9 @@ export interface DnsServer extends AsyncDisposable {
 }
 
 /**
- * Serves records over UDP like a recursive resolver: it follows CNAME records, and distinguishes NXDOMAIN from a name
- * without such records. A line of the zone is `name TYPE data`; the key of a failure is `name`, or `TYPE name` to
+ * Serves records over UDP like a recursive resolver: it follows CNAME records, distinguishes NXDOMAIN from a name
+ * without such records, and names the zone in a negative answer: the nearest name with a SOA record, otherwise the
+ * registrable domain if it has records. A line of the zone is `name TYPE data`; the key of a failure is `name`, or `TYPE name` to
  * restrict it to a type.
  */
 export async function startDnsServer(
@@ -65,6 +67,16 @@ export async function startDnsServer(
     },
   });
 
+  const soaOf = (name: string) => {
+    const ancestors = name.split(".").map((_, index, labels) => labels.slice(index).join("."));
+    const registrable = getDomain(name, { allowPrivateDomains: true }) ?? name;
+    const parent = registrable.slice(registrable.indexOf(".") + 1);
+    const zone =
+      ancestors.find((each) => records.some((record) => record.name === each && record.type === "SOA")) ??
+      (exists(registrable) ? registrable : parent);
+    return toRecord(["", zone, "SOA", `ns1.${zone}`] as unknown as RegExpExecArray).resource;
+  };
+
   function answer(response: DnsPacket, queried: string, type: string) {
     const seen = new Set<string>();
     for (let name = queried; !seen.has(name); ) {
@@ -76,6 +88,7 @@ export async function startDnsServer(
       if (matching.length > 0) return;
       if (alias === undefined) {
         if (!exists(name) && own.length === 0) response.header.rcode = Packet.RCODE.NXDOMAIN;
+        response.authorities.push(soaOf(name));
         return;
       }
       response.answers.push(alias.resource);
@@ -126,6 +139,9 @@ function expand(record: ReturnType<typeof toRecord>, name: string) {
 function rdata(type: string, data: string) {
   if (type === "CNAME") return { domain: data };
   if (type === "NS") return { ns: data };
+  if (type === "SOA") {
+    return { primary: data, admin: data, serial: 1, refresh: 60, retry: 60, expiration: 60, minimum: 60 };
+  }
   if (type !== "CAA") return { address: data };
   const [, flags, tag, value] = /^(\d+) (\S+) "(.*)"$/.exec(data) ?? [];
   return { flags: Number(flags), tag, value };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { parseKey } from "../../lib/accounts/api-key.ts";
+import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";

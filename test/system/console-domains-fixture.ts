@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { onTestFinished } from "vitest";
-import type { DomainsOptions } from "../../lib/console/domains/domains-source.ts";
+import type { DomainsOptions } from "../../lib/console/domains/host-source.ts";
 import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
@@ -62,7 +62,7 @@ export async function openDomainsConsole(
   let ahead = 0;
   const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
   const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
-  const how = { resolver, probe, authority: AUTHORITIES.amazon, intervalMs: 1000 };
+  const how = { resolver, probe, authorities: [AUTHORITIES.amazon], intervalMs: 1000 };
   const opened = await openConsole(browser, createMemoryStore(), {
     clock: () => Date.now() + ahead,
     ...(source === "none" ? {} : { domains: { source: source(path), ...how } }),

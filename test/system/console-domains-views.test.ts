@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { DomainsOptions } from "../../lib/console/domains/domains-source.ts";
+import type { DomainsOptions } from "../../lib/console/domains/host-source.ts";
 import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
 import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
@@ -66,12 +66,12 @@ describeInBrowser("the views of the console's domains", (browser) => {
     expect(faults).toEqual([]);
   });
 
-  test("a file of ten thousand hosts is shown in part, and still changed", async () => {
-    const many = Array.from({ length: 10_000 }, (_, index) => `    - h${index}.example.com`).join("\n");
+  test("a file of 500 hosts is shown in part, and still changed", async () => {
+    const many = Array.from({ length: 499 }, (_, index) => `    - h${index}.example.com`).join("\n");
     const file = `domains:\n  primary: a.example.com\n  aliases:\n${many}\n`;
     const { page, path } = await openDomainsConsole(browser(), { file });
     expect(await page.locator("tbody tr").count()).toBe(200);
-    expect(await page.innerText("main")).toContain("And 9801 more");
+    expect(await page.innerText("main")).toContain("And 300 more");
     await page.fill("#add-host", "last.example.com");
     await page.click("button:text-is('Add domain')");
     await page.waitForSelector("h1:text-is('last.example.com')");

@@ -63,7 +63,7 @@ describeInBrowser("orders for everyone", (browser) => {
     await page.keyboard.type("12");
     await page.keyboard.press("Enter");
     await page.waitForSelector("text=has been placed");
-    expect(await page.evaluate("document.activeElement.id")).toBe("result");
+    expect(await page.evaluate("document.activeElement.id"), "for the next order").toBe("place-id");
     await page.goto(at("orders"));
     await reach("#find-id");
     await page.keyboard.type("12");

@@ -87,16 +87,16 @@ describeInBrowser("orders in the console", (browser) => {
       if ((await next.count()) === 0) break;
       await Promise.all([page.waitForNavigation(), next.click()]);
     }
-    expect(seen).toEqual(all.map(String));
+    expect(seen).toEqual(all.toReversed().map(String));
     await page.click("a:text-is('Previous page')");
     await page.waitForSelector("#order-40");
     expect(await findViolations(page)).toEqual([]);
     await page.click("a:text-is('First page')");
-    await page.waitForSelector("#order--10");
-    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["120", "0", "0"]);
-    await orders.cancel(3n);
-    await page.waitForSelector("#order-3 >> text=cancelled", { timeout: 2_000 });
-    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["119", "0", "1"]);
+    await page.waitForSelector("#order-109");
+    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["120", "120", "0", "0"]);
+    await orders.cancel(103n);
+    await page.waitForSelector("#order-103 >> text=cancelled", { timeout: 2_000 });
+    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["120", "119", "0", "1"]);
   });
 
   test.each(STORES)("%s: orders that others place or change appear within two seconds", async (kind) => {
@@ -104,10 +104,11 @@ describeInBrowser("orders in the console", (browser) => {
     const { page, at, orders } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
     await orders.place({ id: 1n });
     await page.goto(at("orders"));
-    await orders.place({ id: 2n });
+    // In this order: an update between the two shows the first change.
     await orders.ship(1n);
+    await orders.place({ id: 2n });
     await page.waitForSelector("#order-2 >> text=pending", { timeout: 2_000 });
-    await page.waitForSelector("#order-1 >> text=shipped", { timeout: 100 });
+    await page.waitForSelector("#order-1 >> text=shipped", { timeout: 1_000 });
     await page.goto(at("orders/2"));
     await orders.cancel(2n);
     await page.waitForSelector("dd >> text=cancelled", { timeout: 2_000 });
@@ -143,13 +144,63 @@ describeInBrowser("orders in the console", (browser) => {
     await orders.place({ id: 1n });
     await page.goto(at("orders"));
     await sleep(2_000);
-    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["–", "–", "–"]);
+    expect(await page.locator(".counts dd").allInnerTexts()).toEqual(["–", "–", "–", "–"]);
     expect(await page.innerText("main")).toContain("at most 62,500 read units for a million orders");
     expect(await findViolations(page)).toEqual([]);
     await page.click("text=Count now");
     // On a busy machine, the count ends after the response.
     await page.waitForSelector("text=/Every order has been counted.|The count has started./");
-    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["1", "0", "0"]);
+    await expect.poll(() => page.locator(".counts dd").allInnerTexts()).toEqual(["1", "1", "0", "0"]);
     expect(await page.innerText("main")).toMatch(/Counted at \d\d:\d\d:\d\d UTC/);
   });
+
+  test.each(STORES)(
+    "%s: a queue is worked off in one place, with the pointer and with the keyboard",
+    async (kind) => {
+      const store = await openTestStore(kind, emulator);
+      const { page, at, faults } = await openConsole(browser(), store, { isMetered: kind === "DynamoDB" });
+      const ids = Array.from({ length: 70 }, (_, index) => BigInt(index));
+      await store.orders.place(
+        ids.map((id) => ({ record: { id }, status: id % 7n === 0n ? "cancelled" : "pending" })),
+      );
+      const pending = ids.filter((id) => id % 7n !== 0n).map(String);
+      const rows = () => page.locator("tbody th").allInnerTexts();
+      await page.goto(at("orders"));
+      await page.click(".counts a:text-is('pending')");
+      await page.click("a:text-is('Oldest first')");
+      await page.waitForURL(/status=pending&sort=oldest$/);
+      expect(await rows()).toEqual(pending.slice(0, 50));
+
+      const button = await page.locator("tbody tr:nth-child(3) form[action$=ship] button").boundingBox();
+      if (button === null) throw new Error("There is no button.");
+      for (const id of pending.slice(2, 5)) {
+        await page.mouse.click(button.x + 5, button.y + 5);
+        await page.waitForSelector(`text=Order ${id} has been shipped.`);
+        // A slower press than a double click.
+        await page.waitForTimeout(600);
+      }
+      expect(await rows()).toEqual(pending.filter((_, index) => index < 2 || index > 4).slice(0, 50));
+
+      await page.focus("tbody tr:nth-child(2) form[action$=ship] button");
+      for (const id of [pending[1], pending[5]]) {
+        await page.keyboard.press("Enter");
+        await page.waitForSelector(`text=Order ${id} has been shipped.`);
+        const focused = "document.activeElement.closest('tr').querySelector('th').innerText";
+        await expect.poll(() => page.evaluate(focused)).toBe(id === pending[1] ? pending[5] : pending[6]);
+      }
+      expect(
+        (await store.orders.page({ status: "shipped", limit: 50 })).orders.map(
+          ({ record }) => `${record.id}`,
+        ),
+      ).toEqual(pending.slice(1, 6));
+      await page.goBack();
+      await page.waitForURL(/orders\?status=pending$/);
+      await page.waitForSelector("h2:text-is('Pending orders')");
+      expect((await rows())[0]).toBe("69");
+      await page.goForward();
+      await page.waitForURL(/sort=oldest$/);
+      expect((await rows())[0]).toBe(pending[0]);
+      expect(faults).toEqual([]);
+    },
+  );
 });

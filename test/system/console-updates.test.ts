@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { describeInBrowser } from "./browser.ts";
@@ -64,5 +65,124 @@ describeInBrowser("updates of the console", (browser) => {
     await accounts.setPlan("acme", { plan: "pro" });
     await page.waitForSelector("h1 + p:has-text('pro')", { timeout: 4_000 });
     expect((await store.accounts.find("acme"))?.plan).toBe("pro");
+  });
+
+  test("what was typed stays, whatever else changes: a failure, a dismissed message, updates, another form", async () => {
+    const { page, at, orders, faults } = await openConsole(browser(), createMemoryStore());
+    await orders.place({ id: 1n });
+    await orders.place({ id: 2n });
+    await page.goto(at("orders"));
+    await page.fill("#place-id", "1");
+    await page.fill("#place-quantity", "3");
+    await page.click("button:text-is('Place order')");
+    await page.waitForSelector("text=Order 1 already exists with different content");
+    const typed = async () => [await page.inputValue("#place-id"), await page.inputValue("#place-quantity")];
+    expect(await typed()).toEqual(["1", "3"]);
+    await page.click("text=Dismiss");
+    await page.focus("h1 >> xpath=ancestor::main//a");
+    await orders.place({ id: 3n });
+    await page.waitForSelector("#order-3", { timeout: 5_000 });
+    expect(await typed()).toEqual(["1", "3"]);
+    await page.click("#order-2 >> text=Ship");
+    await page.waitForSelector("text=Order 2 has been shipped.");
+    expect(await typed()).toEqual(["1", "3"]);
+    await page.fill("#place-id", "4");
+    await page.click("button:text-is('Place order')");
+    await page.waitForSelector("text=has been placed");
+    expect(await typed()).toEqual(["", ""]);
+    expect(faults).toEqual([]);
+  });
+
+  test("a form without an answer says so after ten seconds, and its message stays", async () => {
+    const { page, at, orders } = await openConsole(browser(), createMemoryStore());
+    await orders.place({ id: 1n });
+    await page.goto(at("orders/1"));
+    await page.route(/orders\/1\/ship$/, () => {});
+    await page.click("button:text-is('Ship')");
+    expect(await page.getAttribute("form[action$=ship]", "aria-busy")).toBe("true");
+    await page.waitForSelector("#result >> text=Outcome unknown. There was no answer in 10 seconds.", {
+      timeout: 15_000,
+    });
+    expect(await page.getAttribute("form[action$=ship]", "aria-busy")).toBeNull();
+    await page.waitForResponse((response) => response.request().method() === "GET");
+    await page.waitForResponse((response) => response.request().method() === "GET");
+    expect(await page.isVisible("#result >> text=Outcome unknown.")).toBe(true);
+    await page.unroute(/orders\/1\/ship$/);
+    await page.click("button:text-is('Ship')");
+    await page.waitForSelector("text=Order 1 has been shipped.");
+  });
+
+  test("while a form waits for its answer, another press is sent after it, and one of the same button is not", async () => {
+    const { page, at, orders, store } = await openConsole(browser(), createMemoryStore());
+    for (const id of [1n, 2n]) await orders.place({ id });
+    await page.goto(at("orders"));
+    const sent: string[] = [];
+    let release: (() => void) | undefined;
+    await page.route(/\/ship$/, async (route) => {
+      sent.push(new URL(route.request().url()).pathname.split("/").slice(-2).join("/"));
+      if (sent.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      await route.continue();
+    });
+    await page.click("#order-1 >> text=Ship");
+    await page.click("#order-1 >> text=Ship", { delay: 10 });
+    await page.click("#order-2 >> text=Ship");
+    expect(sent).toEqual(["1/ship"]);
+    release?.();
+    await page.waitForSelector("text=Order 2 has been shipped.");
+    expect(sent).toEqual(["1/ship", "2/ship"]);
+    expect((await store.orders.find(1n))?.status).toBe("shipped");
+  });
+
+  test("a page that was opened while the store was away shows its content when the store is back", async () => {
+    const { orders, accounts, ...rest } = createMemoryStore();
+    let isAway = false;
+    const find: typeof orders.find = async (id) => {
+      if (isAway) throw new StoreUnavailableError("The store does not answer.");
+      return orders.find(id);
+    };
+    const store = { ...rest, accounts, orders: { ...orders, find } };
+    const { page, at } = await openConsole(browser(), store);
+    await orders.place([{ record: { id: 1n }, status: "pending" }]);
+    isAway = true;
+    await page.goto(at("orders/1"));
+    await page.waitForSelector("h1:text-is('The store cannot be reached')");
+    isAway = false;
+    await page.waitForSelector("h1:text-is('Order 1')", { timeout: 5_000 });
+    isAway = true;
+    await page.click("button:text-is('Ship')");
+    await page.waitForSelector("#result >> text=Outcome unknown. The store does not answer.");
+    isAway = false;
+    await page.waitForSelector(".facts >> text=shipped");
+    await page.waitForSelector("#problem", { state: "hidden" });
+    expect(await page.innerText("#result")).toContain("Outcome unknown.");
+  });
+
+  test("the list keeps its place when an order is shipped, and nothing moves under a button that is down", async () => {
+    const { page, at, orders } = await openConsole(browser(), createMemoryStore(), {
+      viewport: { width: 1280, height: 700 },
+    });
+    for (let id = 1n; id <= 40n; id++) await orders.place({ id });
+    await page.goto(at("orders?sort=oldest"));
+    const button = page.locator("form[action$='/20/ship'] button");
+    await button.scrollIntoViewIfNeeded();
+    const place = () => page.evaluate("document.querySelector('#order-20').getBoundingClientRect().top");
+    const before = await place();
+    await button.click();
+    await page.waitForSelector("text=Order 20 has been shipped.");
+    expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
+    expect(await page.locator("#result").boundingBox()).toMatchObject({ y: 8 });
+    // Others place orders above while the row is pointed at.
+    for (let id = -5n; id < 1n; id++) await orders.place({ id });
+    await page.waitForSelector("#order--5", { timeout: 5_000, state: "attached" });
+    expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
+
+    await page.hover("form[action$='/21/ship'] button");
+    await page.mouse.down();
+    for (let id = -10n; id < -5n; id++) await orders.place({ id });
+    await page.waitForTimeout(3_500);
+    expect(await page.locator("#order--10").count()).toBe(0);
+    await page.mouse.up();
+    await page.waitForSelector("text=Order 21 has been shipped.");
+    await page.waitForSelector("#order--10", { state: "attached" });
   });
 });

@@ -73,9 +73,11 @@ test("as a user without rights, the command serves the page and passes the healt
   const variables = [
     ...instruction("ENV")
       .join(" ")
-      .matchAll(/(\w+)=(\S+)/g),
+      .matchAll(/(\w+)=("[^"]*"|\S+)/g),
   ];
-  const environment = Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, here(value)]));
+  const environment = Object.fromEntries(
+    variables.map(([, name = "", value = ""]) => [name, here(value.replaceAll('"', ""))]),
+  );
   const options = {
     cwd: here(instruction("WORKDIR").at(-1) ?? ""),
     env: {
@@ -90,8 +92,10 @@ test("as a user without rights, the command serves the page and passes the healt
   expect(instruction("USER")).toEqual(["node"]);
   const [program = "", ...args] = JSON.parse(instruction("CMD")[0] ?? "");
   const server = spawn(join(folder, "opt/store-orders/node_modules/.bin", program), args, options);
+  const output: string[] = [];
+  for (const stream of [server.stdout, server.stderr]) stream.on("data", (part) => output.push(`${part}`));
   try {
-    await waitForOutput(server, /^database.*\n/m);
+    await waitForOutput(server, /"database":.*\n/);
     const page = await fetch(`http://127.0.0.1:${port}/docs`);
     expect(await page.text()).toContain("swagger-ui-bundle.js");
 
@@ -102,9 +106,20 @@ test("as a user without rights, the command serves the page and passes the healt
     server.kill("SIGTERM");
     const [status] = await once(server, "close");
     expect(status).toBe(0);
+    const lines = output.join("").trimEnd().split("\n");
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.filter((line) => !isJson(line))).toEqual([]);
     await expect(promisify(execFile)(join(folder, "bin/node"), check.slice(1), options)).rejects.toThrow();
   } finally {
     server.kill("SIGKILL");
   }
   expect(readdirSync(join(folder, "data"))).toEqual(["store-orders.db"]);
 });
+
+function isJson(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === "object";
+  } catch {
+    return false;
+  }
+}

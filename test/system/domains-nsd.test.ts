@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
 import { formatReport } from "../../lib/domains/verification/report.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
-import { verifyHost } from "../../lib/domains/verification/verify-host.ts";
-import { verifyHosts } from "../../lib/domains/verification/verify-hosts.ts";
+import { verifyHost, verifyHosts } from "../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { findNsd, startNsd } from "./nsd.ts";
@@ -111,8 +110,9 @@ describe.skipIf(skipsBecause("verification against nsd", reason))("verification 
   });
 
   test("a name that does not exist is distinguished from one without such a record", async () => {
-    expect(await resolver("missing.example.com", "CNAME")).toEqual({ outcome: "nxdomain" });
-    expect(await resolver("other.example.com", "CNAME")).toEqual({ outcome: "nodata" });
+    const zone = { zone: "example.com", ttlSeconds: 60 };
+    expect(await resolver("missing.example.com", "CNAME")).toEqual({ outcome: "nxdomain", ...zone });
+    expect(await resolver("other.example.com", "CNAME")).toEqual({ outcome: "nodata", ...zone });
   });
 
   test.each([

@@ -6,9 +6,15 @@ const { installExample } = useExamples();
 test("the rules work in a Fastify service with its own routes", async () => {
   expect(await printed(await installExample("rules-in-fastify"))).toEqual([
     '201 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 59, retry after: -',
-    '200 {"status":"cancelled"} remaining: 58, retry after: -',
-    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* remaining: 57, retry after: -$/),
-    expect.stringMatching(/^404 \{"code":"order_not_found",.* remaining: 56, retry after: -$/),
+    '200 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 58, retry after: -',
+    expect.stringMatching(/^409 \{"code":"order_conflict",.* remaining: 57, retry after: -$/),
+    expect.stringMatching(
+      /^400 \{"code":"invalid_input","message":"quantity: .* remaining: 56, retry after: -$/,
+    ),
+    expect.stringMatching(/^400 \{"code":"invalid_input",.*not valid JSON.* remaining: 55, retry after: -$/),
+    '200 {"status":"cancelled"} remaining: 54, retry after: -',
+    expect.stringMatching(/^409 \{"code":"order_already_cancelled",.* remaining: 53, retry after: -$/),
+    expect.stringMatching(/^404 \{"code":"order_not_found",.* remaining: 52, retry after: -$/),
     expect.stringMatching(/^401 \{"code":"invalid_api_key",.* remaining: 59, retry after: -$/),
     expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* remaining: 0, retry after: 60$/),
   ]);

@@ -53,7 +53,7 @@ export function newFolder(): Promise<string> {
 
 /** Builds and packs the package as for the registry. Returns the path of the tarball. */
 export async function packInto(folder: string): Promise<string> {
-  await runSuccessfully(ROOT, process.execPath, ["lib/cli/build.ts"]);
+  await runSuccessfully(ROOT, process.execPath, [".config/build.ts"]);
   const [packed] = JSON.parse(
     await runSuccessfully(ROOT, "npm", ["pack", "--json", "--pack-destination", folder]),
   );

@@ -5,11 +5,16 @@ import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** The path of the name server nsd (`apt-get install nsd`), which Debian puts in /usr/sbin; `undefined` if missing. */
+/** The path of the name server nsd (`apt-get install nsd`); `undefined` if missing. */
 export function findNsd(): string | undefined {
+  return findServer("nsd");
+}
+
+/** The path of a server that Debian puts in /usr/sbin; `undefined` if missing. */
+export function findServer(name: string): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
   return folders
-    .map((folder) => join(folder, "nsd"))
+    .map((folder) => join(folder, name))
     .find((path) => {
       try {
         accessSync(path, constants.X_OK);
@@ -21,13 +26,17 @@ export function findNsd(): string | undefined {
 }
 
 /** Serves zones, given by name with the content of their zone files. A zone without content fails to load. */
-export async function startNsd(nsd: string, zones: Readonly<Record<string, string | undefined>>) {
+export async function startNsd(
+  nsd: string,
+  zones: Readonly<Record<string, string | undefined>>,
+  { address = "127.0.0.1", port: wanted }: { readonly address?: string; readonly port?: number } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-nsd-"));
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const inFolder = (name: string) => JSON.stringify(join(folder, name));
   const lines = [
     "server:",
-    `  ip-address: 127.0.0.1@${port}`,
+    `  ip-address: ${address}@${port}`,
     '  username: ""',
     '  chroot: ""',
     "  server-count: 1",
@@ -59,7 +68,7 @@ export async function startNsd(nsd: string, zones: Readonly<Record<string, strin
   });
   await started;
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${address}:${port}`,
     stop: async () => {
       if (server.exitCode === null) {
         server.kill("SIGTERM");
@@ -70,7 +79,7 @@ export async function startNsd(nsd: string, zones: Readonly<Record<string, strin
   };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const socket = createSocket("udp4");
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");

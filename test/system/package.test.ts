@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
+import { build } from "esbuild";
 import { describe, expect, inject, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
-import { ENTRIES } from "./entries.ts";
-import { ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { ENTRIES } from "../support/entries.ts";
+import { newFolder, ROOT, runProgram, runSuccessfully } from "./installed.ts";
 
 const installed = inject("installed");
 
@@ -19,12 +20,12 @@ async function packedFiles(): Promise<readonly string[]> {
 }
 
 describe("the installed package", () => {
-  test("without peers, only the package, zod and the public suffix list are installed", () => {
+  test("without peers, only the package, zod, the public suffix list and the hash library are installed", () => {
     const manifests = globSync(["node_modules/*/package.json", "node_modules/@*/*/package.json"], {
       cwd: installed,
     });
     const names = manifests.map((file) => file.split("/").slice(1, -1).join("/"));
-    expect(names.sort()).toEqual(["store-orders", "tldts", "tldts-core", "zod"]);
+    expect(names.sort()).toEqual(["@noble/hashes", "store-orders", "tldts", "tldts-core", "zod"]);
   });
 
   test("the package contains compiled modules with their declarations, documents, schemas and examples, and neither tests nor sources", async () => {
@@ -43,15 +44,36 @@ describe("the installed package", () => {
     expect(others).toEqual([...documents, ...schemas, ...pictures, "LICENSE", "package.json"].sort());
   });
 
-  test("every link in a packed document leads to a packed file, except to sources; the README has none of those", async () => {
+  test("every link in a packed document leads to a packed file", async () => {
     const files = await packedFiles();
     const isPacked = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
     const missing = DOCUMENTS.flatMap((from) =>
       localLinks(from)
-        .filter(({ target }) => !isPacked(target) && (from.path === "README.md" || !target.endsWith(".ts")))
+        .filter(({ target }) => !isPacked(target))
         .map(({ target }) => `${from.path}: ${target}`),
     );
     expect(missing).toEqual([]);
+  });
+
+  test("scripts and styles of web pages are part of the modules that serve them, also in a bundle", async () => {
+    const home = join(installed, "node_modules/store-orders/dist");
+    const readers = globSync("**/*.js", { cwd: home }).filter((file) =>
+      /readFileSync\d*\(new URL\(.*import\.meta\.url/.test(readFileSync(join(home, file), "utf8")),
+    );
+    expect(readers).toEqual([]);
+    const file = join(await newFolder(), "bundle.mjs");
+    const contents = `import { docsPage } from "store-orders/node";
+      const request = { method: "GET", url: "http://localhost/", headers: new Headers() };
+      for (const name of ["page.js", "page.css"]) {
+        const { body } = await docsPage()("/docs/" + name, request);
+        process.stdout.write(Buffer.from(body));
+      }`;
+    const stdin = { contents, resolveDir: installed };
+    await build({ stdin, outfile: file, bundle: true, format: "esm", platform: "node", logLevel: "error" });
+    const sources = ["page.js", "page.css"].map((name) =>
+      readFileSync(join(ROOT, "lib/node/docs", name), "utf8"),
+    );
+    expect(await runSuccessfully(installed, "node", [file])).toBe(sources.join(""));
   });
 
   test("every packed module of the library has its declarations", () => {
@@ -63,25 +85,20 @@ describe("the installed package", () => {
 });
 
 describe("the entries", () => {
-  test("the entries are the expected ones", async () => {
-    const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
-    const names = Object.keys(exports).map((path) => path.replace(".", "store-orders"));
-    expect(names).toEqual([...Object.keys(ENTRIES), "store-orders/package.json"]);
-  });
-
-  for (const [entry, peer] of Object.entries(ENTRIES)) {
+  for (const { name: entry, peers } of ENTRIES) {
     const script = `console.log(Object.keys(await import("${entry}")).length)`;
-    if (peer === undefined) {
+    if (peers.length === 0) {
       test(`${entry} is imported without any other package`, async () => {
         expect(
           Number(await runSuccessfully(installed, "node", ["--input-type=module", "-e", script])),
         ).toBeGreaterThan(0);
       });
     } else {
-      test(`${entry} without its peer fails with an error that names ${peer}`, async () => {
+      test(`${entry} without its peers fails with an error that names one of them`, async () => {
         const { code, stderr } = await runProgram(installed, "node", ["--input-type=module", "-e", script]);
         expect(code).toBe(1);
-        expect(stderr).toContain(`Cannot find package '${peer}'`);
+        const [, missing] = /Cannot find package '([^']+)'/.exec(stderr) ?? [];
+        expect(peers).toContain(missing);
       });
     }
   }

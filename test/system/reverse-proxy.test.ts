@@ -49,7 +49,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
       expect(JSON.parse(ambiguous.text)).toMatchObject({ code: "bad_request", status: 400 });
       expect((await send(ports.https, { path: "/docs" })).text).toContain("<title>Store Orders API</title>");
       await expect
-        .poll(() => service.entries().at(0))
+        .poll(() => service.entries().find(({ path }) => path !== undefined))
         .toMatchObject({ path: `/v1/store/orders/${decodeURIComponent(order)}`, status: 204 });
     },
   );

@@ -7,6 +7,7 @@ import { COMPILE_CACHE, LONG_TESTS } from "../vitest.config.ts";
 const OF_THE_PACKAGE = [
   "test/system/bundles.test.ts",
   "test/system/examples*.test.ts",
+  "test/system/frameworks.test.ts",
   "test/system/package*.test.ts",
 ];
 /** Suites that measure time or memory, also how soon a page shows a change, so they must not share the processor. */

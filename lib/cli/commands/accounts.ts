@@ -1,54 +1,70 @@
-import { type Command, Option } from "commander";
-import { type AccountResult, type AccountSettings, isActive } from "../../accounts/account.ts";
+import type { Command } from "commander";
+import {
+  type Account,
+  type AccountResult,
+  type AccountSettings,
+  isActive,
+  keyStatusAt,
+  type UsedQuota,
+  usedQuotasAt,
+} from "../../accounts/account.ts";
 import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
-import { validatePlan } from "../../accounts/validate-plan.ts";
-import { invalidInput } from "../../errors.ts";
-import { limitsOf, PLAN_LIMITS, PLANS, type Plan, type PlanAssignment } from "../../plans/plan-limits.ts";
+import { invalidInput } from "../../core/errors.ts";
+import type { Instant } from "../../core/time.ts";
+import {
+  limitsOf,
+  PLANS,
+  type PlanAssignment,
+  type PlanTable,
+  validatePlan,
+} from "../../plans/plan-limits.ts";
 import type { Store } from "../../stores/store.ts";
-import { printAccount } from "../account-details.ts";
 import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import {
   type CommandContext,
-  reportAccountError,
+  failWithAccountError,
+  globalFlags,
   type WithStore,
   withStore,
   withStoreOrCreate,
 } from "../context.ts";
-import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { printResult, printResults, type Result } from "../results.ts";
-import { readEnvironment } from "../settings.ts";
+import { formatResult, formatResults, printJson, printResult, printResults, type Result } from "../output.ts";
+import { readEnvironment, readPlans } from "../settings.ts";
+import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
 /** `accounts`: the accounts that may call the API, and their plans. */
-export function addAccountCommands(parent: Command, context: CommandContext): void {
-  const group = parent
-    .command("accounts")
-    .description("Manages accounts and their plans.")
-    .addHelpText("after", HELP);
+export function defineAccounts(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
+  const plansOf = (command: Command) => readPlans(globalFlags(command), context.env);
 
   /** Adds a command that sets the plan of an account. */
   function addPlanCommand(
     name: string,
     description: string,
     useStore: WithStore,
-    run: (accounts: Accounts, id: string, plan: PlanAssignment) => Promise<AccountResult>,
+    run: (accounts: Accounts<string>, id: string, plan: PlanAssignment<string>) => Promise<AccountResult>,
   ): void {
     group
       .command(name)
       .description(description)
       .argument("<id>", "the account's ID: lower-case letters, digits and hyphens", readAccountId)
-      .addOption(new Option("--plan <plan>", "the plan").choices(PLANS).makeOptionMandatory())
+      .requiredOption("--plan <plan>", `the plan: ${PLANS.join(", ")}, or one of --plans`)
       .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
       .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
-      .addHelpText("after", HELP)
-      .action((id: string, flags: PlanFlags, command: Command) => {
-        const plan = toPlanAssignment(flags);
+      .action(async (id: string, flags: PlanFlags, command: Command) => {
+        const plans = await plansOf(command);
+        const plan = toPlanAssignment(flags, plans);
         const environment = readEnvironment(context.env);
         return useStore(context, command, async ({ store }) => {
-          const accounts = createAccounts({ store: store.accounts, environment, clock: context.clock });
+          const accounts = createAccounts({
+            store: store.accounts,
+            environment,
+            clock: context.clock,
+            plans,
+          });
           const result = await run(accounts, id, plan);
-          if (!result.ok) return reportAccountError(context, id, result);
-          await printResult(context, command, summarize(result.account));
-          return EXIT.success;
+          if (result.ok) await printResult(context, command, summarize(result.account, plans));
+          else failWithAccountError(context, id, result);
         });
       });
   }
@@ -65,52 +81,86 @@ export function addAccountCommands(parent: Command, context: CommandContext): vo
   group
     .command("list")
     .description("Lists all accounts with their plan, limits and number of active keys.")
-    .addHelpText("after", HELP)
-    .action((_flags: object, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .option("--usage", "also show the usage of both windows, and the number of banned keys")
+    .action(async ({ usage = false }: { usage?: boolean }, command: Command) => {
+      const plans = await plansOf(command);
+      await withStore(context, command, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
-          const activeKeys = account.keys.filter((key) => isActive(key, context.clock())).length;
-          rows.push({ ...summarize(account), activeKeys });
+          const now = context.clock();
+          const activeKeys = account.keys.filter((key) => isActive(key, now)).length;
+          const row = { ...summarize(account, plans), activeKeys };
+          rows.push(usage ? { ...row, ...summarizeUsage(account, now, plans) } : row);
         }
-        await printResults(context, command, COLUMNS, rows);
-        return EXIT.success;
-      }),
-    );
+        await printResults(context, command, usage ? [...COLUMNS, ...USAGE_COLUMNS] : COLUMNS, rows);
+      });
+    });
 
   group
     .command("show")
     .description("Shows the plan of an account, the usage of both windows, and its keys with their bans.")
     .argument("<id>", "the account's ID", readAccountId)
-    .addHelpText("after", HELP)
-    .action((id: string, _flags: object, command: Command) =>
-      withStore(context, command, ({ store }) => showAccount(context, command, store, id)),
-    );
+    .action(async (id: string, _flags: object, command: Command) => {
+      const plans = await plansOf(command);
+      await withStore(context, command, ({ store }) => showAccount(context, command, store, plans, id));
+    });
 
   group
     .command("reset")
     .description("Sets the counters of both windows to zero, for this minute and this day. Bans stay.")
     .argument("<id>", "the account's ID", readAccountId)
-    .addHelpText("after", HELP)
-    .action((id: string, _flags: object, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action(async (id: string, _flags: object, command: Command) => {
+      const plans = await plansOf(command);
+      await withStore(context, command, async ({ store }) => {
         const result = await store.accounts.resetUsage(id);
-        if (!result.ok) return reportAccountError(context, id, result);
-        return showAccount(context, command, store, id);
-      }),
-    );
+        if (!result.ok) return failWithAccountError(context, id, result);
+        return showAccount(context, command, store, plans, id);
+      });
+    });
 }
 
+/** Prints everything about an account: its plan, the usage of both windows, and its keys. */
 async function showAccount(
   context: CommandContext,
   command: Command,
   { accounts }: Store,
+  plans: PlanTable,
   id: string,
-): Promise<ExitStatus> {
+): Promise<void> {
   const account = await accounts.find(id);
-  if (account === undefined) return reportAccountError(context, id, { ok: false, code: "account_not_found" });
-  await printAccount(context, command, account);
-  return EXIT.success;
+  if (account === undefined)
+    return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
+  const now = context.clock();
+  const isKnown = limitsOf(account, plans) !== undefined;
+  if (!isKnown) context.terminal.log(explainUnknownPlan(account));
+  const quotas = usedQuotasAt(account, now, plans);
+  const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
+  const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
+  const summary = { account: account.id, plan: account.plan };
+  if (globalFlags(command).json) return void (await printJson(context, { ...summary, minute, day, keys }));
+  const windows = [
+    { window: "minute", ...minute },
+    { window: "day", ...day },
+  ];
+  const tables = [
+    formatResult(summary),
+    formatResults(["window", "limit", "used", "remaining", "resets"], windows),
+    keys.length === 0 ? "no keys\n" : formatResults(KEY_COLUMNS, keys),
+  ];
+  await context.terminal.print(tables.join("\n"));
+}
+
+function explainUnknownPlan({ id, plan }: AccountSettings): string {
+  return (
+    `Warning: the plan '${plan}' of ${id} is none of the plans here, so a server with these plans rejects its ` +
+    "requests. Give the file of your own plans with --plans."
+  );
+}
+
+/** Limits of an unknown plan are `null`. */
+function describe({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: boolean): Result {
+  const known = isKnown ? { limit, used, remaining } : { limit: null, used, remaining: null };
+  return { ...known, resets: toRfc3339(resetsAt) };
 }
 
 const HELP = `
@@ -118,38 +168,49 @@ Examples:
   $ store-orders accounts create acme --plan pro
   $ store-orders accounts create globex --plan enterprise --per-minute 6000 --per-day 2000000
   $ store-orders accounts set-plan acme --plan business
-  $ store-orders accounts list --json
+  $ store-orders accounts create initech --plan starter --plans plans.yaml
+  $ store-orders accounts list --usage
   $ store-orders accounts show acme
   $ store-orders accounts reset acme`;
 
 const COLUMNS = ["account", "plan", "perMinute", "perDay", "activeKeys"];
+const USAGE_COLUMNS = ["bannedKeys", "usedThisMinute", "usedToday"];
 
 interface PlanFlags {
-  readonly plan: Plan;
+  readonly plan: string;
   readonly perMinute?: number;
   readonly perDay?: number;
 }
 
-function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags): PlanAssignment {
+function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags, plans: PlanTable): PlanAssignment<string> {
   const isPartial = (perMinute === undefined) !== (perDay === undefined);
-  const isMissing = perMinute === undefined && PLAN_LIMITS[plan] === "custom";
+  const isMissing = perMinute === undefined && Object.hasOwn(plans, plan) && plans[plan] === "custom";
   if (isPartial || isMissing) {
     throw invalidInput(
       "--per-minute, --per-day",
-      "Set both options for the enterprise plan, and neither for another one.",
+      "Set both options for a plan with custom limits, such as enterprise, and neither for another one.",
     );
   }
   const limits =
     perMinute === undefined || perDay === undefined ? {} : { customLimits: { perMinute, perDay } };
-  return validateFlags({ perMinute, perDay }, () => validatePlan({ plan, ...limits }));
+  const wrong = Object.hasOwn(plans, plan) ? { perMinute, perDay } : { plan };
+  return validateFlags(wrong, () => validatePlan({ plan, ...limits }, plans));
 }
 
-function summarize(account: AccountSettings): Result {
-  const limits = limitsOf(account);
+function summarize(account: AccountSettings, plans: PlanTable): Result {
+  const limits = limitsOf(account, plans);
   return {
     account: account.id,
     plan: account.plan,
     perMinute: limits?.perMinute ?? null,
     perDay: limits?.perDay ?? null,
   };
+}
+
+function summarizeUsage(account: Account, now: Instant, plans: PlanTable): Result {
+  const { minute, day } = usedQuotasAt(account, now, plans);
+  const bannedKeys = account.keys.filter(
+    (key) => keyStatusAt(key, account.rejections[key.id]?.bannedUntil ?? 0, now) === "banned",
+  ).length;
+  return { bannedKeys, usedThisMinute: minute.used, usedToday: day.used };
 }

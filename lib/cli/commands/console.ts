@@ -1,12 +1,32 @@
 import { type Command, Option } from "commander";
-import { PLANS } from "../../plans/plan-limits.ts";
-import { readPort } from "../arguments.ts";
-import type { ConsoleDomainsFlags } from "../console-domains.ts";
+import type { DomainsOptions } from "../../console/domains/host-source.ts";
+import { LOOPBACK, startConsole } from "../../console/server.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { parseHostname } from "../../domains/hostname.ts";
+import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, globalFlags, withStore } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
-import { listenOn } from "../listen.ts";
-import { printResult } from "../results.ts";
-import { chooseStore, readEnvironment } from "../settings.ts";
+import { listenOn, readPort } from "../listen.ts";
+import { printResult } from "../output.ts";
+import {
+  type EnvironmentVariables,
+  readEnvironment,
+  readPlan,
+  readPlans,
+  readVariable,
+} from "../settings.ts";
+import { readStackDomains } from "../stack-outputs.ts";
+import type { Terminal } from "../terminal.ts";
+import { addVerificationOptions, createVerification, type VerificationFlags } from "./domains.ts";
+
+/** The options of `console` that are about domains. */
+export interface ConsoleDomainsFlags extends VerificationFlags {
+  readonly domains?: string;
+  readonly plan?: Plan;
+  readonly target?: string;
+  readonly stack?: string;
+  /** The port of the TLS connections, for tests. */
+  readonly tlsPort?: number;
+}
 
 /** The options of `console`. */
 interface ConsoleFlags extends ConsoleDomainsFlags {
@@ -14,17 +34,15 @@ interface ConsoleFlags extends ConsoleDomainsFlags {
 }
 
 /** `console`: a page to manage the store with, on this machine, until a signal stops it. */
-export function addConsoleCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("console")
-    .description("Serves a page on this machine that shows and manages accounts, orders and domains.")
-    .option("--port <port>", "the port to listen on, 0 for a free one", readPort, 0)
-    .option("--domains <file>", "the domains file that 'serve' reads (STORE_ORDERS_DOMAINS)")
-    .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-    .option("--target <host>", "the platform host that the records of the domains file point to")
-    .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input")
-    .option("--resolver <address>", "the DNS server to query, such as 1.1.1.1:53 (default: the system's)")
-    .option("--authority <name>", "the certificate authority", "amazon")
+export function defineConsole(command: Command, context: CommandContext): void {
+  addVerificationOptions(
+    command
+      .option("--port <port>", "the port to listen on, 0 for a free one", readPort, 0)
+      .option("--domains <file>", "the domains file that 'serve' reads (STORE_ORDERS_DOMAINS)")
+      .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
+      .option("--target <host>", "the platform host that the records of the domains file point to")
+      .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
+  )
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .addHelpText("after", HELP)
     .action(async (consoleFlags: ConsoleFlags, command: Command) => {
@@ -32,12 +50,9 @@ export function addConsoleCommand(parent: Command, context: CommandContext): voi
       const { env, terminal, clock } = context;
       const flags = globalFlags(command);
       const environment = readEnvironment(env);
-      const isMetered = chooseStore(flags, env).kind === "dynamodb";
-      // Loaded here, so that other commands start without it.
-      const { LOOPBACK, startConsole } = await import("../../console/server.ts");
-      const { readConsoleDomains } = await import("../console-domains.ts");
+      const plans = await readPlans(flags, env);
       const domains = await readConsoleDomains(consoleFlags, env, terminal);
-      await withStore(context, command, async ({ store, name, check, explain }) => {
+      await withStore(context, command, async ({ store, name, isMetered, check, explain }) => {
         const stop = context.waitForStop();
         // No link is printed for a console that can show nothing.
         await check();
@@ -47,6 +62,7 @@ export function addConsoleCommand(parent: Command, context: CommandContext): voi
           isMetered,
           environment,
           clock,
+          plans,
           ...(domains && { domains }),
         };
         const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
@@ -61,9 +77,52 @@ export function addConsoleCommand(parent: Command, context: CommandContext): voi
           await server.close();
         }
         terminal.log("The console has stopped, and its session has ended.");
-        return EXIT.success;
       });
     });
+}
+
+/** Reads the source of the console's domains, if it is started with any. */
+export async function readConsoleDomains(
+  flags: ConsoleDomainsFlags,
+  env: EnvironmentVariables,
+  terminal: Pick<Terminal, "input">,
+): Promise<DomainsOptions | undefined> {
+  const source = await readSource(flags, env, terminal);
+  if (source === undefined) return undefined;
+  return { source, ...createVerification(flags, source.kind === "stack" ? "stack" : "machine") };
+}
+
+async function readSource(
+  flags: ConsoleDomainsFlags,
+  env: EnvironmentVariables,
+  terminal: Pick<Terminal, "input">,
+): Promise<DomainsOptions["source"] | undefined> {
+  const { stack, domains, target } = flags;
+  if (stack !== undefined) {
+    if (domains !== undefined || target !== undefined) {
+      throw invalidInput(
+        "--stack",
+        "The outputs contain the hosts and targets. Omit --domains and --target, or omit --stack.",
+      );
+    }
+    // Outputs that are not valid stop the console at its start. Standard input can be read only once.
+    const first = await readStackDomains(stack, terminal);
+    const read = stack === "-" ? async () => first : () => readStackDomains(stack, terminal);
+    return { kind: "stack", name: stack === "-" ? "the outputs of the stack" : stack, read };
+  }
+  const path = domains || readVariable(env, "STORE_ORDERS_DOMAINS");
+  if (path === undefined) {
+    if (target !== undefined) throw invalidInput("--target", "Give the domains file, too, with --domains.");
+    return undefined;
+  }
+  const plan = readPlan(flags, env);
+  return { kind: "file", path, plan, ...(target === undefined ? {} : { target: readTarget(target) }) };
+}
+
+function readTarget(text: string): string {
+  const parsed = parseHostname(text);
+  if (!parsed.ok) throw invalidInput("--target", `${text}: ${parsed.message}`);
+  return parsed.hostname;
 }
 
 function formatStart({ link, database }: { readonly link: string; readonly database: string }): string {

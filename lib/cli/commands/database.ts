@@ -1,31 +1,25 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
-import { invalidInput } from "../../errors.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { backUpSqlite } from "../../stores/sqlite/backup.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
-import { requireDatabase } from "../open-store.ts";
-import { printResult } from "../results.ts";
-import { chooseStore } from "../settings.ts";
-import { explainFileError } from "../system-error.ts";
+import { explainFileError } from "../errors.ts";
+import { printResult } from "../output.ts";
+import { chooseStore, requireDatabase } from "../stores.ts";
 
 /** `database`: the SQLite database as a file. */
-export function addDatabaseCommands(parent: Command, context: CommandContext): void {
-  const group = parent
-    .command("database")
-    .description("Backs up the SQLite database.")
-    .addHelpText("after", HELP);
+export function defineDatabase(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
 
   group
     .command("backup")
     .description("Writes a consistent copy of the database to a new file, while it is being served.")
     .argument("<file>", "the file to create; an existing file is not overwritten")
-    .addHelpText("after", HELP)
     .action(async (file: string, _flags: object, command: Command) => {
-      const choice = chooseStore(globalFlags(command), context.env);
-      if (choice.kind === "dynamodb") throw invalidInput("--dynamodb", DYNAMODB_HINT);
-      requireDatabase(choice.path);
-      const { backUpSqlite } = await import("../../stores/sqlite/backup.ts");
-      const result = await backUpSqlite({ path: choice.path, to: file }).catch((error: unknown) => {
+      const { kind, location } = chooseStore(globalFlags(command), context.env);
+      if (kind !== "sqlite") throw invalidInput("--dynamodb", DYNAMODB_HINT);
+      requireDatabase(location);
+      const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
         throw isSystemError(error) ? invalidInput(file, explainFileError(error, "written")) : error;
       });
       if (!result.ok) {
@@ -35,11 +29,10 @@ export function addDatabaseCommands(parent: Command, context: CommandContext): v
         );
       }
       await printResult(context, command, {
-        database: choice.path,
+        database: location,
         backup: file,
         bytes: statSync(file).size,
       });
-      context.exit(EXIT.success);
     });
 }
 

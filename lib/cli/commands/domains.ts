@@ -1,46 +1,91 @@
 import { Argument, type Command, Option } from "commander";
-import { collect, readPort } from "../arguments.ts";
-import type { CommandContext } from "../context.ts";
+import * as z from "zod";
+import { InvalidInputError, type Issue, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
+import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
+import type { CertificateProbe } from "../../domains/observation.ts";
+import { domainsFileJsonSchema } from "../../domains/parse.ts";
+import { type DnsRecord, recordIn } from "../../domains/records.ts";
+import type { Deployment } from "../../domains/verification/advice.ts";
+import {
+  AUTHORITIES,
+  type AuthorityName,
+  type CertificateAuthority,
+  findAuthority,
+} from "../../domains/verification/caa.ts";
+import { findZone } from "../../domains/verification/find-zone.ts";
+import { formatReport, hostReportsJsonSchema } from "../../domains/verification/report.ts";
+import { type DnsResolver, memoizeResolver, normalizeName } from "../../domains/verification/resolver.ts";
+import {
+  adaptToProvider,
+  explainZone,
+  type HostToVerify,
+  mapBounded,
+  verifyHosts,
+} from "../../domains/verification/verify.ts";
+import { isWithin } from "../../domains/zone.ts";
+import { createCertificateProbe } from "../../node/certificate-probe.ts";
+import { createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
+import { readDomainsFile } from "../config-files.ts";
+import { type CommandContext, globalFlags } from "../context.ts";
+import { EXIT } from "../errors.ts";
+import { readPort } from "../listen.ts";
+import { printResults } from "../output.ts";
+import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
+import { watchChangeSchema } from "../watch-screen.ts";
+import { watchHosts } from "./domains-watch.ts";
 
-/** Adds the `domains` commands. What they need to run is loaded only when one of them does. */
-export function addDomainCommands(parent: Command, context: CommandContext): void {
-  const group = parent
-    .command("domains")
-    .description("Prints and verifies the DNS records of custom domains.")
-    .addHelpText("after", HELP);
+/** `domains`: the DNS records of custom domains, printed and verified. */
+export function defineDomains(group: Command, context: CommandContext): void {
+  const { terminal } = context;
+  group.addHelpText("afterAll", HELP);
 
   group
     .command("records")
     .description("Prints the records to set at the DNS provider, one per host.")
     .argument("<file>", "a domains file, YAML or JSON")
     .requiredOption(...TARGET)
-    .addHelpText("after", HELP)
+    .option(...RESOLVER)
+    .option(...ZONE)
     .action(async (file: string, flags: RecordsFlags, command: Command) => {
-      const { printRecords } = await import("./domains-actions.ts");
-      await printRecords(context, command, file, flags);
+      const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
+      const hosts = assignZones(readHosts(file, flags.target), flags.zone);
+      const records = await findRecords(hosts, resolver);
+      await printResults(
+        context,
+        command,
+        COLUMNS,
+        records.map((record) => ({ ...record })),
+      );
+      for (const note of new Set(records.flatMap(explainZone))) terminal.log(note);
     });
 
-  withCheckOptions(group.command("check"))
+  addCheckOptions(group.command("check"))
     .description(
       "Queries live DNS and prints, per host, its state and every reason. Exits with 1 unless all are verified.",
     )
-    .addHelpText("after", HELP)
     .action(async (file: string | undefined, flags: CheckFlags, command: Command) => {
-      const { checkHosts } = await import("./domains-actions.ts");
-      await checkHosts(context, command, file, flags);
+      const { hosts, knownZones, deployment } = await readHostsToCheck(context, file, flags);
+      const reports = await verifyHosts(hosts, { ...createVerification(flags, deployment), knownZones });
+      const asJson = globalFlags(command).json === true;
+      await terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
+      if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
     });
 
-  withCheckOptions(group.command("watch"))
+  addCheckOptions(group.command("watch"))
     .description(
       "Repeats the check, and reads each host's certificate, until every host is live or needs attention. Exits with 1 unless all are live.",
     )
     .option("--reverify", "verify hosts that need attention anew, after a new certificate was requested")
-    .option("--state <file>", "where the state is kept between runs", DEFAULT_WATCH_STATE)
+    .option("--state <file>", "the file that keeps the state between runs", ".data/domains-watch.json")
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
-    .addHelpText("after", HELP)
     .action(async (file: string | undefined, flags: WatchFlags, command: Command) => {
-      const { watchHosts } = await import("./domains-watch.ts");
-      await watchHosts(context, command, file, flags);
+      const domains = await readHostsToCheck(context, file, flags);
+      const { reverify = false, state } = flags;
+      const json = globalFlags(command).json === true;
+      const verification = createVerification(flags, domains.deployment);
+      const end = await watchHosts(context, domains, verification, { reverify, state, json });
+      if (end !== "live") context.exit(EXIT.failed);
     });
 
   group
@@ -48,49 +93,239 @@ export function addDomainCommands(parent: Command, context: CommandContext): voi
     .description(
       "Prints the JSON Schema of a domains file, for editors, or of what 'domains check' or 'domains watch' prints with --json.",
     )
-    .addArgument(new Argument("[of]", "what to describe").choices(["file", "check", "watch"]).default("file"))
-    .addHelpText("after", SCHEMA_HELP)
-    .action(async (of: SchemaName) => {
-      const { printSchema } = await import("./domains-schema.ts");
-      await printSchema(context, of);
+    .addArgument(new Argument("[of]", "the thing to describe").choices(Object.keys(SCHEMAS)).default("file"))
+    .action(async (of: keyof typeof SCHEMAS) => {
+      await terminal.print(`${JSON.stringify(SCHEMAS[of](), null, 2)}\n`);
     });
 }
 
-function withCheckOptions(command: Command): Command {
-  return command
-    .argument("[file]", "a domains file, YAML or JSON")
-    .option(...TARGET)
-    .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input")
-    .option("--resolver <address>", "the DNS server to query, such as 1.1.1.1:53 (default: the system's)")
-    .option("--authority <name>", "the certificate authority", "amazon");
+function addCheckOptions(command: Command): Command {
+  return addVerificationOptions(
+    command
+      .argument("[file]", "a domains file, YAML or JSON")
+      .option(...TARGET)
+      .option(...ZONE)
+      .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
+  );
 }
 
-/** What `domains schema` describes. */
-export type SchemaName = "file" | "check" | "watch";
-
-/** The options of `domains records`. */
-export interface RecordsFlags {
-  readonly target: readonly string[];
-}
-
-/** The options of `domains check`. */
-export interface CheckFlags {
-  readonly target?: readonly string[];
-  readonly stack?: string;
+/** The options of the verification of hosts. */
+export interface VerificationFlags {
   readonly resolver?: string;
-  readonly authority: string;
-}
-
-/** The options of `domains watch`. */
-export interface WatchFlags extends CheckFlags {
-  readonly reverify?: boolean;
-  readonly state: string;
+  readonly authority?: readonly string[];
   /** The port of the TLS connections, for tests. */
   readonly tlsPort?: number;
 }
 
-/** Where a watch keeps its state unless `--state` names another file. */
-const DEFAULT_WATCH_STATE = ".data/domains-watch.json";
+/** Adds the options of the verification of hosts. */
+export function addVerificationOptions(command: Command): Command {
+  return command
+    .option(...RESOLVER)
+    .option(
+      "--authority <name>",
+      `a certificate authority that may be asked: ${Object.keys(AUTHORITIES).join(", ")} or any issuer domain (repeatable; default: amazon for a stack, letsencrypt for one machine)`,
+      collect,
+    );
+}
+
+/** The means to verify hosts. */
+export interface VerificationTools {
+  readonly resolver: DnsResolver;
+  readonly authorities: readonly CertificateAuthority[];
+  readonly probe: CertificateProbe;
+  readonly deployment: Deployment;
+}
+
+/** Creates the means that the flags name. */
+export function createVerification(
+  { resolver: server, authority: names, tlsPort }: VerificationFlags,
+  deployment: Deployment,
+): VerificationTools {
+  const resolver = createResolver(server);
+  const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
+  const [first = DEFAULT_AUTHORITY[deployment], ...others] = names ?? [];
+  return {
+    resolver,
+    authorities: [readAuthority(first), ...others.map(readAuthority)],
+    probe,
+    deployment,
+  };
+}
+
+const DEFAULT_AUTHORITY: Readonly<Record<Deployment, AuthorityName>> = {
+  stack: "amazon",
+  machine: "letsencrypt",
+};
+
+function createResolver(server: string | undefined, limits: DnsResolverOptions = {}): DnsResolver {
+  try {
+    return createDnsResolver(server === undefined ? limits : { ...limits, servers: [server] });
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    throw new InvalidInputError(error.issues.map(({ message }) => ({ path: "--resolver", message })));
+  }
+}
+
+function readAuthority(name: string): CertificateAuthority {
+  const authority = findAuthority(name);
+  if (authority !== undefined) return authority;
+  const names = Object.keys(AUTHORITIES).join(", ");
+  throw invalidInput(
+    "--authority",
+    `The authority ${JSON.stringify(name)} is not known. Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`,
+  );
+}
+
+interface RecordsFlags extends Pick<VerificationFlags, "resolver"> {
+  readonly target: readonly string[];
+  readonly zone?: readonly string[];
+}
+
+/** Without an answer the zone is a guess, which is better than a long wait. */
+const ZONE_LIMITS: DnsResolverOptions = { timeoutMs: 1000, maxAttempts: 1 };
+
+function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Promise<readonly DnsRecord[]> {
+  return mapBounded(hosts, MAX_LOOKUPS, async (host) => {
+    const zone = await findZone(resolver, host.host, { zone: host.zone });
+    return adaptToProvider(resolver, recordIn(zone, host, host.target));
+  });
+}
+
+const MAX_LOOKUPS = 50;
+
+interface CheckFlags extends VerificationFlags {
+  readonly target?: readonly string[];
+  readonly zone?: readonly string[];
+  readonly stack?: string;
+}
+
+interface WatchFlags extends CheckFlags {
+  readonly reverify?: boolean;
+  readonly state: string;
+}
+
+/** Reads the hosts to verify, with their targets. */
+async function readHostsToCheck(
+  { terminal }: CommandContext,
+  file: string | undefined,
+  { stack, target, zone }: CheckFlags,
+): Promise<StackDomains & { readonly deployment: Deployment }> {
+  if (stack !== undefined) {
+    if (file !== undefined || target !== undefined) {
+      throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
+    }
+    const { hosts, knownZones } = await readStackDomains(stack, terminal);
+    return { hosts: assignZones(hosts, zone), knownZones, deployment: "stack" };
+  }
+  if (file === undefined)
+    throw invalidInput("file", "Give a domains file, or the outputs of a stack with --stack.");
+  if (target === undefined)
+    throw invalidInput("--target", "Give the platform host that the records point to.");
+  const hosts = assignZones(readHosts(file, target), zone);
+  const isStack = hosts.some((host) => isPlatformHost(host.target));
+  return { hosts, knownZones: [], deployment: isStack ? "stack" : "machine" };
+}
+
+/** Reads the hosts of a file with their targets. These commands are about DNS, so they do not check the plan. */
+function readHosts(file: string, targets: readonly string[]): readonly TargetedHost[] {
+  return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
+}
+
+/** A host with the target of its record. */
+interface TargetedHost extends HostToVerify {
+  readonly target: string;
+}
+
+/** Assigns zones to hosts from the values of `--zone`. Throws an `InvalidInputError` with every one that is invalid. */
+function assignZones<T extends HostToVerify>(
+  hosts: readonly T[],
+  values: readonly string[] = [],
+): readonly T[] {
+  const issues: Issue[] = [];
+  const report = (message: string) => void issues.push({ path: "--zone", message });
+  const zones = new Map<string, string>();
+  for (const value of values) {
+    const [host, zone, ...rest] = value.split("=").map(normalizeName);
+    if (host === undefined || zone === undefined || rest.length > 0) {
+      report(`${value} has no host. Write HOST=ZONE, such as www.eu.example.com=eu.example.com.`);
+    } else if (!hosts.some((configured) => configured.host === host)) {
+      report(`${host} is not one of the domains. Remove it, or add it to the file.`);
+    } else if (!isWithin(host, zone)) {
+      report(`${host} is not in the zone ${zone}: a zone contains the names that end with its own.`);
+    } else if (zones.has(host)) {
+      report(`${host} has two zones. Remove one of them.`);
+    } else {
+      zones.set(host, zone);
+    }
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return hosts.map((host) => {
+    const zone = zones.get(host.host);
+    return zone === undefined ? host : { ...host, zone };
+  });
+}
+
+/**
+ * Assigns targets to hosts from the values of `--target`: `VALUE` for every host, or `HOST=VALUE` for one. Throws an
+ * `InvalidInputError` with every value that is invalid and every host that has no target.
+ */
+export function assignTargets(
+  hosts: readonly ConfiguredHost[],
+  values: readonly string[],
+): readonly TargetedHost[] {
+  const issues: Issue[] = [];
+  const report = (message: string) => void issues.push({ path: "--target", message });
+  const parse = (text: string): string | undefined => {
+    const parsed = parseHostname(text);
+    if (parsed.ok) return parsed.hostname;
+    report(`${text === "" ? '""' : text}: ${parsed.message}`);
+    return undefined;
+  };
+  const parseTarget = (text: string): string | undefined => {
+    const target = parse(text);
+    if (hosts.some(({ host }) => host === target)) {
+      report(`${target} is one of the domains. Give the platform host that its record points to.`);
+    }
+    return target;
+  };
+
+  let common: string | undefined;
+  const byHost = new Map<string, string | undefined>();
+  for (const value of values) {
+    const separator = value.indexOf("=");
+    const target = parseTarget(value.slice(separator + 1));
+    if (separator < 0) {
+      if (common !== undefined) report("Give one target for all hosts, and others as HOST=VALUE.");
+      common = target;
+      continue;
+    }
+    const host = parse(value.slice(0, separator));
+    if (host === undefined) continue;
+    if (byHost.has(host)) report(`${host} has two targets. Remove one of them.`);
+    if (!hosts.some((configured) => configured.host === host)) {
+      report(`${host} is not one of the domains. Remove it, or add it to the file.`);
+    }
+    byHost.set(host, target);
+  }
+  if (issues.length === 0) {
+    for (const { host } of hosts) {
+      if (common === undefined && !byHost.has(host))
+        report(`${host} has no target. Add --target ${host}=VALUE.`);
+    }
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return hosts.map((host) => ({ ...host, target: byHost.get(host.host) ?? common ?? "" }));
+}
+
+const COLUMNS = ["host", "role", "zone", "type", "name", "value", "ttl", "alternatives"];
+
+const SCHEMAS = {
+  file: domainsFileJsonSchema,
+  check: hostReportsJsonSchema,
+  watch: () => z.toJSONSchema(watchChangeSchema),
+} as const;
+
+const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
 
 const TARGET = [
   "--target <target>",
@@ -98,8 +333,19 @@ const TARGET = [
   collect,
 ] as const;
 
+const RESOLVER = [
+  "--resolver <address>",
+  "the DNS server to query, such as 1.1.1.1:53 (default: the system's)",
+] as const;
+
+const ZONE = [
+  "--zone <host=zone>",
+  "the zone of a host, if DNS does not say the right one (repeatable)",
+  collect,
+] as const;
+
 const HELP = `
-A domains file:
+A domains file, whose first line is for editors:
   # yaml-language-server: $schema=domains.schema.json
   domains:
     primary: orders.example.com
@@ -110,11 +356,5 @@ Examples:
   $ store-orders domains records domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
   $ store-orders domains check domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com --json
   $ store-orders domains watch domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
-  $ pulumi stack output domains --json | store-orders domains check --stack -`;
-
-const SCHEMA_HELP = `
-Examples:
-  $ store-orders domains schema > domains.schema.json
-
-Then start the domains file with:
-  # yaml-language-server: $schema=domains.schema.json`;
+  $ pulumi stack output domains --json | store-orders domains check --stack -
+  $ store-orders domains schema > domains.schema.json`;

@@ -1,68 +1,102 @@
 import { type Command, Option } from "commander";
-import type { Account, AccountResult } from "../../accounts/account.ts";
+import {
+  type Account,
+  type AccountResult,
+  type ApiKey,
+  isActive,
+  keyStatusAt,
+  MAX_OVERLAP_MS,
+  type RejectionCount,
+} from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
-import type { Instant } from "../../clock.ts";
-import { invalidInput } from "../../errors.ts";
+import { keyIdOf } from "../../accounts/api-key.ts";
+import { parseKey } from "../../accounts/hash-key.ts";
+import { invalidInput } from "../../core/errors.ts";
+import type { Instant } from "../../core/time.ts";
+import { isDateTime } from "../../orders/order.ts";
+import { DAY_MS } from "../../plans/windows.ts";
 import type { Store } from "../../stores/store.ts";
-import { readAccountId, readInstant, readKeyId, readOverlap } from "../arguments.ts";
-import { type CommandContext, reportAccountError, withStore } from "../context.ts";
-import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "../key-summary.ts";
-import { printResult, printResults, type Result } from "../results.ts";
+import { invalid, readAccountId, readDuration } from "../arguments.ts";
+import { assertKeyEnvironment, type CommandContext, failWithAccountError, withStore } from "../context.ts";
+import { printResult, printResults, type Result } from "../output.ts";
 import { readEnvironment } from "../settings.ts";
-import { requireEnvironment } from "../store-environment.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** `keys`: the API keys of accounts. */
-export function addKeyCommands(parent: Command, context: CommandContext): void {
-  const group = parent.command("keys").description("Manages API keys.").addHelpText("after", HELP);
-  const addCommand = (name: string) => group.command(name).addHelpText("after", HELP);
+export function defineKeys(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
 
-  async function printKey(issued: IssuedKey, command: Command): Promise<ExitStatus> {
+  async function printKey(issued: IssuedKey, command: Command): Promise<void> {
     const { accountId, keyId, key, expiresAt } = issued;
     const result = { account: accountId, keyId, key, expires: toRfc3339(expiresAt) };
     // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
     if (!(await printResult(context, command, result).catch(() => false))) {
-      context.reportError({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
-      return EXIT.failed;
+      return context.fail({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
     }
     context.terminal.log("Store the key now: it cannot be shown again.");
-    return EXIT.success;
   }
 
-  addCommand("issue")
+  group
+    .command("issue")
     .description("Issues a key and shows it once.")
     .requiredOption("--account <id>", "the account that gets the key", readAccountId)
     .option("--expires <rfc3339>", "when the key expires (default: never)", readInstant)
     .action(({ account, expires }: { account: string; expires?: Instant }, command: Command) => {
       const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, context.clock()) };
       return withStore(context, command, async ({ store }) => {
-        await requireEnvironment(store, readEnvironment(context.env));
+        await assertKeyEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).issueKey(account, options);
-        return issued.ok ? printKey(issued, command) : reportAccountError(context, account, issued);
+        return issued.ok ? printKey(issued, command) : failWithAccountError(context, account, issued);
       });
     });
 
-  addCommand("list")
+  group
+    .command("list")
     .description("Lists the keys of all accounts, or of one, with their states and without their secrets.")
     .option("--account <id>", "list only the keys of this account", readAccountId)
-    .action((flags: { account?: string }, command: Command) =>
+    .addOption(
+      new Option("--state <state>", "list only keys in this state; expiring: within 30 days").choices(STATES),
+    )
+    .action((flags: { account?: string; state?: (typeof STATES)[number] }, command: Command) =>
       withStore(context, command, async ({ store }) => {
         const accounts = await findAccounts(store, flags.account);
         if (accounts === undefined) {
           const failure = { ok: false, code: "account_not_found" } as const;
-          return reportAccountError(context, flags.account ?? "", failure);
+          return failWithAccountError(context, flags.account ?? "", failure);
         }
         const now = context.clock();
         const rows: Result[] = [];
         for await (const { id, keys, rejections } of accounts) {
-          rows.push(...keys.map((key) => ({ account: id, ...summarizeKey(key, now, rejections[key.id]) })));
+          for (const key of keys) {
+            const row = summarizeKey(key, now, rejections[key.id]);
+            const isExpiring = isActive(key, now) && (key.expiresAt ?? Infinity) <= now + EXPIRING_MS;
+            const isListed = flags.state === "expiring" ? isExpiring : row["state"] === flags.state;
+            if (flags.state === undefined || isListed) rows.push({ account: id, ...row });
+          }
         }
         await printResults(context, command, ["account", ...KEY_COLUMNS], rows);
-        return EXIT.success;
       }),
     );
 
-  addCommand("rotate")
+  group
+    .command("find")
+    .description("Names a key, such as one that has leaked, and its account.")
+    .argument("<->", "reads the key from standard input, so that no shell history has it", readDash)
+    .action((_dash: string, _flags: object, command: Command) =>
+      withStore(context, command, async ({ store }) => {
+        const { accountId, id } = await readKey(context.terminal);
+        const account = await store.accounts.find(accountId);
+        const key = account?.keys.find((candidate) => candidate.id === id);
+        if (account === undefined || key === undefined) {
+          return failWithAccountError(context, id, { ok: false, code: "key_not_found" });
+        }
+        const summary = summarizeKey(key, context.clock(), account.rejections[id]);
+        await printResult(context, command, { account: accountId, ...summary });
+      }),
+    );
+
+  group
+    .command("rotate")
     .description("Issues a replacement and shows it once. The old key expires after the overlap.")
     .argument("<key-id>", "the key's ID", readKeyId)
     .addOption(
@@ -72,9 +106,9 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     )
     .action((id: string, { overlap }: { overlap: number }, command: Command) =>
       withStore(context, command, async ({ store }) => {
-        await requireEnvironment(store, readEnvironment(context.env));
+        await assertKeyEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).rotateKey(id, { overlapMs: overlap });
-        return issued.ok ? printKey(issued, command) : reportAccountError(context, id, issued);
+        return issued.ok ? printKey(issued, command) : failWithAccountError(context, id, issued);
       }),
     );
 
@@ -84,18 +118,25 @@ export function addKeyCommands(parent: Command, context: CommandContext): void {
     description: string,
     run: (accounts: Accounts, id: string) => Promise<AccountResult>,
   ): void {
-    addCommand(name)
+    group
+      .command(name)
       .description(description)
-      .argument("<key-id>", "the key's ID", readKeyId)
-      .action((id: string, _flags: object, command: Command) =>
-        withStore(context, command, async ({ store }) => {
+      .argument("[key-id]", "the key's ID", readKeyId)
+      .option("--key <->", "reads the key itself from standard input", readDash)
+      .action(async (keyId: string | undefined, { key: dash }: { key?: string }, command: Command) => {
+        if ((keyId === undefined) === (dash === undefined))
+          throw invalidInput(
+            "KEY_ID",
+            "Give the key's ID, or the key itself on standard input with --key -.",
+          );
+        await withStore(context, command, async ({ store }) => {
+          const id = keyId ?? (await readKey(context.terminal)).id;
           const result = await run(accountsOf(context, store), id);
-          if (!result.ok) return reportAccountError(context, id, result);
+          if (!result.ok) return failWithAccountError(context, id, result);
           const key = result.account.keys.find((candidate) => candidate.id === id);
           if (key !== undefined) await printResult(context, command, summarizeKey(key, context.clock()));
-          return EXIT.success;
-        }),
-      );
+        });
+      });
   }
   addChangeCommand("revoke", "Revokes a key immediately.", (accounts, id) => accounts.revokeKey(id));
   addChangeCommand("unban", "Lifts the ban of a key.", (accounts, id) => accounts.unbanKey(id));
@@ -106,12 +147,75 @@ Examples:
   $ store-orders keys issue --account acme --expires 2027-01-01T00:00:00Z
   $ store-orders keys list
   $ store-orders keys list --account acme
+  $ store-orders keys list --state expiring
+  $ store-orders keys find - < leaked.txt
+  $ store-orders keys revoke --key - < leaked.txt
   $ store-orders keys rotate acme.3hTbV9xKq0 --overlap 24h
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
 
+/** The states of `keys list --state`. */
+const STATES = ["active", "banned", "expiring", "expired", "revoked"] as const;
+const EXPIRING_MS = 30 * DAY_MS;
+
+/** The error does not repeat the argument, which may be the key. */
+function readDash(text: string): string {
+  if (text === "-") return text;
+  throw invalidInput(
+    "KEY",
+    "Write - and pass the key on standard input: an argument stays in the shell's history.",
+  );
+}
+
+/** The most that is read from standard input to find a key, in characters. */
+const MAX_INPUT_CHARS = 65_536;
+
+/** Reads the only key on standard input, alone or within other text such as a header, and returns its identifier. */
+async function readKey({
+  input,
+  log,
+}: Terminal): Promise<{ readonly accountId: string; readonly id: string }> {
+  if ("isTTY" in input && input.isTTY === true) log("Paste the key, then press Enter and Ctrl-D.");
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of input) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", NO_KEY);
+  }
+  const found = new Map(
+    text.split(/[^\w-]+/).flatMap((word) => {
+      const key = parseKey(word);
+      return key === undefined ? [] : [[key.hash, key] as const];
+    }),
+  );
+  const [key] = found.values();
+  if (key === undefined || found.size > 1) throw invalidInput("standard input", NO_KEY);
+  return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
+}
+
+const NO_KEY =
+  "Pass exactly one whole API key, such as so_test_demo_…: there is none here, or more than one, or a part is missing.";
+
 function explainNotShown(keyId: string): string {
   return `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
+}
+
+function readInstant(text: string): Instant {
+  const value = isDateTime(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(value)
+    ? invalid("Use an RFC 3339 date-time with an offset, such as 2026-11-20T09:30:00Z.")
+    : value;
+}
+
+function readOverlap(text: string): number {
+  const value = readDuration(text);
+  return value <= MAX_OVERLAP_MS ? value : invalid(`Use at most ${MAX_OVERLAP_MS / DAY_MS}d.`);
+}
+
+/** The error does not repeat the argument: a caller may have pasted the API key, which is a secret. */
+function readKeyId(text: string): string {
+  if (/^[a-z0-9][a-z0-9-]{0,31}\.[0-9A-Za-z]+$/.test(text)) return text;
+  throw invalidInput("KEY_ID", "Use a key ID such as demo.3hTbV9xKq0; 'keys list' prints them.");
 }
 
 function requireFuture(expires: Instant, now: Instant): Instant {
@@ -132,4 +236,27 @@ async function findAccounts(
 
 function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
   return createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
+}
+
+/** The columns of a table of keys. */
+export const KEY_COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked", "successorId"];
+
+/** Describes a key for people, without its hash. */
+export function summarizeKey(key: ApiKey, now: Instant, rejections?: RejectionCount): Result {
+  const bannedUntil = rejections?.bannedUntil ?? 0;
+  return {
+    keyId: key.id,
+    state: keyStatusAt(key, bannedUntil, now),
+    bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
+    created: toRfc3339(key.createdAt),
+    expires: toRfc3339(key.expiresAt),
+    revoked: toRfc3339(key.revokedAt),
+    successorId: key.successorId ?? null,
+  };
+}
+
+/** Returns `null` for a missing instant, and for one that no date can represent: a key that expires then never does. */
+export function toRfc3339(instant: Instant | undefined): string | null {
+  const date = new Date(instant ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

@@ -1,18 +1,18 @@
 import type { Command } from "commander";
-import { readBaseUrl } from "../arguments.ts";
-import type { CommandContext } from "../context.ts";
+import { openApiDocument } from "../../http/openapi.ts";
+import { readBaseUrls } from "../arguments.ts";
+import { type CommandContext, globalFlags } from "../context.ts";
+import { readPlans } from "../settings.ts";
 
 /** `openapi`: the OpenAPI document. */
-export function addOpenApiCommand(parent: Command, { terminal }: CommandContext): void {
-  parent
-    .command("openapi")
-    .description("Prints the OpenAPI 3.1 document.")
-    .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrl)
+export function defineOpenApi(command: Command, { terminal, env }: CommandContext): void {
+  command
+    .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrls)
     .addHelpText("after", HELP)
-    .action(async ({ server }: { server?: readonly string[] }) => {
-      const { openApiDocument } = await import("../../http/openapi/document.ts");
+    .action(async ({ server }: { server?: readonly string[] }, command: Command) => {
+      const plans = await readPlans(globalFlags(command), env);
       const servers = server === undefined ? {} : { servers: server.map((url) => ({ url })) };
-      await terminal.print(`${JSON.stringify(openApiDocument(servers), null, 2)}\n`);
+      await terminal.print(`${JSON.stringify(openApiDocument({ plans, ...servers }), null, 2)}\n`);
     });
 }
 

@@ -1,15 +1,13 @@
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import { invalidInput } from "../../errors.ts";
-import { type ImportStep, importOrders } from "../../orders/import.ts";
-import { splitLines } from "../../orders/lines.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { type ImportStep, importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
 import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
-import { createProgress } from "../progress.ts";
-import { databaseFiles, openFile, openRejects } from "../rejects-file.ts";
-import { printResult } from "../results.ts";
-import { chooseStore } from "../settings.ts";
-import { untilStopped } from "../until-stopped.ts";
+import { EXIT, explainFileError } from "../errors.ts";
+import { createProgress, printResult } from "../output.ts";
+import { untilStopped } from "../stop.ts";
+import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
 
 /** `orders import`: any number of orders in bounded memory. */
 export function addImportCommand(parent: Command, context: CommandContext): void {
@@ -24,10 +22,9 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .action(async (file: string, flags: { rejects?: string }, command: Command) => {
       await using source = await openSource(file, context);
       await withStoreOrCreate(context, command, async ({ store }) => {
-        const choice = chooseStore(globalFlags(command), context.env);
         await using rejects = await openRejects(flags.rejects, [
           { identity: source.identity, what: "the file to import" },
-          ...(await databaseFiles(choice)),
+          ...(await databaseFiles(chooseStore(globalFlags(command), context.env))),
         ]);
         // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
@@ -58,7 +55,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
             if (next.done === true) {
               if (!next.value) break;
               reportStop("To continue, import the same file again");
-              return EXIT.failed;
+              return context.exit(EXIT.failed);
             }
             last = next.value;
             for (const { number, reason } of last.rejects) {
@@ -75,7 +72,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         progress.stop();
         const { placed, unchanged, rejected } = last;
         await printResult(context, command, { placed, unchanged, rejected });
-        return rejected > 0 ? EXIT.failed : EXIT.success;
+        if (rejected > 0) context.exit(EXIT.failed);
       });
     });
 }
@@ -87,11 +84,7 @@ function toCounts({ placed, unchanged, rejected }: ImportStep) {
 const HELP = `
 A line that is not a valid order, or whose order already exists with different content, is rejected: its number and the
 reason are printed, the other lines are imported, and the exit status is 1. Importing the same file again changes
-nothing.
-
-Examples:
-  $ store-orders orders import orders.ndjson --rejects rejects.ndjson
-  $ gunzip -c orders.ndjson.gz | store-orders orders import -`;
+nothing.`;
 
 interface Source extends AsyncDisposable {
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -132,4 +125,67 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
       await handle.close();
     },
   };
+}
+
+/** The destination of rejected lines. */
+interface Rejects extends AsyncDisposable {
+  write(lines: readonly RejectedLine[]): Promise<void>;
+}
+
+/** A file that must not be overwritten. */
+interface FileInUse {
+  readonly identity: string | undefined;
+  readonly what: string;
+}
+
+/** The files of the database that is being filled, if it has any. */
+async function databaseFiles({ kind, location }: StoreChoice): Promise<readonly FileInUse[]> {
+  const { filesOf }: StoreKind = STORES[kind];
+  const paths = filesOf?.(location) ?? [];
+  return Promise.all(paths.map(async (path) => ({ identity: await identityOf(path), what: "the database" })));
+}
+
+async function identityOf(path: string): Promise<string | undefined> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats && `${stats.dev}:${stats.ino}`;
+}
+
+/** Opens the file for rejected lines. Throws an `InvalidInputError` if it is in use or cannot be written. */
+async function openRejects(file: string | undefined, inUse: readonly FileInUse[]): Promise<Rejects> {
+  if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  const existing = await identityOf(file);
+  const conflict = inUse.find(({ identity }) => existing !== undefined && identity === existing);
+  if (conflict !== undefined)
+    throw invalidInput("--rejects", `This is ${conflict.what}; name a different one.`);
+  const handle = await openFile(file, "w");
+  await restrictAccess(handle);
+  return {
+    async write(lines) {
+      if (lines.length === 0) return;
+      const parts = lines.flatMap(({ content, complete }) => [
+        typeof content === "string" ? Buffer.from(content) : content,
+        Buffer.from(complete ? "\n" : ""),
+      ]);
+      await handle.appendFile(Buffer.concat(parts));
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+}
+
+/** Rejected lines are customers' data, which other users must not read. */
+const PRIVATE_FILE_MODE = 0o600;
+
+/** Opens a file. Throws an `InvalidInputError` if that fails. */
+async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
+  try {
+    return await open(file, flags, PRIVATE_FILE_MODE);
+  } catch (error) {
+    throw invalidInput(file, explainFileError(error, flags === "r" ? "read" : "written"));
+  }
+}
+
+/** Makes a file that existed before private too. Does nothing to a device, a pipe, or the file of another user. */
+async function restrictAccess(handle: FileHandle): Promise<void> {
+  const stats = await handle.stat();
+  if (stats.isFile() && (stats.mode & 0o077) !== 0) await handle.chmod(PRIVATE_FILE_MODE).catch(() => {});
 }

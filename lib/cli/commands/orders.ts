@@ -1,23 +1,27 @@
-import type { Command } from "commander";
-import { InvalidInputError } from "../../errors.ts";
-import { explainTransitionError } from "../../orders/lifecycle.ts";
-import type { ApplyResult } from "../../orders/order-store.ts";
+import { type Command, Option } from "commander";
+import { InvalidInputError } from "../../core/errors.ts";
+import { escapeControls } from "../../core/text.ts";
+import { ERRORS } from "../../http/errors.ts";
+import {
+  explainTransitionError,
+  explainUnknownStatus,
+  isOrderStatus,
+  ORDER_STATUSES,
+  type OrderStatus,
+  type StoredOrder,
+} from "../../orders/lifecycle.ts";
+import { eachOrder, MAX_PAGE_ORDERS } from "../../orders/order-query.ts";
+import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
-import { parseOrder } from "../../orders/parse-order.ts";
-import { readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
+import { parseOrder, toLine } from "../../orders/wire.ts";
+import { invalid, readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
-import { printResult } from "../results.ts";
-import { addExportCommand } from "./orders-export.ts";
+import { createProgress, formatCount, printResult, printResults, type Result } from "../output.ts";
 import { addImportCommand } from "./orders-import.ts";
-import { addGetCommand, addListCommand, NO_ORDER, summarizeOrder } from "./orders-read.ts";
 
 /** `orders`: single orders through their lifecycle, and import and export of any number of them. */
-export function addOrderCommands(parent: Command, context: CommandContext): void {
-  const group = parent
-    .command("orders")
-    .description("Manages, imports and exports orders.")
-    .addHelpText("after", HELP);
+export function defineOrders(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
   addImportCommand(group, context);
   addExportCommand(group, context);
   addGetCommand(group, context);
@@ -31,7 +35,6 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
     .option("--quantity <n>", "the number of units", readWholeNumber)
     .option("--ship-date <rfc3339>", "the expected ship date")
     .option("--complete", "mark the order as complete")
-    .addHelpText("after", HELP)
     .action((order: NewOrder, command: Command) => {
       validateFlags(order, () => {
         const parsed = parseOrder({ id: 0n, ...order });
@@ -40,17 +43,12 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
       return withStoreOrCreate(context, command, async ({ store }) => {
         const orders = createOrders({ store: store.orders, clock: context.clock });
         const result = await orders.place(order);
-        const { record } = result;
         if (!result.ok) {
-          context.reportError({
-            code: result.code,
-            message: `Order ${record.id} already exists with different content; it was not changed.`,
-          });
-          return EXIT.failed;
+          const message = `Order ${result.id} already exists with different content; it was not changed.`;
+          return context.fail({ code: result.code, message });
         }
         if (!result.created) context.terminal.log("The order already exists with the same content.");
-        await printResult(context, command, summarizeOrder({ record, status: "pending" }));
-        return EXIT.success;
+        await printResult(context, command, summarizeOrder({ record: result.record, status: "pending" }));
       });
     });
 
@@ -64,24 +62,126 @@ export function addOrderCommands(parent: Command, context: CommandContext): void
       .command(name)
       .description(description)
       .argument("<id>", "the order's ID", readInt64)
-      .addHelpText("after", HELP)
       .action((id: bigint, _flags: object, command: Command) =>
         withStore(context, command, async ({ store }) => {
           const orders = createOrders({ store: store.orders, clock: context.clock });
           const result = await applyEvent(orders, id);
-          if (result.ok) {
-            await printResult(context, command, summarizeOrder(result.order));
-            return EXIT.success;
-          }
+          if (result.ok) return void (await printResult(context, command, summarizeOrder(result.order)));
           const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
-          context.reportError({ code: result.code, message: `${id}: ${reason}` });
-          return EXIT.failed;
+          context.fail({ code: result.code, message: `${id}: ${reason}` });
         }),
       );
   }
   addEventCommand("ship", "Marks a pending order as shipped now.", (orders, id) => orders.ship(id));
   addEventCommand("fulfil", "Marks a shipped order as complete.", (orders, id) => orders.fulfil(id));
   addEventCommand("cancel", "Cancels a pending order.", (orders, id) => orders.cancel(id));
+}
+
+/** `orders export`: all orders as newline-delimited JSON. */
+function addExportCommand(parent: Command, context: CommandContext): void {
+  parent
+    .command("export")
+    .description("Writes all orders with their status as newline-delimited JSON, ascending by ID.")
+    .action((_flags: object, command: Command) =>
+      withStore(context, command, async ({ store }) => {
+        const { terminal } = context;
+        // On a terminal that shows the orders themselves, progress would be mixed with them.
+        const screen = terminal.isInteractive ? undefined : terminal.screen;
+        const progress = await createProgress(
+          { screen, log: terminal.log },
+          { format: "{exported} orders exported", initial: { exported: 0 } },
+        );
+        let exported = 0;
+        try {
+          for await (const page of eachOrder(store.orders)) {
+            const unknown = page.filter(({ status }) => !isOrderStatus(status));
+            for (const order of unknown)
+              progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
+            if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
+            exported += page.length;
+            progress.update({ exported }, exported);
+          }
+        } finally {
+          progress.stop();
+        }
+      }),
+    );
+}
+
+/** `orders get`: one order. */
+function addGetCommand(parent: Command, context: CommandContext): void {
+  parent
+    .command("get")
+    .description("Shows one order.")
+    .argument("<id>", "the order's ID", readInt64)
+    .action((id: bigint, _flags: object, command: Command) =>
+      withStore(context, command, async ({ store }) => {
+        const order = await store.orders.find(id);
+        if (order === undefined) context.fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
+        else await printResult(context, command, summarizeOrder(order));
+      }),
+    );
+}
+
+/** `orders list`: the first orders, as a table. */
+function addListCommand(parent: Command, context: CommandContext): void {
+  parent
+    .command("list")
+    .description("Lists orders with their status, ascending by ID.")
+    .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
+    .addOption(
+      new Option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`)
+        .argParser(readLimit)
+        .default(DEFAULT_LIMIT),
+    )
+    .action(({ status, limit }: { status?: OrderStatus; limit: number }, command: Command) =>
+      withStore(context, command, async ({ store }) => {
+        // One more, to know whether there are more.
+        const orders = await findOrders(store.orders, status, limit + 1);
+        const rows = orders.slice(0, limit).map(summarizeOrder);
+        await printResults(context, command, COLUMNS, rows);
+        if (orders.length > limit) {
+          context.terminal.log(
+            `There are more orders than these ${formatCount(limit)}. Use a larger --limit, or 'orders export' for all.`,
+          );
+        }
+      }),
+    );
+}
+
+/** Shows an order's fields and its status. */
+function summarizeOrder({ record, status }: StoredOrder): Result {
+  return { ...record, status };
+}
+
+/** The error message for an order that does not exist. */
+const NO_ORDER = ERRORS.order_not_found.message;
+
+const COLUMNS = ["id", "petId", "quantity", "shipDate", "complete", "status"];
+
+const DEFAULT_LIMIT = 100;
+
+/** A table needs all its rows in memory. */
+const MAX_LISTED_ORDERS = 10_000;
+
+function readLimit(text: string): number {
+  const limit = readWholeNumber(text);
+  if (limit >= 1 && limit <= MAX_LISTED_ORDERS) return limit;
+  return invalid(`Use a number from 1 to ${MAX_LISTED_ORDERS}; 'orders export' writes all orders.`);
+}
+
+/** Finds the first orders, and asks the store for no more than that on a page. */
+export async function findOrders(
+  store: Pick<OrderStore, "page">,
+  status: OrderStatus | undefined,
+  limit: number,
+): Promise<readonly StoredOrder[]> {
+  const found: StoredOrder[] = [];
+  for await (const page of eachOrder(store, { status, limit: Math.min(limit, MAX_PAGE_ORDERS) })) {
+    found.push(...page);
+    if (found.length >= limit) break;
+  }
+  return found.slice(0, limit);
 }
 
 const HELP = `
@@ -91,4 +191,8 @@ Examples:
   $ store-orders orders fulfil 1001
   $ store-orders orders cancel 1002
   $ store-orders orders get 1001
-  $ store-orders orders list --status pending --limit 20`;
+  $ store-orders orders list --status pending --limit 20
+  $ store-orders orders import orders.ndjson --rejects rejects.ndjson
+  $ gunzip -c orders.ndjson.gz | store-orders orders import -
+  $ store-orders orders export > orders.ndjson
+  $ store-orders orders export | store-orders --database copy.db orders import -`;

@@ -1,33 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
+import * as z from "zod";
+import { errorMessage, invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
+import { invalid } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
-import { EXIT } from "../exit-status.ts";
-import type { ShiftResult } from "../release/shift.ts";
-import { printJson } from "../results.ts";
+import { explainAwsConfiguration } from "../errors.ts";
+import { printJson } from "../output.ts";
+import { type ReleaseTarget, rollBack, type ShiftResult, shift } from "../release-shift.ts";
+import { readStackOutputs } from "../stack-outputs.ts";
 
 /** `release`: moves the traffic of a deployed stack to its new version. */
-export function addReleaseCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("release")
-    .description(
-      "Moves the traffic of a stack with 'store-orders:canary' to its new version: a part first, and all of it if no " +
-        "alarm fires. Otherwise the old version gets all traffic again, and the command exits with 1.",
-    )
+export function defineRelease(command: Command, context: CommandContext): void {
+  command
     .requiredOption("--stack <file>", "all outputs of the stack, or - for standard input")
     .option("--minutes <n>", "how long the new version is watched", readMinutes, 5)
     .option("--percent <n>", "the part of the traffic that it gets meanwhile", readPercent, 10)
     .option("--rollback", "give all traffic back to the version before the last release, at once")
     .addHelpText("after", HELP)
     .action(async (flags: ReleaseFlags, command: Command) => {
-      const { explainReleaseError } = await import("../release/errors.ts");
       const result = await run(context, flags).catch((error: unknown) => {
         throw explainReleaseError(error);
       });
-      if (!result.ok) {
-        context.reportError({ code: result.code, message: explain(result) });
-        return context.exit(EXIT.failed);
-      }
+      if (!result.ok) return context.fail({ code: result.code, message: explain(result) });
       if (globalFlags(command).json) await printJson(context, result);
       else await context.terminal.print(`${describe(result)}\n`);
     });
@@ -43,19 +38,13 @@ interface ReleaseFlags {
 const POLL_MS = 10_000;
 
 async function run({ terminal, waitForStop }: CommandContext, flags: ReleaseFlags): Promise<ShiftResult> {
-  const [{ readStackOutputs }, { OUTPUTS_HINT, parseReleaseTarget }] = await Promise.all([
-    import("../stack-outputs.ts"),
-    import("../release/target.ts"),
-  ]);
   const target = parseReleaseTarget(await readStackOutputs(flags.stack, OUTPUTS_HINT, terminal));
   if (target === undefined) {
     terminal.log("The stack has no canary: 'pulumi up' has moved the traffic already.");
     return { ok: true, state: "unchanged", functions: [] };
   }
-  const [{ createAwsPlatform }, { rollBack, shift }] = await Promise.all([
-    import("../release/aws.ts"),
-    import("../release/shift.ts"),
-  ]);
+  // The AWS clients are optional packages.
+  const { createAwsPlatform } = await import("../release-aws.ts");
   const { log } = terminal;
   if (flags.rollback === true) return rollBack(target, createAwsPlatform(), { log });
   const stopped = waitForStop().then(() => "stopped" as const);
@@ -92,13 +81,58 @@ function explain(result: Extract<ShiftResult, { ok: false }>): string {
 function readMinutes(text: string): number {
   const minutes = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (minutes <= 60) return minutes;
-  throw new InvalidArgumentError("Use a number of minutes from 0 to 60; 0 moves all traffic at once.");
+  return invalid("Use a number of minutes from 0 to 60; 0 moves all traffic at once.");
 }
 
 function readPercent(text: string): number {
   const percent = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (percent >= 1 && percent <= 99) return percent;
-  throw new InvalidArgumentError("Use a whole number from 1 to 99.");
+  return invalid("Use a whole number from 1 to 99.");
+}
+
+const releaseSchema = z.object({
+  functions: z
+    .array(z.object({ name: z.string(), alias: z.string(), version: z.string().regex(/^\d+$/) }))
+    .min(1),
+  alarms: z.array(z.string()).min(1),
+});
+
+const OUTPUTS_HINT = "Pass what 'pulumi stack output --json' prints.";
+
+/**
+ * Finds the release in the outputs of a stack. `undefined` if the stack has no canary, so that an update moves all
+ * traffic itself. Throws an `InvalidInputError` if they are not the outputs of this service.
+ */
+function parseReleaseTarget(outputs: unknown): ReleaseTarget | undefined {
+  const { release, ordersTable } = Object(outputs) as { release?: unknown; ordersTable?: unknown };
+  if (release === undefined && typeof ordersTable === "string") return undefined;
+  const parsed = releaseSchema.safeParse(release);
+  if (parsed.success) return parsed.data;
+  const message = `These outputs have no 'release' with functions and alarms. ${OUTPUTS_HINT}`;
+  throw invalidInput("--stack", message);
+}
+
+/** Replaces an error of the AWS clients by one that names the fix, and has the exit status that belongs to it. */
+function explainReleaseError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message } = error;
+  const explained = explainAwsConfiguration(error);
+  if (explained !== error) return explained;
+  if (name === "PreconditionFailedException")
+    return new Error(
+      "Someone else has changed an alias. Check that no other release runs, then repeat this one.",
+    );
+  if (name === "ResourceNotFoundException")
+    return invalidInput("--stack", `${message}. Pass the outputs of the last update, and check AWS_REGION.`);
+  if ("code" in error && error.code === "ERR_MODULE_NOT_FOUND")
+    return invalidInput(
+      "release",
+      "Install its clients: npm install @aws-sdk/client-lambda @aws-sdk/client-cloudwatch",
+    );
+  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+  if ("$metadata" in error && (status === undefined || status >= 500))
+    return new StoreUnavailableError(`AWS cannot be reached: ${errorMessage(error)}`, { cause: error });
+  return error;
 }
 
 const HELP = `

@@ -1,54 +1,90 @@
-import type { Command } from "commander";
+import { statSync } from "node:fs";
+import { isIPv6 } from "node:net";
+import { type Command, Option } from "commander";
+import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { type Clock, systemClock } from "../../core/time.ts";
+import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
+import { findOriginProblem } from "../../http/cors.ts";
+import { createHandler } from "../../http/handler.ts";
 import { BASE_PATH } from "../../http/operations.ts";
-import type { Plan } from "../../plans/plan-limits.ts";
-import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
-import { DEMO_ACCOUNT, seedDemo } from "../demo.ts";
-import { EXIT } from "../exit-status.ts";
-import { listenOn } from "../listen.ts";
-import { printResult } from "../results.ts";
-import { addServeFlags, DOCS_PATH, type ServeFlags, toHandlerOptions } from "../serve-flags.ts";
-import { addMetricsOption, type MetricsFlags, startMetrics } from "../serve-metrics.ts";
-import { addLogOptions, createServiceLog, type LogFlags, type ServiceLog } from "../service-log.ts";
-import { readEnvironment, readListenAddress, readPlan } from "../settings.ts";
-import { explainNotSeeded, formatNextSteps, formatStartMessage } from "../start-message.ts";
+import type { HandlerOptions } from "../../http/options.ts";
+import { findBasePathProblem } from "../../http/path.ts";
+import { docsPage } from "../../node/docs/docs-page.ts";
+import { type NodeServer, startNodeServer } from "../../node/server.ts";
+import { tuneProcess } from "../../node/tuning.ts";
+import { PLANS, type Plan } from "../../plans/plan-limits.ts";
+import { MINUTE_MS } from "../../plans/windows.ts";
+import { invalid, readBaseUrls, readNumberBetween, readUrl } from "../arguments.ts";
+import { readDomainsFile } from "../config-files.ts";
+import { type CommandContext, globalFlags, withStore, withStoreOrCreate } from "../context.ts";
+import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
+import { systemErrorCode } from "../errors.ts";
+import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
+import { printResult } from "../output.ts";
+import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
+import { readEnvironment, readPlan, readPlans, readVariable } from "../settings.ts";
+import type { OpenedStore } from "../stores.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
-export function addServeCommand(parent: Command, context: CommandContext): void {
-  addMetricsOption(addLogOptions(addServeFlags(parent.command("serve"))))
-    .description(
-      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
-    )
+export function defineServe(command: Command, context: CommandContext): void {
+  addLogOptions(addServeOptions(command))
+    .option("--metrics <address>", METRICS_HELP, readAddress)
     .addHelpText("after", HELP)
-    .action(async (flags: ServeFlags & LogFlags & MetricsFlags, command: Command) => {
+    .action(async (flags: ServeFlags & LogFlags, command: Command) => {
       const { env, terminal, clock } = context;
-      const { trustProxy = false, demo = false, basePath = "" } = flags;
+      const { trustProxy = false, tuning = true, existing = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
       const environment = readEnvironment(env);
-      // Loaded here, so that other commands start without the server's modules.
-      const { createHandler } = await import("../../http/handler.ts");
-      const { docsPage } = await import("../../node/docs/docs-page.ts");
-      const { startNodeServer } = await import("../../node/server.ts");
+      if (tuning) tuneProcess();
       const storeFlags = globalFlags(command);
+      const handlerOptions = toHandlerOptions(flags);
+      const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       // Before the database is created: invalid domains must leave nothing behind.
-      const domainsFile = flags.domains ?? env["STORE_ORDERS_DOMAINS"];
-      const hosts = await loadHosts(domainsFile, readPlan(flags, env), address.host, log);
-      await withStoreOrCreate(context, command, async ({ store, name, check }) => {
+      const plan = readPlan(flags, env);
+      const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
+      const onChange = (line: string) => log.write("warn", line);
+      if (file === undefined && flags.platformHost !== undefined) {
+        throw invalidInput(
+          "--platform-host",
+          "Without --domains every host is served. Omit it, or add --domains.",
+        );
+      }
+      const hosts =
+        file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), onChange);
+      const isCustomHost = hosts ? (host: string) => hosts().customHosts.has(bareHost(host)) : undefined;
+      const serve = async ({ store, name, isNew, schema, check }: OpenedStore) => {
         const stop = context.waitForStop();
+        if (isNew) log.write("warn", `There was no database at ${name}, so an empty one was created.`);
         // No address is printed for a server that cannot serve.
         await check();
-        await using metrics = await startMetrics(flags, { store, ...log });
+        const observed = { store, ...log };
+        await using metrics = await startMetrics(flags.metrics, observed, {
+          version: context.version,
+          isCustomHost,
+        });
         const handler = createHandler({
           store: metrics.store,
           clock,
+          plans,
           documents: docsPage(),
-          ...toHandlerOptions(flags),
-          ...(hosts === undefined ? {} : { hosts }),
+          ...handlerOptions,
+          ...(hosts && { hosts }),
           ...(metrics.onRequest === undefined ? {} : { onRequest: metrics.onRequest }),
         });
         const server = await listenOn(address, { host: "--host", port: "--port or PORT" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
+        metrics.watch?.(server);
+        log.write("info", `Started store-orders ${context.version} on Node ${process.version}.`, {
+          version: context.version,
+          node: process.version,
+          store: name,
+          schema,
+          environment,
+          settings: { ...address, ...handlerOptions, trustProxy, tuning, plan, plans, domains: file },
+        });
         try {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
@@ -69,8 +105,9 @@ export function addServeCommand(parent: Command, context: CommandContext): void 
           await server.close();
         }
         log.write("info", "Stopped.");
-        return EXIT.success;
-      });
+      };
+      const useStore = existing ? withStore : withStoreOrCreate;
+      await useStore(context, command, serve, (message) => log.write("warn", message));
     });
 }
 
@@ -80,15 +117,219 @@ Examples:
   $ store-orders serve --demo --database demo.db
   $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
   $ store-orders serve --domains domains.yaml --plan pro
+  $ store-orders serve --plans plans.yaml
   $ store-orders serve --metrics 9464 --log-level error
   $ store-orders serve --base-path /shop --server https://example.com/shop/v1 --cors-origin https://shop.example.com
 
 Each request is logged on standard error: readable on a terminal, otherwise as a line of JSON.`;
 
-/** Loads a domains file, if one is configured. The server's own names are served in addition to its hosts. */
-async function loadHosts(file: string | undefined, plan: Plan, host: string, log: ServiceLog) {
-  if (file === undefined || file === "") return undefined;
-  const { watchDomainsFile } = await import("../domains-file.ts");
-  const ownHosts = ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host];
-  return watchDomainsFile(file, plan, ownHosts, (line) => log.write("warn", line));
+/** The options of `serve`. */
+interface ServeFlags {
+  readonly host?: string;
+  readonly port?: number;
+  readonly domains?: string;
+  readonly platformHost?: readonly string[];
+  readonly plan?: Plan;
+  readonly trustProxy?: boolean;
+  readonly basePath?: string;
+  readonly server?: readonly string[];
+  readonly docsUrl?: string;
+  readonly corsOrigin?: readonly string[];
+  readonly banAfter?: number;
+  readonly banMinutes?: number;
+  readonly tuning?: boolean;
+  readonly existing?: boolean;
+  readonly demo?: boolean;
+  readonly metrics?: ListenAddress;
+}
+
+/** Adds the options of `serve` to the command. */
+function addServeOptions(command: Command): Command {
+  return command
+    .option("--host <host>", "the address to listen on (HOST; default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default: 8787)", readPort)
+    .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
+    .option("--platform-host <name...>", PLATFORM_HOST_HELP, readPlatformHost)
+    .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
+    .option("--trust-proxy", "read caller addresses from the last entry of X-Forwarded-For")
+    .option("--base-path <path>", "serve everything below this path, such as /shop", readBasePath)
+    .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", readBaseUrls)
+    .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
+    .option("--cors-origin <origin...>", "let web pages of this origin call the API (repeatable)", readOrigin)
+    .option("--ban-after <rejections>", BAN_AFTER_HELP, readNumberBetween(1, MAX_REJECTIONS))
+    .option("--ban-minutes <minutes>", BAN_MINUTES_HELP, readNumberBetween(1, MAX_BAN_MINUTES))
+    .option("--no-tuning", "leave the memory, the compiler and the event loop of the process alone")
+    .option("--existing", "fail if the database does not exist, instead of creating it")
+    .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
+}
+
+/** The path of the documentation that `docsPage()` serves, below the base path. */
+const DOCS_PATH = "/docs";
+
+/** The options of the handler that the flags set. */
+function toHandlerOptions({
+  basePath = "",
+  server = [],
+  docsUrl = `${basePath}${DOCS_PATH}`,
+  corsOrigin,
+  banAfter = DEFAULT_BAN_POLICY.maxRejections,
+  banMinutes = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS,
+}: ServeFlags) {
+  return {
+    basePath,
+    servers: server.map((url) => ({ url })),
+    docsUrl,
+    ...(corsOrigin === undefined ? {} : { corsOrigins: corsOrigin }),
+    banPolicy: { maxRejections: banAfter, durationMs: banMinutes * MINUTE_MS },
+  } satisfies Partial<HandlerOptions>;
+}
+
+const MAX_REJECTIONS = 10_000;
+const MAX_BAN_MINUTES = 1_440;
+
+const PLAN_HELP =
+  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default: free)";
+const BAN_AFTER_HELP = `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`;
+const METRICS_HELP = "serve Prometheus metrics at [HOST:]PORT, on 127.0.0.1 unless a host is given";
+const BAN_MINUTES_HELP = `how long a ban lasts (default: ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`;
+
+const PLATFORM_HOST_HELP =
+  "with --domains: another name by which this server is called, such as orders-api, and which it serves (repeatable)";
+
+function readPlatformHost(text: string, previous: readonly string[] = []): readonly string[] {
+  const name = bareHost(isIPv6(text) ? `[${text}]` : text);
+  if (name === "" || /:\d*$/.test(text.replace(/^\[?[0-9a-f:.]+\]?$/i, ""))) {
+    return invalid("Write a name or an IP address without a port, such as orders-api or 10.0.0.5.");
+  }
+  return [...previous, name];
+}
+
+function readBasePath(text: string): string {
+  const problem = findBasePathProblem(text);
+  return problem === undefined ? text : invalid(problem);
+}
+
+function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
+  const problem = findOriginProblem(text);
+  return problem === undefined ? [...previous, text] : invalid(problem);
+}
+
+/** The server's own names, which are served in addition to the hosts of a domains file. */
+function ownHosts(host: string, names: readonly string[] = []): readonly string[] {
+  return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host, ...names];
+}
+
+/** The time without a change after which a file is read: whoever writes it may not have finished. */
+const QUIET_MS = 200;
+
+/**
+ * Returns a function that returns the host table of a domains file as it is now: a change takes effect at the next
+ * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in
+ * effect. A file that is being written is read again once it has been quiet for a moment.
+ */
+export function watchDomainsFile(
+  path: string,
+  plan: Plan,
+  platformHosts: readonly string[],
+  report: (line: string) => void,
+  clock: Clock = systemClock,
+): () => HostTable {
+  let last = stampOf(path);
+  let table = hostTable(readDomainsFile(path, plan), platformHosts);
+  let isSettled = true;
+  return () => {
+    const stamp = stampOf(path);
+    const isChanged = stamp.text !== last.text;
+    // A file that was renamed into place is complete; one that was written in place may not be.
+    const isQuiet =
+      (isChanged && stamp.identity !== last.identity) || Math.abs(clock() - stamp.mtimeMs) >= QUIET_MS;
+    if (!isChanged && (isSettled || !isQuiet)) return table;
+    last = stamp;
+    try {
+      table = hostTable(readDomainsFile(path, plan), platformHosts);
+      if (isQuiet) report(`${path} has changed and is now in effect.`);
+    } catch (error) {
+      if (isQuiet) {
+        report(
+          `${path} has changed and is ${stamp.text === "ENOENT" ? "missing" : "invalid"}; keeping the previous configuration: ${(error as Error).message}`,
+        );
+      }
+    }
+    isSettled = isQuiet;
+    return table;
+  };
+}
+
+/** Changes when the file does. Costs only a few microseconds. */
+function stampOf(path: string) {
+  try {
+    const stats = statSync(path);
+    const { mtimeMs, size, ino, birthtimeMs } = stats;
+    // A new file can have the number of a removed one. What is not a file is not being written.
+    const identity = `${ino} ${birthtimeMs}`;
+    return { text: `${mtimeMs} ${size} ${identity}`, mtimeMs: stats.isFile() ? mtimeMs : 0, identity };
+  } catch (error) {
+    return { text: systemErrorCode(error), mtimeMs: 0, identity: "" };
+  }
+}
+
+type Observed = Pick<HandlerOptions, "store" | "onRequest">;
+
+/** The store and the hook of a measured handler, and the address of the metrics. */
+interface ServeMetrics extends Observed, AsyncDisposable {
+  readonly url?: string;
+  /** Reports the connections that the server refuses. */
+  watch?(server: NodeServer): void;
+}
+
+/** Starts the metrics server if `--metrics` is given. Otherwise nothing is measured. */
+async function startMetrics(
+  address: ListenAddress | undefined,
+  observed: Observed,
+  {
+    version,
+    isCustomHost,
+  }: {
+    readonly version: string;
+    readonly isCustomHost: ((host: string) => boolean) | undefined;
+  },
+): Promise<ServeMetrics> {
+  if (address === undefined) return { ...observed, [Symbol.asyncDispose]: async () => {} };
+  const { createMetrics, startMetricsServer } = await import("../../metrics/index.ts");
+  const metrics = createMetrics({ buildInfo: { version } });
+  const flags = { host: "--metrics", port: "--metrics" };
+  const { url, close } = await listenOn(address, flags, () =>
+    startMetricsServer({ metrics, isCustomHost, ...address }),
+  );
+  return {
+    store: metrics.instrument(observed.store),
+    onRequest(event, source) {
+      metrics.onRequest(event);
+      observed.onRequest?.(event, source);
+    },
+    url,
+    watch: metrics.watch,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The addresses of a running server. */
+interface StartInfo {
+  readonly url: string;
+  readonly docs: string;
+  readonly database: string;
+  readonly metrics?: string | undefined;
+  /** The key of the demo account if it was just issued. */
+  readonly key: string | null;
+}
+
+/** The addresses of a server, and a command that calls it. */
+function formatStartMessage({ url, docs, database, metrics, key }: StartInfo): string {
+  const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
+  if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
+  if (key !== null) {
+    lines.push(`key            ${key}            shown once`);
+    lines.push(`try            curl --compressed -H 'Authorization: Bearer ${key}' ${url}/store/orders`);
+  }
+  return `${lines.join("\n")}\n`;
 }

@@ -1,21 +1,18 @@
 import type { Command } from "commander";
-import { invalidInput } from "../../errors.ts";
-import { MAX_BUCKETS } from "../../stores/dynamodb/layout.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { MAX_BUCKETS } from "../../stores/dynamodb/buckets.ts";
 import { readNumberBetween } from "../arguments.ts";
 import { type CommandContext, globalFlags } from "../context.ts";
-import { explainDynamodbError } from "../dynamodb-errors.ts";
-import { chooseStore, readEnvironment } from "../settings.ts";
+import { readEnvironment } from "../settings.ts";
+import { chooseStore, explainDynamodbError } from "../stores.ts";
 
 /** `tables`: DynamoDB tables for emulators and experiments. A deployed stack creates its own. */
-export function addTableCommands(parent: Command, context: CommandContext): void {
-  const group = parent
-    .command("tables")
-    .description("Creates and deletes the DynamoDB tables of --dynamodb PREFIX. A stack creates its own.")
-    .addHelpText("after", HELP);
+export function defineTables(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
 
   const requirePrefix = (command: Command): string => {
-    const choice = chooseStore(globalFlags(command), context.env);
-    if (choice.kind === "dynamodb") return choice.prefix;
+    const { kind, location } = chooseStore(globalFlags(command), context.env);
+    if (kind === "dynamodb") return location;
     throw invalidInput("--dynamodb", "Set the prefix of the tables.");
   };
 
@@ -27,7 +24,6 @@ export function addTableCommands(parent: Command, context: CommandContext): void
       "number of buckets for orders, which cannot be changed later (default: 16)",
       readNumberBetween(1, MAX_BUCKETS),
     )
-    .addHelpText("after", HELP)
     .action(async ({ buckets }: { readonly buckets?: number }, command: Command) => {
       const prefix = requirePrefix(command);
       const environment = readEnvironment(context.env);
@@ -44,7 +40,6 @@ export function addTableCommands(parent: Command, context: CommandContext): void
     .command("delete")
     .description("Deletes both tables with all their data.")
     .requiredOption("--yes", "confirm that all orders, accounts and keys in them are deleted")
-    .addHelpText("after", HELP)
     .action(async (_flags: object, command: Command) => {
       const prefix = requirePrefix(command);
       const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");

@@ -1,15 +1,44 @@
 import { html } from "hono/html";
 import { type Account, isActive } from "../../accounts/account.ts";
-import type { AccountStore } from "../../accounts/account-store.ts";
-import { usedQuotasAt } from "../../accounts/account-usage.ts";
-import type { Instant } from "../../clock.ts";
-import { changeForm, fieldOf, type Outcome } from "../form.ts";
-import { sendPage } from "../page.ts";
-import { type PageStarts, pager, startsField } from "../pager.ts";
-import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
-import { formatDuration } from "../text.ts";
-import { planFields } from "./plan-fields.ts";
-import { usageBar } from "./usage-bar.ts";
+import { isAccountId } from "../../accounts/api-key.ts";
+import { formatDuration } from "../../core/text.ts";
+import type { Instant } from "../../core/time.ts";
+import type { PlanTable } from "../../plans/plan-limits.ts";
+import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, sendPage, type View } from "../page.ts";
+import { planFields, planName, usageBars } from "./account.ts";
+
+/**
+ * The accounts after which the pages of the list begin, from the second page to the one that is shown. The earlier ones are
+ * for going back, because stores list forwards only. Empty for the first page.
+ */
+export type PageStarts = readonly string[];
+
+/** With the longest keys, the address is 1.6 KB. Who goes further back than that begins with the first page. */
+const MAX_STARTS = 50;
+
+/** Reads the page of the list from an address or a form. Anything else is the first page. */
+export function parseStarts(text = ""): PageStarts {
+  const starts = text === "" ? [] : text.split(",");
+  return starts.length <= MAX_STARTS && starts.every(isAccountId) ? starts : [];
+}
+
+/** A field of a form that names the page of the table, so that a change returns to it. */
+function startsField(starts: PageStarts): Html {
+  return html`<input type="hidden" name="list" value="${starts.join()}">`;
+}
+
+/** The links to the other pages. `next` is the last key of this page, if there are more. */
+function pager(path: string, starts: PageStarts, next: string | undefined): Html {
+  if (starts.length === 0 && next === undefined) return html``;
+  const link = (label: string, to: PageStarts) =>
+    html`<a class="button" href="${to.length === 0 ? path : `${path}?after=${to.join()}`}">${label}</a>`;
+  return html`<nav class="pager actions" aria-label="Pages">
+    ${starts.length === 0 ? "" : link("First page", [])}
+    ${starts.length < 2 ? "" : link("Previous page", starts.slice(0, -1))}
+    ${next === undefined ? "" : link("Next page", [...starts, next].slice(-MAX_STARTS))}
+  </nav>`;
+}
 
 /** The most accounts on one page. */
 const PAGE_SIZE = 50;
@@ -17,20 +46,21 @@ const PAGE_SIZE = 50;
 /** Sends one page of the list of accounts. */
 export async function sendAccountsPage(
   c: ConsoleRequest,
-  { store, clock, traffic }: ConsoleContext,
+  { store, clock, plans, traffic }: ConsoleContext,
   starts: PageStarts,
-  outcome?: Outcome,
+  result?: FormResult,
 ): Promise<Response> {
   const after = starts.at(-1);
   // One more, to know whether there are more.
-  const found = await readAccounts(store.accounts, after, PAGE_SIZE + 1);
+  const found: Account[] = [];
+  for await (const account of store.accounts.list(after, PAGE_SIZE + 1)) found.push(account);
   const shown = found.slice(0, PAGE_SIZE);
   for (const account of shown) traffic.record(account);
   const now = clock();
   const view = c.get("view");
   const next = found.length > PAGE_SIZE ? shown.at(-1)?.id : undefined;
   const list = startsField(starts);
-  const rows = shown.map((account) => accountRow(view, account, now));
+  const rows = shown.map((account) => accountRow(view, account, now, plans));
   const body = html`<div class="head">
       <div>
         <h1>Accounts</h1>
@@ -44,35 +74,21 @@ export async function sendAccountsPage(
     <div class="columns">
       <section class="panel" aria-labelledby="create-title">
         <h2 id="create-title">Create an account</h2>
-        ${changeForm(view, pathOf(view, "accounts"), html`${list}${createFields(outcome)}`, "form")}
+        ${changeForm(view, pathOf(view, "accounts"), html`${list}${createFields(result, plans)}`, "form")}
       </section>
       <section class="panel" aria-labelledby="open-title">
         <h2 id="open-title">Open an account</h2>
-        ${changeForm(view, pathOf(view, "find-account"), html`${list}${fieldOf("open", { name: "id", label: "Account ID" }, outcome)}<div><button>Open</button></div>`, "form")}
+        ${changeForm(view, pathOf(view, "find-account"), html`${list}${fieldOf("open", { name: "id", label: "Account ID" }, result)}<div><button>Open</button></div>`, "form")}
       </section>
     </div>`;
-  return sendPage(c, { title: "Accounts", body, notice: outcome?.notice });
+  return sendPage(c, { title: "Accounts", body, notice: result?.notice });
 }
 
-function createFields(outcome: Outcome | undefined): Html {
+function createFields(result: FormResult | undefined, plans: PlanTable | undefined): Html {
   const hint = "Lower-case letters, digits and hyphens.";
-  return html`${fieldOf("create", { name: "account", label: "Account ID", hint }, outcome)}
-    ${planFields("create", outcome)}
+  return html`${fieldOf("create", { name: "account", label: "Account ID", hint }, result)}
+    ${planFields("create", result, plans)}
     <div><button class="main">Create account</button></div>`;
-}
-
-/** The first accounts after an identifier. The store lists all of them: accounts are few. */
-async function readAccounts(
-  store: AccountStore,
-  after: string | undefined,
-  limit: number,
-): Promise<readonly Account[]> {
-  const found: Account[] = [];
-  for await (const account of store.list()) {
-    if (after !== undefined && account.id <= after) continue;
-    if (found.push(account) === limit) break;
-  }
-  return found;
 }
 
 function table(rows: readonly Html[]): Html {
@@ -91,14 +107,14 @@ function table(rows: readonly Html[]): Html {
   </table>`;
 }
 
-function accountRow(view: View, account: Account, now: Instant): Html {
-  const { minute, day } = usedQuotasAt(account, now);
+function accountRow(view: View, account: Account, now: Instant, plans?: PlanTable): Html {
+  const { minute, day } = usageBars(account, now, plans);
   const active = account.keys.filter((key) => isActive(key, now)).length;
   return html`<tr id="account-${account.id}">
     <th scope="row"><a href="${pathOf(view, "accounts", account.id)}">${account.id}</a></th>
-    <td data-label="Plan">${account.plan}</td>
-    <td data-label="This minute">${usageBar(minute, now)}</td>
-    <td data-label="Today (UTC)">${usageBar(day, now)}</td>
+    <td data-label="Plan">${planName(account, plans)}</td>
+    <td data-label="This minute">${minute}</td>
+    <td data-label="Today (UTC)">${day}</td>
     <td data-label="Active keys" class="right number">${active}</td>
     <td data-label="Bans">${banBadge(account, now)}</td>
   </tr>`;

@@ -1,8 +1,10 @@
+/** The traffic of the accounts that the console has shown, as it observes it while it runs. */
 import type { Account } from "../../accounts/account.ts";
-import type { Instant } from "../../clock.ts";
+import type { AccountStore } from "../../accounts/account-store.ts";
+import type { Clock, Instant } from "../../core/time.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 
-/** What the counters of an account said in one minute. */
+/** The counters of an account, as they were read in one minute. */
 interface Observation {
   /** Requests that were admitted on this day before the minute began: exact, however late in the minute it was read. */
   readonly before: number;
@@ -27,7 +29,7 @@ export interface MinuteTraffic {
 
 const MINUTES = 60;
 
-/** Adds what an account's counters say at an instant, and forgets what is older than an hour. */
+/** Adds an account's counters at an instant, and removes those that are older than an hour. */
 export function observe(known: Observations, { usage, rejections }: Account, now: Instant): Observations {
   const own = now - (now % MINUTE_MS);
   // A process whose clock is ahead has opened the next minute already.
@@ -69,4 +71,47 @@ function admittedIn(own: Observation, next: Observation | undefined, isCurrent: 
   const isComparable = next !== undefined && next.day === own.day;
   // Less than before: an operator has set the counters to zero.
   return isComparable && next.before >= own.before ? next.before - own.before : undefined;
+}
+
+/**
+ * Observes the traffic of the accounts that have been shown. A store holds only the counters of the current windows, so
+ * the console keeps the samples that it takes while it runs.
+ */
+export interface TrafficSampler {
+  /** Records the present counters of an account, and observes the account from now on. */
+  record(account: Account): void;
+  /** Reads every observed account again. */
+  sample(): Promise<void>;
+  /** The last 60 minutes of an account, the current one last. */
+  lastHour(accountId: string): readonly MinuteTraffic[];
+}
+
+/** The most accounts that are observed. Each costs a read three times a minute. */
+const MAX_ACCOUNTS = 200;
+
+/** Creates a sampler that has observed nothing yet. */
+export function createTrafficSampler(store: AccountStore, clock: Clock): TrafficSampler {
+  const observed = new Map<string, Observations>();
+  const read = new Map<string, Instant>();
+
+  function record(account: Account): void {
+    const known = observed.get(account.id);
+    if (known === undefined && observed.size >= MAX_ACCOUNTS) return;
+    const now = clock();
+    observed.set(account.id, observe(known ?? new Map(), account, now));
+    read.set(account.id, now);
+  }
+
+  return {
+    record,
+    async sample() {
+      // A page that is shown has just read its accounts.
+      const due = [...read].filter(([, at]) => clock() - at >= MINUTE_MS / 6);
+      for (const [id] of due) {
+        const account = await store.find(id);
+        if (account !== undefined) record(account);
+      }
+    },
+    lastHour: (id) => trafficOf(observed.get(id) ?? new Map(), clock()),
+  };
 }

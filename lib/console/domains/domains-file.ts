@@ -1,25 +1,19 @@
-import type { DomainMapping } from "../../domains/mapping.ts";
-import type { Issue } from "../../errors.ts";
+/** The file that `serve --domains` reads, as the console shows and changes it. */
+import type { Issue } from "../../core/errors.ts";
+import { parseCustomHost } from "../../domains/hostname.ts";
+import { type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import { changeDomains } from "./change-domains.ts";
-import type { DomainChange } from "./edit-document.ts";
-import { type FileProblem, parseFile } from "./parse-file.ts";
-import { type FileContent, readTextFile } from "./read-file.ts";
-import { replaceFile } from "./replace-file.ts";
+import { type DomainChange, editDocument, isEditable, parseFile, writeText } from "./domains-document.ts";
+import type { FileSource, HostSource, HostsSnapshot } from "./host-source.ts";
+import { type FileContent, readTextFile, replaceFile } from "./text-file.ts";
 
-/** A domains file at one time. */
-export type DomainsSnapshot =
-  | { readonly ok: true; readonly version: string; readonly domains: DomainMapping }
-  /** Every problem; a file that cannot be read has one. */
-  | { readonly ok: false; readonly code: "invalid_file"; readonly problems: readonly FileProblem[] };
-
-/** What became of a change. Unless it is `ok`, the file is as it was. */
+/** The result of a change. Unless it is `ok`, the file is as it was. */
 export type DomainsChange =
   | { readonly ok: true; readonly domains: DomainMapping }
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
   | { readonly ok: false; readonly code: DomainsChangeErrorCode; readonly message: string };
 
-/** Why a change was not made, besides what is wrong with it. */
+/** The reason why a valid change was not made. */
 export type DomainsChangeErrorCode =
   | "unreadable"
   | "file_changed"
@@ -28,36 +22,31 @@ export type DomainsChangeErrorCode =
   | "not_editable"
   | "not_written";
 
-/** A domains file that the console shows and changes. */
-export interface DomainsFile {
-  readonly path: string;
-  read(): Promise<DomainsSnapshot>;
-  /** Makes a change, unless the file has changed since the version that its author saw. */
-  change(version: string, change: DomainChange): Promise<DomainsChange>;
-}
-
 const CHANGED =
   "The file has changed since this page showed it, so nothing was written. It is shown as it is now: look at it and try again.";
 
-/** Opens a domains file. It is read again whenever it is asked for, and parsed only if it has changed. */
-export function openDomainsFile(path: string, plan: Plan): DomainsFile {
-  let last: { readonly version: string; readonly snapshot: DomainsSnapshot } | undefined;
+/** Opens a domains file. It is read at every call, and parsed only if it has changed. */
+export function openDomainsFile({ kind, path, plan, target }: FileSource): Required<HostSource> {
+  let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
-  function snapshotOf(content: FileContent): DomainsSnapshot {
-    const { version } = content;
+  function snapshotOf({ version, text }: FileContent): HostsSnapshot {
     if (last?.version === version) return last.snapshot;
-    const parsed = parseFile(content, plan);
-    const snapshot: DomainsSnapshot = parsed.ok ? { ok: true, version, domains: parsed.domains } : parsed;
+    const parsed = parseFile(text, plan);
+    const hosts = parsed.ok
+      ? hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }))
+      : [];
+    const snapshot: HostsSnapshot = parsed.ok ? { ok: true, version, hosts, knownZones: [] } : parsed;
     last = { version, snapshot };
     return snapshot;
   }
 
   return {
-    path,
+    kind,
+    name: path,
     async read() {
       const read = await readTextFile(path);
       if (read.ok) return snapshotOf(read.content);
-      return { ok: false, code: "invalid_file", problems: [{ path: "", message: read.message }] };
+      return { ok: false, code: "invalid_hosts", problems: [{ path: "", message: read.message }] };
     },
     async change(version, change) {
       const read = await readTextFile(path);
@@ -69,4 +58,64 @@ export function openDomainsFile(path: string, plan: Plan): DomainsFile {
       return replaced.ok ? { ok: true, domains: changed.domains } : replaced;
     },
   };
+}
+
+/** The content of a file after a change, or the reason why there is none. */
+export type ChangedText =
+  | { readonly ok: true; readonly text: string; readonly domains: DomainMapping }
+  /** The change is invalid: the rules of every domains file reject its result. */
+  | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
+  | {
+      readonly ok: false;
+      readonly code: "invalid_file" | "host_not_found" | "not_editable";
+      readonly message: string;
+    };
+
+const NOT_EDITABLE =
+  "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.";
+
+/** Changes the content of a domains file. Pure. The result is parsed and validated again before it is returned. */
+export function changeDomains(text: string, plan: Plan, change: DomainChange): ChangedText {
+  const before = parseFile(text, plan);
+  if (!before.ok) {
+    const message = "The file has an error, so nothing was written. Fix it first.";
+    return { ok: false, code: "invalid_file", message };
+  }
+  if (change.kind !== "add" && !hostsOf(before.domains).some(({ host }) => host === change.host)) {
+    return { ok: false, code: "host_not_found", message: `${change.host} is not in the file any more.` };
+  }
+  const { document } = before;
+  if (!isEditable(document)) return notEditable();
+  // The file gets the name in normal form. What is no name is rejected below, like anything else in the file.
+  const named = parseCustomHost(change.host);
+  const normal = named.ok ? { ...change, host: named.hostname } : change;
+  editDocument(document, normal);
+  const changed = writeText(document, text);
+  const after = parseFile(changed, plan);
+  if (!after.ok) return { ok: false, code: "invalid_domains", issues: after.problems };
+  const isExpected = listRoles(rolesAfter(before.domains, normal)) === listRoles(rolesOf(after.domains));
+  return isExpected ? { ok: true, text: changed, domains: after.domains } : notEditable();
+}
+
+type Roles = ReadonlyMap<string, HostRole>;
+
+function rolesOf(domains: DomainMapping): Roles {
+  return new Map(hostsOf(domains).map(({ host, role }) => [host, role]));
+}
+
+/** The role of every host after a change. */
+function rolesAfter(domains: DomainMapping, change: DomainChange): Roles {
+  const roles = new Map(rolesOf(domains));
+  roles.delete(change.host);
+  if (change.kind === "remove") return roles;
+  if (change.role === "primary" && domains.primary !== undefined) roles.set(domains.primary, "alias");
+  return roles.set(change.host, change.role);
+}
+
+function listRoles(roles: Roles): string {
+  return JSON.stringify([...roles].toSorted());
+}
+
+function notEditable(): ChangedText {
+  return { ok: false, code: "not_editable", message: NOT_EDITABLE };
 }

@@ -1,60 +1,73 @@
 import { html } from "hono/html";
 import { parseHostname } from "../../domains/hostname.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
-import { changeForm, fieldOf, type Outcome } from "../form.ts";
-import { type Notice, sendPage } from "../page.ts";
-import { type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
-import type { DomainsWork } from "./domains-work.ts";
-import { problemsPanel } from "./file-problems.ts";
-import { hostTable } from "./host-table.ts";
-import { type HostsSnapshot, primaryOf } from "./project-hosts.ts";
-import { stackAddition } from "./stack-panels.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
+import {
+  type ConsoleRequest,
+  formatCount,
+  type Html,
+  type Notice,
+  pathOf,
+  sendPage,
+  type View,
+} from "../page.ts";
+import type { HostsProblem } from "./domains-document.ts";
+import {
+  type DomainsContext,
+  type HostsSnapshot,
+  type KnownHosts,
+  primaryOf,
+  ROLE_NAMES,
+} from "./host-source.ts";
+import { stackAddition } from "./stack.ts";
+import { hostState } from "./verification.ts";
 
 /** Sends the list of domains. */
 export async function sendDomainsPage(
   c: ConsoleRequest,
-  work: DomainsWork,
-  outcome?: Outcome,
+  context: DomainsContext,
+  result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const snapshot = await work.hosts.read();
+  const snapshot = await context.source.read();
   const body = html`<div class="head">
       <div>
         <h1>Domains</h1>
-        <p>Project settings: the hosts in <code>${work.hosts.name}</code>. ${PROPAGATION}</p>
+        <p>Project settings: the hosts in <code>${context.source.name}</code>. ${PROPAGATION}</p>
       </div>
     </div>
-    ${snapshot.ok ? content(view, work, snapshot, c.req.query(), outcome) : problemsPanel(work.hosts.name, snapshot.problems)}`;
-  return sendPage(c, { title: "Domains", body, notice: outcome?.notice ?? removedNotice(c, snapshot) });
+    ${snapshot.ok ? content(view, context, snapshot, c.req.query(), result) : problemsPanel(context.source.name, snapshot.problems)}`;
+  return sendPage(c, { title: "Domains", body, notice: result?.notice ?? removedNotice(c, snapshot) });
 }
 
 function content(
   view: View,
-  work: DomainsWork,
-  snapshot: Extract<HostsSnapshot, { ok: true }>,
+  context: DomainsContext,
+  snapshot: KnownHosts,
   query: Readonly<Record<string, string>>,
-  outcome?: Outcome,
+  result?: FormResult,
 ): Html {
-  const isFile = work.source === "file";
-  return html`<section class="panel flush" aria-label="All domains">${hostTable(view, work, snapshot)}</section>
-    ${isFile ? addPanel(view, snapshot, outcome) : stackAddition(view, snapshot.hosts, query)}`;
+  const isFile = context.source.kind === "file";
+  return html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
+    ${isFile ? addPanel(view, snapshot, result) : stackAddition(view, snapshot.hosts, query, result)}`;
 }
 
-function addPanel(view: View, snapshot: Extract<HostsSnapshot, { ok: true }>, outcome?: Outcome): Html {
+function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
   const primary = primaryOf(snapshot);
   const options = [
     ["alias", `Serves the same as ${primary}`],
     ["redirect", `Redirects to ${primary} (301)`],
   ] as const;
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
-    ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, outcome)}
+    ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
     ${
       primary === undefined
         ? html`<input type="hidden" name="role" value="primary">`
         : fieldOf(
             "add",
             { name: "role", label: "What it does", hint: "It can be changed later.", options },
-            outcome,
+            result,
           )
     }
     <div><button class="main">Add domain</button></div>`;
@@ -65,7 +78,7 @@ function addPanel(view: View, snapshot: Extract<HostsSnapshot, { ok: true }>, ou
   </section>`;
 }
 
-/** What the form that removed a host leads to. */
+/** The notice after the removal of a host. */
 function removedNotice(c: ConsoleRequest, snapshot: HostsSnapshot): Notice | undefined {
   const parsed = parseHostname(c.req.query("removed") ?? "");
   if (!parsed.ok || !snapshot.ok || snapshot.hosts.some(({ host }) => host === parsed.hostname))
@@ -89,4 +102,93 @@ export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
       <pre tabindex="0" role="region" aria-label="Command with a stack">pulumi stack output domains --json | store-orders console --stack -</pre>
     </section>`;
   return sendPage(c, { title: "Domains", body });
+}
+
+/** The most hosts on the page. */
+const MAX_ROWS = 200;
+
+/** The hosts with their state. */
+function hostTable(view: View, context: DomainsContext, snapshot: KnownHosts): Html {
+  const { hosts } = snapshot;
+  if (hosts.length === 0) {
+    return html`<p class="empty">There is no domain yet: only the platform's own host is served.</p>`;
+  }
+  const more = hosts.length - MAX_ROWS;
+  const primary = primaryOf(snapshot);
+  return html`<table>
+      <thead><tr>
+        <th scope="col">Domain</th><th scope="col">Role</th><th scope="col">State</th>
+        ${context.source.kind === "stack" ? html`<th scope="col">Reason and next step</th>` : ""}
+        <th scope="col"><span class="sr">Actions</span></th>
+      </tr></thead>
+      <tbody>${hosts.slice(0, MAX_ROWS).map((host) => hostRow(view, context, snapshot, host, primary))}</tbody>
+    </table>
+    ${more > 0 ? html`<p class="quiet small">And ${formatCount(more)} more, which are served as well.</p>` : ""}`;
+}
+
+function hostRow(
+  view: View,
+  { source, progress }: DomainsContext,
+  snapshot: KnownHosts,
+  host: HostToVerify,
+  primary: string | undefined,
+): Html {
+  const href = pathOf(view, "domains", host.host);
+  const role =
+    host.role === "redirect"
+      ? html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`
+      : ROLE_NAMES[host.role];
+  return html`<tr id="host-${host.host}">
+    <th scope="row" class="host"><a href="${href}">${host.host}</a></th>
+    <td data-label="Role">${role}</td>
+    <td data-label="State">${hostState(host, progress.of(host.host))}</td>
+    ${source.kind === "stack" ? html`<td data-label="Reason, next"><div class="small">${host.stack?.reason ?? ""} <span class="quiet">${host.stack?.next.join(" ") ?? ""}</span></div></td>` : ""}
+    <td><div class="actions"><a class="button" href="${href}" aria-label="Open ${host.host}">Open</a>
+      ${source.kind === "file" ? removeDialog(view, host, snapshot, "list") : ""}</div></td>
+  </tr>`;
+}
+
+/** More than anybody reads at once. */
+const MAX_PROBLEMS = 20;
+
+/** The problems of the file or the outputs, each with its position. Nothing can be changed until they are fixed. */
+export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
+  const more = problems.length - MAX_PROBLEMS;
+  return html`<section class="panel" aria-labelledby="problems-title" id="problems">
+    <h2 id="problems-title"><code>${name}</code> has ${problems.length === 1 ? "an error" : `${problems.length} errors`}</h2>
+    <ul class="problems">${problems.slice(0, MAX_PROBLEMS).map(problemLine)}</ul>
+    ${more > 0 ? html`<p class="quiet">And ${more} more.</p>` : ""}
+    <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>
+  </section>`;
+}
+
+function problemLine({ line, column, path, message }: HostsProblem): Html {
+  return html`<li>
+    ${line === undefined ? "" : html`<strong class="number">Line ${line}, column ${column}</strong>`}
+    ${path === "" ? "" : html`<code>${path}</code>`}
+    <span>${message}</span>
+  </li>`;
+}
+
+/** The button that removes a host, which asks once. The primary can only be removed last. */
+export function removeDialog(
+  view: View,
+  { host, role }: HostToVerify,
+  { version, hosts }: KnownHosts,
+  place: "list" | "host",
+): Html {
+  if (role === "primary" && hosts.length > 1) {
+    return place === "list"
+      ? html``
+      : html`<span class="quiet small">Make another domain the primary to remove this one.</span>`;
+  }
+  const body = changeForm(
+    view,
+    pathOf(view, "domains", host, "remove"),
+    html`<input type="hidden" name="version" value="${version}">
+      <p><strong class="host">${host}</strong> is not served any more from the next request on.</p>
+      <p class="quiet small">Remove its record at the DNS provider as well, so that no record points here.</p>
+      <div class="actions"><button class="danger">Remove domain</button> <button type="button" data-close>Cancel</button></div>`,
+  );
+  return dialogButton(`remove-${host}`, "Remove…", "Remove the domain?", body);
 }

@@ -1,56 +1,50 @@
 import { html } from "hono/html";
 import type { HostRole } from "../../domains/mapping.ts";
-import type { HostToVerify } from "../../domains/verification/verify-hosts.ts";
-import { changeForm, fieldOf, type Outcome } from "../form.ts";
-import { type Notice, sendPage } from "../page.ts";
-import { type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
-import { ROLE_NAMES } from "./domains-source.ts";
-import type { DomainsWork } from "./domains-work.ts";
-import { problemsPanel } from "./file-problems.ts";
-import { hostState } from "./host-state.ts";
-import { type HostsSnapshot, primaryOf } from "./project-hosts.ts";
-import { recordPanel } from "./record-panel.ts";
-import { removeDialog } from "./remove-dialog.ts";
-import { stackRemoval, stackStatusPanel } from "./stack-panels.ts";
-import { verificationPanel } from "./verification-panel.ts";
+import { RECORD_TTL_SECONDS, recordOf } from "../../domains/records.ts";
+import type { HostReport, HostToVerify } from "../../domains/verification/verify.ts";
+import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import { type ConsoleRequest, type Html, type Notice, pathOf, sendPage, type View } from "../page.ts";
+import { problemsPanel, removeDialog } from "./domains-page.ts";
+import { type DomainsContext, type KnownHosts, primaryOf, ROLE_NAMES } from "./host-source.ts";
+import { stackRemoval, stackStatusPanel } from "./stack.ts";
+import { hostState, verificationPanel } from "./verification.ts";
 
 /** Sends the page of one host. While it is on screen, a host on its way to live is verified again and again. */
 export async function sendHostPage(
   c: ConsoleRequest,
-  work: DomainsWork,
+  context: DomainsContext,
   name: string,
-  outcome?: Outcome,
+  result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const snapshot = await work.hosts.read();
+  const snapshot = await context.source.read();
   const back = html`<a class="crumb" href="${pathOf(view, "domains")}">← All domains</a>`;
   if (!snapshot.ok) {
-    const body = html`<div>${back}<h1>${name}</h1></div>${problemsPanel(work.hosts.name, snapshot.problems)}`;
-    return sendPage(c, { title: "Domains", body, notice: outcome?.notice });
+    const body = html`<div>${back}<h1>${name}</h1></div>${problemsPanel(context.source.name, snapshot.problems)}`;
+    return sendPage(c, { title: "Domains", body, notice: result?.notice });
   }
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {
     const body = html`<div>${back}<h1>No such domain</h1><p><code>${name}</code> is not one of the domains.</p></div>`;
-    return sendPage(c, { title: "No such domain", body, notice: outcome?.notice, status: 404 });
+    return sendPage(c, { title: "No such domain", body, notice: result?.notice, status: 404 });
   }
-  work.progress.continue(host);
-  const checked = work.progress.of(name);
-  const { source, clock } = work;
+  context.progress.continue(host);
+  const checked = context.progress.of(name);
   const body = html`<div class="head">
       <div>${back}<h1>${name}</h1>
         <p>${ROLE_NAMES[host.role]}${host.role === "redirect" ? html` to ${primaryOf(snapshot)}, with status 301` : ""}</p></div>
-      <div class="actions">${hostState(host, checked)}${source === "file" ? removeDialog(view, host, snapshot, "host") : ""}</div>
+      <div class="actions">${hostState(host, checked)}${context.source.kind === "file" ? removeDialog(view, host, snapshot, "host") : ""}</div>
     </div>
     ${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
     <div class="columns">
-      ${recordPanel(host, snapshot.knownZones, checked?.report)}
-      ${verificationPanel(view, host, checked, { source, clock })}
+      ${recordPanel(host, snapshot.knownZones, checked?.verification)}
+      ${verificationPanel(view, host, checked, context)}
     </div>
-    ${source === "file" ? rolePanel(view, host, snapshot, outcome) : stackRemoval(host, snapshot.hosts)}`;
-  return sendPage(c, { title: name, body, notice: outcome?.notice ?? addedNotice(c, host) });
+    ${context.source.kind === "file" ? rolePanel(view, host, snapshot, result) : stackRemoval(host, snapshot.hosts)}`;
+  return sendPage(c, { title: name, body, notice: result?.notice ?? addedNotice(c, host) });
 }
 
-/** What the form that added the host leads to. */
+/** The notice after the addition of a host. */
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
   if (c.req.query("added") === undefined) return undefined;
   const next = target === undefined ? "" : " Set its record at the DNS provider, then choose Verify.";
@@ -69,8 +63,8 @@ const ROLE_OPTIONS: readonly (readonly [HostRole, string])[] = [
 function rolePanel(
   view: View,
   { host, role }: HostToVerify,
-  snapshot: Extract<HostsSnapshot, { ok: true }>,
-  outcome?: Outcome,
+  snapshot: KnownHosts,
+  result?: FormResult,
 ): Html {
   const title = html`<h2 id="role-title">Role</h2>`;
   if (role === "primary") {
@@ -82,8 +76,46 @@ function rolePanel(
       view,
       pathOf(view, "domains", host, "role"),
       html`<input type="hidden" name="version" value="${snapshot.version}">
-        ${fieldOf("role", { name: "role", label: "What it does", options: ROLE_OPTIONS, value: role }, outcome)}
+        ${fieldOf("role", { name: "role", label: "What it does", options: ROLE_OPTIONS, value: role }, result)}
         <div><button>Change role</button></div>`,
       "form row",
     )}</section>`;
+}
+
+/** The record to set at the DNS provider, each value with a button that copies it. */
+function recordPanel(host: HostToVerify, knownZones: readonly string[], report?: HostReport): Html {
+  const target = host.target;
+  const known = report?.record?.value === target ? report?.record : undefined;
+  const record = known ?? recordOf(host, target ?? "", knownZones);
+  const { type, name, value, zone, alternatives } = record;
+  const rows = [
+    row("Type", "record-type", type, alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`),
+    row(
+      "Name",
+      "record-name",
+      name,
+      name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`,
+    ),
+    target === undefined ? UNKNOWN_TARGET : row("Value", "record-value", value, "exactly as written"),
+    row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
+  ];
+  return html`<section class="panel" aria-labelledby="record-title">
+    <h2 id="record-title">Record to set at the DNS provider</h2>
+    <dl class="record">${rows}</dl>
+    ${type === "CNAME" ? "" : APEX}
+  </section>`;
+}
+
+const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME
+  records: if yours has none, use a subdomain.</p>`;
+
+const UNKNOWN_TARGET = html`<div><dt>Value</dt><dd>Not known. Start the console with <code>--target HOST</code>, the
+  host name of the platform.</dd></div>`;
+
+function row(label: string, id: string, value: string, hint: string): Html {
+  return html`<div>
+    <dt>${label}</dt>
+    <dd><code id="${id}">${value}</code> <span class="quiet small">${hint}</span></dd>
+    <dd><button type="button" data-copy="${id}" aria-label="Copy ${label.toLowerCase()}">Copy</button></dd>
+  </div>`;
 }

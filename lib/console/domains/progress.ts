@@ -1,29 +1,31 @@
-import type { Clock, Instant } from "../../clock.ts";
-import { domainAt, type TrackedDomain } from "../../domains/lifecycle.ts";
-import type { HostReport, HostToVerify } from "../../domains/verification/verify-hosts.ts";
-import type { CertificateCheck } from "../../domains/watch/certificate-check.ts";
-import { observeHosts } from "../../domains/watch/observe.ts";
-import { advanceWatch, startWatch, type WatchState } from "../../domains/watch/watch.ts";
-import type { DomainsOptions } from "./domains-source.ts";
+import type { Clock, Instant } from "../../core/time.ts";
+import { addDomain, domainAt, type TrackedDomain } from "../../domains/lifecycle.ts";
+import {
+  advanceDomain,
+  type HostObservation,
+  observeHosts,
+  startWatch,
+  type WatchState,
+} from "../../domains/observation.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
+import type { DomainsOptions } from "./host-source.ts";
 
-/** What the last verification of a host found out. */
-export interface CheckedHost {
+/** The last observation of a host, and its lifecycle since the first one. */
+export interface ObservedHost extends HostObservation {
   /** The state at the present instant: time alone can change it. */
   readonly domain: TrackedDomain;
-  readonly report: HostReport;
-  readonly certificate?: CertificateCheck;
-  readonly checkedAt: Instant;
+  readonly observedAt: Instant;
 }
 
 /** The progress of every host, since this console first verified it. Nothing of it is stored. */
 export interface HostProgress {
-  of(host: string): CheckedHost | undefined;
+  of(host: string): ObservedHost | undefined;
   isChecking(host: string): boolean;
   /** Verifies a host now. With `reverify`, a host that needs attention starts anew. */
   verify(host: HostToVerify, options: { readonly reverify: boolean }): Promise<void>;
   /** Verifies a host again if it is on its way to live, and if the last time is long enough ago. Does not wait. */
   continue(host: HostToVerify): void;
-  /** Forgets every host except these. */
+  /** Removes the progress of every host except these. */
   keep(hosts: readonly string[]): void;
 }
 
@@ -31,19 +33,27 @@ const INTERVAL_MS = 15_000;
 
 /** Creates the progress of hosts that nobody has verified yet: names are looked up only when asked. */
 export function createProgress(
-  { resolver, authority, probe, intervalMs = INTERVAL_MS }: Omit<DomainsOptions, "source">,
+  { resolver, authorities, probe, intervalMs = INTERVAL_MS }: Omit<DomainsOptions, "source">,
   clock: Clock,
   knownZones: () => readonly string[],
 ): HostProgress {
   let state: WatchState = new Map();
-  const found = new Map<string, Omit<CheckedHost, "domain">>();
+  const found = new Map<string, Omit<ObservedHost, "domain">>();
   const running = new Map<string, Promise<void>>();
 
   async function observe(host: HostToVerify): Promise<void> {
-    const observations = await observeHosts([host], { resolver, authority, probe, knownZones: knownZones() });
-    const step = advanceWatch(state, observations, clock());
-    state = new Map([...state, ...step.state]);
-    for (const observation of observations) found.set(host.host, { ...observation, checkedAt: clock() });
+    const observations = await observeHosts([host], {
+      resolver,
+      authorities,
+      probe,
+      knownZones: knownZones(),
+    });
+    for (const observation of observations) {
+      const earlier = state.get(host.host) ?? addDomain(host.host, clock());
+      const passed = advanceDomain(earlier, observation, clock());
+      state = new Map([...state, [host.host, passed.at(-1) ?? earlier]]);
+      found.set(host.host, { ...observation, observedAt: clock() });
+    }
   }
 
   /** One verification of a host at a time. */
@@ -68,8 +78,8 @@ export function createProgress(
       const last = progress.of(host.host);
       if (last === undefined || last.domain.state === "live" || last.domain.state === "needs_attention")
         return;
-      // A verification never throws: what goes wrong is part of its result.
-      if (clock() - last.checkedAt >= intervalMs) void start(host);
+      // A verification never throws: an error is part of its result.
+      if (clock() - last.observedAt >= intervalMs) void start(host);
     },
     keep(hosts) {
       const names = new Set(hosts);

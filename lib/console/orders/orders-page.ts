@@ -1,75 +1,187 @@
 import { html } from "hono/html";
+import { InvalidInputError, type Issue } from "../../core/errors.ts";
 import { parseInt64 } from "../../orders/int64.ts";
-import type { StoredOrder } from "../../orders/lifecycle.ts";
+import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
+import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import { changeForm, fieldOf, type Outcome } from "../form.ts";
-import { sendPage } from "../page.ts";
-import { type PageStarts, pager, startsField } from "../pager.ts";
-import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, type View } from "../section.ts";
-import { countsPanel } from "./counts-panel.ts";
-import { orderActions } from "./order-actions.ts";
-import { formatComplete } from "./order-text.ts";
-import { placeFields } from "./place-fields.ts";
-import { statusBadge } from "./status-badge.ts";
-import type { StatusCounter } from "./status-counter.ts";
+import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import {
+  type ConsoleContext,
+  type ConsoleRequest,
+  formatCount,
+  type Html,
+  pathOf,
+  sendPage,
+  type View,
+} from "../page.ts";
+import { formatComplete, orderActions, placeFields, statusBadge } from "./order.ts";
+import { countsPanel, type OrderCounter } from "./order-counts.ts";
+
+/** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
+export interface OrderTable {
+  /** Only orders with this status. */
+  readonly status?: OrderStatus | undefined;
+  readonly sort: "newest" | "oldest";
+  /** `after`: the page behind `id`, or the first one. `before`: the page in front of `id`, or the last one. */
+  readonly side: "after" | "before";
+  readonly id?: bigint | undefined;
+}
+
+/** The first page of all orders. */
+export const FIRST_TABLE: OrderTable = { sort: "newest", side: "after" };
+
+/** Reads a query string that `formatTable` wrote. Throws `InvalidInputError` if it is something else. */
+export function parseTable(query: string): OrderTable {
+  const params = new URLSearchParams(query);
+  const [status, sort = "newest"] = [params.get("status") ?? undefined, params.get("sort") ?? undefined];
+  const side = params.has("before") ? "before" : "after";
+  const text = params.get(side) ?? "";
+  const id = parseInt64(text);
+  const issues: Issue[] = [];
+  if (status !== undefined && !isOrderStatus(status))
+    issues.push({ path: "status", message: `Use one of: ${ORDER_STATUSES.join(", ")}.` });
+  if (sort !== "newest" && sort !== "oldest")
+    issues.push({ path: "sort", message: "Use one of: newest, oldest." });
+  if (text !== "" && id === undefined)
+    issues.push({ path: "id", message: ORDER_FIELDS.id.validate(text) ?? "" });
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return { status: status as OrderStatus | undefined, sort: sort as OrderTable["sort"], side, id };
+}
+
+/** The query string of a table; empty for the first page of all orders. */
+export function formatTable({ status, sort, side, id }: OrderTable): string {
+  const params = new URLSearchParams();
+  if (status !== undefined) params.set("status", status);
+  if (sort !== "newest") params.set("sort", sort);
+  if (side === "before" || id !== undefined) params.set(side, `${id ?? ""}`);
+  return `${params}`;
+}
 
 /** The orders of one page of the table. */
 const PAGE_SIZE = 50;
+
+/** The most calls of the store for one page: where it has no index of a status, each reads many orders to find few. */
+const MAX_CALLS = 4;
+
+/** One page of the table, with the tables that are in front of it and behind it. */
+interface TablePage {
+  readonly orders: readonly StoredOrder[];
+  /** The cost of the page, if the database bills reads. */
+  readonly readUnits: number | undefined;
+  readonly previous?: OrderTable | undefined;
+  readonly next?: OrderTable | undefined;
+}
+
+async function readTable(store: OrderStore, table: OrderTable): Promise<TablePage> {
+  const { status, sort, side, id } = table;
+  const order = (sort === "oldest") === (side === "after") ? "asc" : "desc";
+  const orders: StoredOrder[] = [];
+  let readUnits: number | undefined;
+  let end = id;
+  for (let calls = 0; calls < MAX_CALLS && orders.length < PAGE_SIZE; calls++) {
+    const page = await store.page({ after: end, status, order, limit: PAGE_SIZE - orders.length });
+    orders.push(...page.orders);
+    end = page.next;
+    if (page.readUnits !== undefined) readUnits = (readUnits ?? 0) + page.readUnits;
+    if (end === undefined) break;
+  }
+  // Nothing is in front of these orders: they are on the first page, which may hold more of them.
+  if (side === "before" && id !== undefined && end === undefined)
+    return readTable(store, { ...table, side: "after", id: undefined });
+  if (side === "before") orders.reverse();
+  const at = (beyond: OrderTable["side"], from: bigint | undefined) =>
+    from === undefined ? undefined : { ...table, side: beyond, id: from };
+  const [first, last] = [orders.at(0)?.record.id, orders.at(-1)?.record.id];
+  const isEdge = id === undefined;
+  // Others have changed every order of this page, such as the last one of a queue.
+  if (orders.length === 0 && !isEdge && end === undefined)
+    return { orders, readUnits, previous: { ...table, side: "before", id: undefined } };
+  return side === "after"
+    ? { orders, readUnits, previous: isEdge ? undefined : at("before", first), next: at("after", end) }
+    : { orders, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
+}
 
 /** Sends one page of the table of orders. */
 export async function sendOrdersPage(
   c: ConsoleRequest,
   { store, clock, isMetered }: ConsoleContext,
-  counter: StatusCounter,
-  starts: PageStarts,
-  outcome?: Outcome,
+  counter: OrderCounter,
+  table: OrderTable,
+  result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const after = parseInt64(starts.at(-1) ?? "");
-  // One more, to know whether there are more.
-  const orders = await readOrders(store.orders, after, PAGE_SIZE + 1);
+  const page = await readTable(store.orders, table);
   if (!isMetered) await counter.refresh();
-  const shown = orders.slice(0, PAGE_SIZE);
-  const next = orders.length > PAGE_SIZE ? shown.at(-1)?.record.id : undefined;
-  const list = startsField(starts);
-  const rows = shown.map((order) => orderRow(view, order, orderActions(view, order, clock(), list)));
+  const { orders, readUnits, next } = page;
+  const list = html`<input type="hidden" name="list" value="${formatTable(table)}">`;
+  const rows = orders.map((order) => orderRow(view, order, orderActions(view, order, clock(), list)));
+  const kind = table.id === undefined ? "" : "more ";
+  const empty =
+    next === undefined
+      ? `There are no ${kind}${table.status === undefined ? "" : `${table.status} `}orders.`
+      : "None among the orders that were read for this page. The next page may have some.";
   const body = html`<div class="head">
-      <div><h1>Orders</h1><p>Ascending by ID, ${PAGE_SIZE} on a page.</p></div>
-      <form class="form row" method="get" action="${pathOf(view, "find-order")}">
-        ${fieldOf("find", { name: "id", label: "Order ID", inputMode: "numeric" }, outcome)}
-        <button>Find</button>
-      </form>
+      <div><h1>Orders</h1><p>Shipping and cancelling cannot be undone.</p></div>
+      ${changeForm(view, pathOf(view, "find-order"), html`${list}${fieldOf("find", { name: "id", label: "Order ID", inputMode: "numeric" }, result)}<button>Find</button>`, "form row")}
     </div>
-    ${countsPanel(view, counter, isMetered, list)}
-    <section class="panel flush" aria-label="${after === undefined ? "The first orders" : `Orders after ${after}`}">
-      ${rows.length === 0 ? html`<p class="empty">There are no ${after === undefined ? "" : "more "}orders.</p>` : table(rows)}
-      ${pager(pathOf(view, "orders"), starts, next?.toString())}
+    ${countsPanel(view, counter, isMetered, list, (status) => linkTo(view, { ...FIRST_TABLE, sort: table.sort, status }), table.status)}
+    <section class="panel flush" aria-labelledby="table-title">
+      <div class="head"><h2 id="table-title">${titleOf(table)}</h2>${sortLinks(view, table)}</div>
+      ${rows.length === 0 ? html`<p class="empty">${empty}</p>` : orderTable(rows)}
+      ${pageLinks(view, table, page)}
     </section>
     <section class="panel" aria-labelledby="place-title">
       <h2 id="place-title">Place an order</h2>
-      ${changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(outcome)}`, "form")}
+      ${changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(result)}`, "form")}
     </section>
-    ${isMetered ? POLLING_COST : ""}`;
-  return sendPage(c, { title: "Orders", body, notice: outcome?.notice });
+    ${isMetered ? updateCost(readUnits) : ""}`;
+  return sendPage(c, { title: "Orders", body, notice: result?.notice });
 }
 
-const POLLING_COST = html`<p class="quiet small">While this page is visible, it reads its ${PAGE_SIZE} orders again every
-  1.5 seconds: about two read units of DynamoDB for each bucket.</p>`;
-
-async function readOrders(
-  store: OrderStore,
-  after: bigint | undefined,
-  limit: number,
-): Promise<StoredOrder[]> {
-  const found: StoredOrder[] = [];
-  for await (const page of store.scan(after, limit)) {
-    found.push(...page.slice(0, limit - found.length));
-    if (found.length === limit) break;
-  }
-  return found;
+function linkTo(view: View, table: OrderTable): string {
+  const query = formatTable(table);
+  return `${pathOf(view, "orders")}${query === "" ? "" : `?${query}`}`;
 }
 
-function table(rows: readonly Html[]): Html {
+function titleOf({ status, side, id }: OrderTable): string {
+  const subject =
+    status === undefined ? "All orders" : `${status[0]?.toUpperCase()}${status.slice(1)} orders`;
+  if (id === undefined) return side === "after" ? subject : `${subject}, last page`;
+  return `${subject}, ${side} ${id}`;
+}
+
+function sortLinks(view: View, { status, sort: current }: OrderTable): Html {
+  const links = (["newest", "oldest"] as const).map((sort) => {
+    const mark = sort === current ? html` aria-current="true"` : "";
+    return html`<a class="button" href="${linkTo(view, { ...FIRST_TABLE, status, sort })}"${mark}>${sort === "newest" ? "Newest first" : "Oldest first"}</a>`;
+  });
+  return html`<nav class="actions" aria-label="Order of the table">${links}</nav>`;
+}
+
+function pageLinks(view: View, { status, sort, side, id }: OrderTable, { previous, next }: TablePage): Html {
+  const isFirst = side === "after" && id === undefined;
+  const isLast = side === "before" && id === undefined;
+  const edge = (beyond: OrderTable["side"]) => ({ status, sort, side: beyond });
+  const links = [
+    ["First page", isFirst ? undefined : edge("after")],
+    ["Previous page", previous],
+    ["Next page", next],
+    ["Last page", isLast || next === undefined ? undefined : edge("before")],
+  ] as const;
+  const shown = links.flatMap(([label, to]) =>
+    to === undefined ? [] : html`<a class="button" href="${linkTo(view, to)}">${label}</a>`,
+  );
+  return shown.length === 0 ? html`` : html`<nav class="pager actions" aria-label="Pages">${shown}</nav>`;
+}
+
+/** On a metered store, the cost of the updates of the page. */
+function updateCost(readUnits: number | undefined): Html {
+  const units = readUnits === undefined ? "" : `: ${formatCount(readUnits)} read units of DynamoDB each time`;
+  return html`<p class="quiet small">While this page is visible, it reads its orders again every
+    1.5 seconds${units}.</p>`;
+}
+
+function orderTable(rows: readonly Html[]): Html {
   return html`<table class="even">
     <thead><tr>
       <th scope="col">Order</th><th scope="col">Status</th><th scope="col">Pet</th><th scope="col" class="right">Quantity</th>

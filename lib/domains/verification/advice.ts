@@ -5,31 +5,49 @@ import type {
   DomainTransitionErrorCode,
 } from "../lifecycle.ts";
 
-/** What everyone who has changed a record needs to know. */
+/** The note for everyone who has changed a record. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
-/** How to request a new certificate for a host of a stack. */
-export const REQUEST_CERTIFICATE =
-  "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
+/** The deployment of a host: a stack, or one machine behind a server that requests its certificates. */
+export type Deployment = "stack" | "machine";
+
+/** The step that requests a new certificate, by deployment. */
+export const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
+  stack:
+    "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
+  machine:
+    "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again.",
+};
 
 /**
- * Says what to do about a domain in its present state, one step per entry. Takes a domain of the lifecycle, or the
+ * Returns the next steps for a domain in its present state, one per entry. Takes a domain of the lifecycle, or the
  * result of a verification, whose state is `unknown` if a lookup failed.
  */
-export function adviceFor(domain: {
-  readonly state: DomainState | "unknown";
-  readonly attention?: AttentionReason;
-}): readonly string[] {
-  switch (domain.state) {
+export function adviceFor(
+  {
+    state,
+    attention = "certificate_overdue",
+  }: {
+    readonly state: DomainState | "unknown";
+    readonly attention?: AttentionReason;
+  },
+  deployment: Deployment = "stack",
+): readonly string[] {
+  const request = REQUEST_CERTIFICATE[deployment];
+  switch (state) {
     case "pending_dns":
       return ["Set the record at the DNS provider, then run 'store-orders domains check'.", PROPAGATION];
     case "verified":
     case "certificate_pending":
-      return ["The certificate is issued automatically, usually within a couple of minutes."];
+      return [
+        deployment === "stack"
+          ? "The certificate is issued automatically, usually within a couple of minutes."
+          : "The server in front, such as Caddy, requests the certificate, usually within a couple of minutes.",
+      ];
     case "live":
       return ["Nothing to do."];
     case "needs_attention":
-      return ATTENTION[domain.attention ?? "certificate_overdue"];
+      return ATTENTION[attention](request);
     case "removed":
       return ["Remove its record at the DNS provider as well, so that no record points here."];
     case "unknown":
@@ -40,33 +58,37 @@ export function adviceFor(domain: {
 const CHECK_CERTIFICATE = [
   "Check that the domain still verifies: run 'store-orders domains check'.",
   "Check that CAA records do not block the certificate authority.",
-  REQUEST_CERTIFICATE,
 ] as const;
 
-const ATTENTION: Readonly<Record<AttentionReason, readonly string[]>> = {
-  validation_timed_out: [
+const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly string[]>> = {
+  validation_timed_out: (request) => [
     "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
     "Set the record at the DNS provider, then run 'store-orders domains check'.",
-    REQUEST_CERTIFICATE,
+    request,
   ],
-  certificate_forbidden: [
+  certificate_forbidden: (request) => [
     "Change the CAA records that forbid the certificate, then run 'store-orders domains check'.",
-    "If the authority has already rejected a request, request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
+    `If the authority has already rejected a request: ${request}`,
     PROPAGATION,
   ],
-  certificate_overdue: [
+  certificate_overdue: (request) => [
     "No certificate has been issued 30 minutes after verification.",
     ...CHECK_CERTIFICATE,
+    request,
   ],
-  certificate_failed: ["The certificate is not valid, or its authority rejected it.", ...CHECK_CERTIFICATE],
-  dns_broken: [
+  certificate_failed: (request) => [
+    "The certificate is not valid, or its authority rejected it.",
+    ...CHECK_CERTIFICATE,
+    request,
+  ],
+  dns_broken: () => [
     "The DNS records no longer lead to the platform.",
     "Fix them at the DNS provider, then run 'store-orders domains check'.",
     PROPAGATION,
   ],
 };
 
-/** Why an event is not allowed, and what to do first. */
+/** The reasons why an event is not allowed, each with the step that comes first. */
 export const DOMAIN_TRANSITION_ERRORS = {
   not_verified: "its DNS has not been verified; verify it first",
   certificate_not_requested: "no certificate has been requested; request one first",

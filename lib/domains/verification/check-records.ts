@@ -1,93 +1,103 @@
-import { RECORD_TTL_SECONDS } from "../records.ts";
-import { findApexRecord } from "./apex-record.ts";
-import { checkTarget, explainMissingTarget } from "./check-target.ts";
-import { type CnameChain, followCnames } from "./cname-chain.ts";
-import { describeMissingRecord, describeWrongValue } from "./completed-names.ts";
-import { isProxyAddress } from "./proxy-ranges.ts";
-import {
-  type CheckedHost,
-  describeApexAddresses,
-  describeExpectedRecord,
-  describeRecordToAdd,
-  explainUnanswered,
-  type Reason,
-  type ReasonCode,
-} from "./reasons.ts";
-import { type DnsFailure, type DnsResolver, firstFailure, recordsIn } from "./resolver.ts";
-import { explainWildcard } from "./wildcard.ts";
+import { isWithin } from "../zone.ts";
+import * as explain from "./explain-records.ts";
+import { askPresent, findDelegation, findLameServers, findZone } from "./find-zone.ts";
+import { findApexRecord, isProxyAddress } from "./providers.ts";
+import { DNS_FAILURES, type HostCheckInput, type HostCheckResult, type Reason } from "./reasons.ts";
+import { answersOnlyOwnZones, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
 
-/** The records of a host: every reason why they do not point to the platform, and what is set if they do. */
-export interface RecordCheck {
-  readonly reasons: readonly Reason[];
-  /** Present only if the records point to the platform. */
-  readonly found?: string;
+/**
+ * Queries whether the records of a host point to the platform: both the resolver, which may have cached an old answer,
+ * and the name servers of the zone, which decide.
+ */
+export async function checkRecords(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+  const own = await askPresent(resolver, input.zone);
+  const [remembered, present] = await Promise.all([
+    queryRecords(resolver, input),
+    own === undefined ? undefined : queryRecords(own, input),
+  ]);
+  const isUnanswered = present?.reasons.some(({ code }) => code === "dns_unanswered") !== false;
+  if (isUnanswered || isSame(remembered, present)) return remembered;
+  if (present.reasons.length > 0) {
+    // An apex shows only addresses, which can differ between two queries without any change.
+    if (input.apex && remembered.reasons.length === 0) return remembered;
+    return { ...present, notes: [explain.outdatedNote(input, await secondsLeft(resolver, input))] };
+  }
+  if (remembered.reasons.length === 0) return present;
+  return { reasons: [explain.outdated(input, remembered.reasons, await secondsLeft(resolver, input))] };
 }
 
-/** Finds out whether the records of a host point to the platform. */
-export async function checkRecords(resolver: DnsResolver, checked: CheckedHost): Promise<RecordCheck> {
-  const { host, target } = checked;
+function isSame(one: HostCheckResult, other: HostCheckResult): boolean {
+  const facts = ({ reasons }: HostCheckResult) =>
+    reasons.map(({ code, found }) => `${code} ${found}`).join("\n");
+  return facts(one) === facts(other);
+}
+
+/** The time for which the resolver still caches its answer about a host, in seconds. Undefined if it is not known. */
+async function secondsLeft(resolver: DnsResolver, { host }: HostCheckInput): Promise<number | undefined> {
+  const answers = await Promise.all([resolver(host, "CNAME"), resolver(host, "A"), resolver(host, "AAAA")]);
+  const found = answers.filter(({ outcome }) => outcome === "found");
+  const times = (found.length > 0 ? found : answers).flatMap((answer) =>
+    answer.outcome === "failed" || answer.ttlSeconds === undefined ? [] : [answer.ttlSeconds],
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+  const { host, target } = input;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
   if (pointsTo === target) {
     const [mixed, { reasons, unchecked }] = await Promise.all([
-      explainMixedRecords(resolver, checked),
-      checkTarget(resolver, checked),
+      checkMixedRecords(resolver, input),
+      checkTarget(resolver, input),
     ]);
-    const found = [`CNAME ${target}`, unchecked].filter(Boolean).join("; ");
-    return { reasons: [...mixed, ...reasons], found };
+    return {
+      reasons: [...mixed, ...reasons],
+      found: [`CNAME ${target}`, unchecked].filter(Boolean).join("; "),
+    };
   }
   if (pointsTo !== undefined) {
-    const wrong = explainWrongTarget(checked, chain);
-    const mixed = await explainMixedRecords(resolver, checked);
-    return { reasons: [...mixed, await explainWildcard(resolver, checked, wrong, [pointsTo])] };
+    const [mixed, wildcard] = await Promise.all([
+      checkMixedRecords(resolver, input),
+      matchesWildcard(resolver, input, [pointsTo]),
+    ]);
+    const wrong = explain.wrongCname(input, chain);
+    return { reasons: [...mixed, wildcard ? explain.wildcard(input, wrong) : wrong] };
   }
-  if (chain.failure !== undefined)
-    return { reasons: [await explainFailure(resolver, checked, chain.failure)] };
-  if (chain.end === "nxdomain") {
-    return { reasons: await explainMissing(resolver, checked, "NXDOMAIN: the name does not exist") };
-  }
+  if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
+  if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
 
   const [v4, v6, ns] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA"), resolver(host, "NS")]);
   // A host with its own name servers is a zone, whatever the public suffix list says, and cannot have a CNAME.
   const zone = { zone: host, label: "@", apex: true, apexRecord: findApexRecord(recordsIn(ns)) };
-  const here = ns.outcome === "found" ? { ...checked, ...zone } : checked;
+  const located = ns.outcome === "found" ? { ...input, ...zone } : input;
   const addresses = [...recordsIn(v4), ...recordsIn(v6)];
   if (addresses.length > 0) {
-    if (here.apex) return compareAddresses(resolver, here, addresses);
-    const blocking = explainBlockingAddress(here, addresses);
-    return { reasons: [await explainWildcard(resolver, here, blocking, addresses)] };
+    return located.apex
+      ? compareAddresses(resolver, located, addresses)
+      : checkBlockingAddresses(resolver, located, addresses);
   }
   const failure = firstFailure([v4, v6]);
-  if (failure !== undefined) return { reasons: [await explainFailure(resolver, here, failure)] };
-  const missing = "no such record, although the name exists";
-  return { reasons: await explainMissing(resolver, here, missing) };
+  if (failure !== undefined) return explainFailure(resolver, located, failure);
+  return checkMissing(resolver, located, "no such record, although the name exists");
 }
 
-function explainWrongTarget(checked: CheckedHost, chain: CnameChain): Reason {
-  const found = `CNAME ${chain.names.slice(1).join(" → ")}`;
-  const fix = describeWrongValue(checked, chain.names[1]);
-  return createReason(checked, chain.end === "loop" ? "cname_loop" : "wrong_target", found, fix);
-}
-
-async function explainMissing(
+async function checkMissing(
   resolver: DnsResolver,
-  checked: CheckedHost,
+  input: HostCheckInput,
   found: string,
-): Promise<readonly Reason[]> {
-  const fix = await describeMissingRecord(resolver, checked);
-  const missing = createReason(checked, "record_missing", found, fix);
-  const { outcome } = await resolver(checked.zone, "NS");
-  return outcome === "nxdomain" ? [explainNotDelegated(checked), missing] : [missing];
-}
-
-function explainNotDelegated(checked: CheckedHost): Reason {
-  const { zone } = checked;
-  return {
-    ...createReason(checked, "zone_not_delegated", `NXDOMAIN: ${zone} does not exist in DNS`, ""),
-    name: zone,
-    expected: `name servers for ${zone}`,
-    fix: `Check that ${zone} is registered and has not expired, and enter its DNS provider's name servers at the registrar.`,
-  };
+): Promise<HostCheckResult> {
+  const { host, zone } = input;
+  const [completed, ns] = await Promise.all([
+    // Providers append the zone to the name of a record, also to a full one.
+    resolver(`${host}.${zone}`, "CNAME"),
+    resolver(zone, "NS"),
+  ]);
+  const missing = explain.missingRecord(input, found, {
+    completed: completed.outcome === "found",
+    nameServers: recordsIn<"NS">(ns),
+  });
+  return { reasons: ns.outcome === "nxdomain" ? [explain.zoneNotDelegated(input), missing] : [missing] };
 }
 
 /**
@@ -96,103 +106,122 @@ function explainNotDelegated(checked: CheckedHost): Reason {
  */
 async function explainFailure(
   resolver: DnsResolver,
-  checked: CheckedHost,
-  failure: DnsFailure,
-): Promise<Reason> {
-  const { zone } = checked;
+  input: HostCheckInput,
+  failure: Parameters<typeof explain.unanswered>[2],
+): Promise<HostCheckResult> {
+  const { host, zone } = input;
   if (failure === "servfail") {
     const parent = zone.slice(zone.indexOf(".") + 1);
     const [own, above] = await Promise.all([resolver(zone, "NS"), resolver(parent, "NS")]);
-    if (own.outcome === "nxdomain") return explainNotDelegated(checked);
+    if (own.outcome === "nxdomain") return { reasons: [explain.zoneNotDelegated(input)] };
     if (own.outcome === "failed" && own.reason === "servfail" && above.outcome !== "failed") {
-      return {
-        ...createReason(checked, "zone_lame", `SERVFAIL for ${zone}, while ${parent} answers`, ""),
-        name: zone,
-        expected: `an answer from the name servers of ${zone}`,
-        fix: `Check that the registrar lists the name servers of the DNS provider of ${zone}, and that its DNSSEC records match.`,
-      };
+      return { reasons: [await explainLameZone(resolver, input, parent)] };
     }
   }
-  return explainUnanswered(checked, checked.host, failure);
+  return { reasons: [explain.unanswered(input, host, failure)] };
 }
 
-function explainBlockingAddress(checked: CheckedHost, addresses: readonly string[]): Reason {
-  const { zone, label, target } = checked;
-  if (addresses.some(isProxyAddress)) return explainProxied(checked, addresses);
-  const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
-  return createReason(checked, "blocking_address", formatAddresses(addresses), fix);
+async function explainLameZone(
+  resolver: DnsResolver,
+  input: HostCheckInput,
+  parent: string,
+): Promise<Reason> {
+  const above = await findZone(resolver, parent);
+  const [nameServers, ds] = await Promise.all([
+    findDelegation(resolver, input.zone, above.zone),
+    resolver(input.zone, "DS"),
+  ]);
+  const failing = await findLameServers(resolver, input.zone, nameServers, DNS_FAILURES);
+  return explain.lameZone(input, { parent, nameServers, failing, signed: ds.outcome === "found" });
 }
 
-/**
- * Explains address records beside a CNAME. DNS forbids them, but the name servers of a zone can disagree while it is
- * being moved: some visitors then reach the addresses.
- */
-async function explainMixedRecords(resolver: DnsResolver, checked: CheckedHost): Promise<readonly Reason[]> {
-  const { host, zone, label } = checked;
-  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+async function checkBlockingAddresses(
+  resolver: DnsResolver,
+  input: HostCheckInput,
+  addresses: readonly string[],
+): Promise<HostCheckResult> {
+  const proxied = addresses.some(isProxyAddress);
+  const reason = proxied ? explain.proxied(input, addresses) : explain.blockingAddresses(input, addresses);
+  const wildcard = await matchesWildcard(resolver, input, addresses);
+  return { reasons: [wildcard ? explain.wildcard(input, reason) : reason] };
+}
+
+/** DNS forbids addresses beside a CNAME, but the name servers of a zone can disagree while it is being moved. */
+async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): Promise<readonly Reason[]> {
+  const answers = await Promise.all([resolver(input.host, "A"), resolver(input.host, "AAAA")]);
   const own = answers.flatMap((answer) =>
     answer.outcome === "found" && answer.direct === true ? answer.records : [],
   );
-  if (own.length === 0) return [];
-  const found = `${formatAddresses(own)}, beside a CNAME`;
-  const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(own)} of ${label} and keep the CNAME record. If there is none, another name server of ${zone} has it: let the registrar list only the name servers of one provider.`;
-  return [createReason(checked, "blocking_address", found, fix)];
-}
-
-function explainProxied(checked: CheckedHost, addresses: readonly string[]): Reason {
-  const { label, target } = checked;
-  const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
-  return createReason(checked, "proxied", `${formatAddresses(addresses)} (Cloudflare's proxy)`, fix);
+  return own.length === 0 ? [] : [explain.mixedRecords(input, own)];
 }
 
 /** An apex returns only addresses, so they are compared with the platform's at the same time. */
 async function compareAddresses(
   resolver: DnsResolver,
-  checked: CheckedHost,
+  input: HostCheckInput,
   addresses: readonly string[],
-): Promise<RecordCheck> {
-  const { target } = checked;
+): Promise<HostCheckResult> {
+  const { target } = input;
   const answers = await Promise.all([resolver(target, "A"), resolver(target, "AAAA")]);
-  const platform = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
-  const strays = addresses.filter((address) => !platform.includes(address));
-  if (strays.length === 0) {
-    return { reasons: [], found: describeApexAddresses(checked, formatAddresses(addresses)) };
-  }
+  const expected = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+  const strays = addresses.filter((address) => !expected.includes(address));
+  if (strays.length === 0) return { reasons: [], found: explain.describeApexAddresses(input, addresses) };
   const failure = firstFailure(answers);
-  if (failure !== undefined) return { reasons: [explainUnanswered(checked, target, failure)] };
-  if (platform.length === 0) {
-    return { reasons: [explainMissingTarget(checked, `${target} has no A or AAAA record`)] };
+  if (failure !== undefined) return { reasons: [explain.unanswered(input, target, failure)] };
+  if (expected.length === 0) {
+    return { reasons: [explain.missingTarget(input, `${target} has no A or AAAA record`)] };
   }
-  const expected = `${describeExpectedRecord(checked)} (${platform.join(", ")})`;
-  return { reasons: [{ ...explainStrays(checked, strays, strays.length < addresses.length), expected }] };
-}
-
-function explainStrays(checked: CheckedHost, strays: readonly string[], hasOthers: boolean): Reason {
-  const { host, zone } = checked;
-  const found = formatAddresses(strays);
-  if (hasOthers) {
-    const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(strays)} for ${strays.join(", ")}.`;
-    return createReason(checked, "stray_address", found, fix);
+  if (strays.length < addresses.length) {
+    return { reasons: [explain.strayAddresses(input, strays, expected)] };
   }
-  if (strays.some(isProxyAddress)) return explainProxied(checked, strays);
-  const fix = `Remove the address records of ${host}. ${describeRecordToAdd(checked)}`;
-  return createReason(checked, "wrong_target", found, fix);
+  const proxied = strays.some(isProxyAddress);
+  return { reasons: [explain.wrongAddresses(input, strays, expected, proxied)] };
 }
 
-function formatAddresses(addresses: readonly string[]): string {
-  return addresses.map((address) => `${typeOf(address)} ${address}`).join(", ");
+/**
+ * Queries whether the target exists. A record that points to a name without addresses serves nothing, and whoever
+ * obtains that name takes over the host. `unchecked` is the reason why that is not known.
+ */
+async function checkTarget(
+  resolver: DnsResolver,
+  input: HostCheckInput,
+): Promise<{ readonly reasons: readonly Reason[]; readonly unchecked?: string }> {
+  const { names, last, end, failure } = await followCnames(resolver, input.target);
+  const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
+  const missing = (reason: string) => ({ reasons: [explain.missingTarget(input, found + reason)] });
+  if (end === "nxdomain") return missing(`NXDOMAIN: ${last} does not exist`);
+  if (end === "loop") return missing("the records form a loop");
+  const answers = end === "failed" ? [] : await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
+  if (answers.some(({ outcome }) => outcome === "found")) return { reasons: [] };
+  const failed = failure ?? firstFailure(answers);
+  if (failed === undefined) return missing(`${last} has no A or AAAA record`);
+  const refused = failed === "refused" && !isWithin(last, input.zone);
+  // The zone's own name server refuses queries for other names, such as the target.
+  if (refused && (await answersOnlyOwnZones(resolver, input.zone))) {
+    return {
+      reasons: [],
+      unchecked: `${last} was not checked: this name server refuses names outside its zones`,
+    };
+  }
+  return { reasons: [explain.unanswered(input, last, failed)] };
 }
 
-function formatTypes(addresses: readonly string[]): string {
-  const types = [...new Set(addresses.map(typeOf))];
-  return `${types.join(" and ")} ${addresses.length === 1 ? "record" : "records"}`;
-}
+/** A label that no zone has: it is answered only by a wildcard record. */
+const PROBE_LABEL = "store-orders-wildcard-probe";
 
-function typeOf(address: string): "A" | "AAAA" {
-  return address.includes(":") ? "AAAA" : "A";
-}
-
-function createReason(checked: CheckedHost, code: ReasonCode, found: string, fix: string): Reason {
-  const { host } = checked;
-  return { code, host, name: host, found, expected: describeExpectedRecord(checked), fix };
+/** True if other names below the same parent have the same records: they come from a wildcard record. */
+async function matchesWildcard(
+  resolver: DnsResolver,
+  { host, apex }: HostCheckInput,
+  values: readonly string[],
+): Promise<boolean> {
+  if (apex) return false;
+  const sibling = `${PROBE_LABEL}${host.slice(host.indexOf("."))}`;
+  const answers = await Promise.all([
+    resolver(sibling, "CNAME"),
+    resolver(sibling, "A"),
+    resolver(sibling, "AAAA"),
+  ]);
+  const found = answers.flatMap((answer) => recordsIn<"CNAME" | "A" | "AAAA">(answer));
+  return values.some((value) => found.includes(value));
 }

@@ -6,20 +6,38 @@ export interface CaaRecord {
   readonly value: string;
 }
 
-/** The data of each record type: names in lower case without the trailing dot, addresses as text. */
+/** A DS record (RFC 4034, 5.1): the fingerprint of a zone's key, in its parent. */
+export interface DsRecord {
+  readonly keyTag: number;
+  readonly algorithm: number;
+}
+
+/** The data of each record type: names in lower case without the trailing dot, addresses as strings. */
 export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
   readonly NS: string;
   readonly CAA: CaaRecord;
+  /** The primary name server of the zone. */
+  readonly SOA: string;
+  readonly DS: DsRecord;
 }
 
 /** A record type that verification queries. */
 export type RecordType = keyof RecordData;
 
-/** Why a lookup failed. A failed lookup says nothing about the records. */
-export type DnsFailure = "servfail" | "timeout" | "refused" | "unreachable" | "malformed";
+/**
+ * The reason why a lookup failed. A failed lookup says nothing about the records. `not_authoritative`: a name server
+ * that was queried directly does not know the zone.
+ */
+export type DnsFailure =
+  | "servfail"
+  | "timeout"
+  | "refused"
+  | "unreachable"
+  | "malformed"
+  | "not_authoritative";
 
 /** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
 export type DnsAnswer<T extends RecordType = RecordType> =
@@ -31,26 +49,55 @@ export type DnsAnswer<T extends RecordType = RecordType> =
        * resolver cannot tell; then a CNAME with address records beside it is not detected.
        */
       readonly direct?: boolean;
+      /** The time for which the answer may be cached, in seconds. */
+      readonly ttlSeconds?: number;
     }
-  | { readonly outcome: "nodata" }
-  | { readonly outcome: "nxdomain" }
+  | {
+      readonly outcome: "nodata" | "nxdomain";
+      /** The zone that answered, by the SOA record of the response. Missing if the name is an alias. */
+      readonly zone?: string;
+      /** The time for which the answer may be cached, in seconds. */
+      readonly ttlSeconds?: number;
+    }
   | { readonly outcome: "failed"; readonly reason: DnsFailure };
 
 /**
  * Sends one DNS query. An implementation never throws, returns in bounded time, and queries exactly this name,
- * without a search list. The answer may include records found behind a CNAME.
+ * without a search list. The answer may include addresses and CAA records found behind a CNAME.
  */
-export type DnsResolver = <T extends RecordType>(name: string, type: T) => Promise<DnsAnswer<T>>;
+export interface DnsResolver {
+  <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>>;
+  /**
+   * A resolver that queries name servers at these IP addresses for the records of their own zones, without recursion.
+   * Missing if that is not possible; then a cached answer is not told from a present one.
+   */
+  readonly at?: (addresses: readonly string[]) => DnsResolver;
+}
 
-/** Wraps a resolver so that it sends each query only once. Meant for one check of many hosts. */
+/** Wraps a resolver so that it sends each query only once, unless it fails. Meant for one check of many hosts. */
 export function memoizeResolver(resolver: DnsResolver): DnsResolver {
   const answers = new Map<string, Promise<DnsAnswer>>();
-  return <T extends RecordType>(name: string, type: T) => {
+  const resolve = <T extends RecordType>(name: string, type: T) => {
     const query = `${type} ${name}`;
-    const answer = answers.get(query) ?? resolver(name, type);
+    const earlier = answers.get(query);
+    if (earlier !== undefined) return earlier as Promise<DnsAnswer<T>>;
+    const answer = resolver(name, type);
     answers.set(query, answer);
-    return answer as Promise<DnsAnswer<T>>;
+    const forget = () => answers.delete(query);
+    answer.then(({ outcome }) => outcome === "failed" && forget(), forget);
+    return answer;
   };
+  const { at } = resolver;
+  if (at === undefined) return resolve;
+  const servers = new Map<string, DnsResolver>();
+  return Object.assign(resolve, {
+    at(addresses: readonly string[]) {
+      const key = addresses.join();
+      const memoized = servers.get(key) ?? memoizeResolver(at(addresses));
+      servers.set(key, memoized);
+      return memoized;
+    },
+  });
 }
 
 /** The records of an answer; empty if there are none or the lookup failed. */
@@ -70,4 +117,41 @@ export async function answersOnlyOwnZones(resolver: DnsResolver, zone: string): 
 /** The reason of the first failed lookup, if one failed. */
 export function firstFailure(answers: readonly DnsAnswer[]): DnsFailure | undefined {
   return answers.find((answer) => answer.outcome === "failed")?.reason;
+}
+
+/** A DNS name in normal form: lower case, without the trailing dot. */
+export function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}
+
+/** A chain of CNAME records, and its end. */
+export interface CnameChain {
+  /** The name that was looked up, then every target in order. A single name if it has no CNAME. */
+  readonly names: readonly string[];
+  /** The last name: the one that other records are read from. */
+  readonly last: string;
+  /** `exists` and `nxdomain` describe the last name; `loop` also stands for a chain that is too long. */
+  readonly end: "exists" | "nxdomain" | "loop" | "failed";
+  /** Present only if the end is `failed`. */
+  readonly failure?: DnsFailure;
+}
+
+/** Longer chains are not followed, as in resolvers. */
+const MAX_NAMES = 16;
+
+/** Follows the CNAME records of a name with one query per step, so that it can report a loop. */
+export async function followCnames(resolver: DnsResolver, name: string): Promise<CnameChain> {
+  const names = [name];
+  for (let last = name; ; ) {
+    const answer = await resolver(last, "CNAME");
+    if (answer.outcome === "failed") return { names, last, end: "failed", failure: answer.reason };
+    const next = answer.outcome === "found" ? answer.records[0] : undefined;
+    if (next === undefined) {
+      return { names, last, end: answer.outcome === "nxdomain" ? "nxdomain" : "exists" };
+    }
+    const seen = names.includes(next);
+    names.push(next);
+    if (seen || names.length > MAX_NAMES) return { names, last: next, end: "loop" };
+    last = next;
+  }
 }

@@ -6,14 +6,16 @@
  * const handler = createHandler({ store, documents: docsPage() });
  * ```
  */
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { cachedDocument } from "../../http/cached-document.ts";
-import type { DocumentSource, HeaderFields, Reply } from "../../http/reply.ts";
-import { MISSING_HTML, pageHtml } from "./html.ts";
-import { PAGE_SCRIPT } from "./script.ts";
-import { PAGE_CSS } from "./style.ts";
+import { cachedDocument } from "../../http/compression.ts";
+import type { DocumentSource, HeaderFields, Reply } from "../../http/response.ts";
+
+// The build replaces these calls by the content of the files.
+const PAGE_SCRIPT = readFileSync(new URL("./page.js", import.meta.url), "utf8");
+const PAGE_CSS = readFileSync(new URL("./page.css", import.meta.url), "utf8");
 
 /** Options of `docsPage`. */
 export interface DocsPageOptions {
@@ -114,3 +116,42 @@ const IMMUTABLE_CACHE: HeaderFields = { "cache-control": "public, max-age=315360
 function toDocument(type: string, content: string | Buffer<ArrayBuffer>, fields: HeaderFields = {}) {
   return cachedDocument(content, { ...SECURITY_HEADERS, ...fields, "content-type": type });
 }
+
+/**
+ * The HTML of the page. Its links are relative, because the service may be mounted below a path. `version` is the
+ * version of Swagger UI, part of the URLs of its files.
+ */
+function pageHtml(version: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Store Orders API</title>
+    <link rel="icon" href="docs/favicon-32x32.png?${version}">
+    <link rel="stylesheet" href="docs/swagger-ui.css?${version}">
+    <link rel="stylesheet" href="docs/page.css">
+    <script src="docs/swagger-ui-bundle.js?${version}" defer></script>
+    <script src="docs/page.js" type="module"></script>
+  </head>
+  <body>
+    <div id="docs"></div>
+    <noscript>This page requires JavaScript. The OpenAPI document is at <a href="openapi.json">/openapi.json</a>.</noscript>
+  </body>
+</html>
+`;
+}
+
+/** The page to serve if Swagger UI is not installed. */
+const MISSING_HTML = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Store Orders API</title><link rel="stylesheet" href="docs/page.css"></head>
+  <body>
+    <main>
+      <p>Swagger UI is not installed. Run <code>npm install swagger-ui-dist</code> and restart the server.</p>
+      <p>The OpenAPI document is at <a href="openapi.json">/openapi.json</a>.</p>
+    </main>
+  </body>
+</html>
+`;

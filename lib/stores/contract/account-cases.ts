@@ -90,6 +90,26 @@ export const accountCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "a list of accounts begins beyond the given identifier and ends at the limit",
+    async check({ accounts }) {
+      const ids = Array.from({ length: 30 }, (_, index) => `a-${`${index * 2}`.padStart(2, "0")}`);
+      for (const id of ids.toReversed()) await accounts.create({ ...account, id });
+      const listed = async (after?: string, limit?: number) =>
+        (await collect(accounts.list(after, limit))).map(({ id }) => id);
+      assert.deepEqual(await listed("a-06"), ids.slice(4));
+      assert.deepEqual(await listed("a-05", 3), ["a-06", "a-08", "a-10"]);
+      assert.deepEqual(await listed(undefined, 2), ids.slice(0, 2));
+      assert.deepEqual(await listed("a", 1_000), ids);
+      assert.deepEqual(await listed("a-58"), []);
+      assert.deepEqual(await listed("b"), []);
+      for (let after: string | undefined, seen = 0; seen < ids.length; seen += 7) {
+        const page = await listed(after, 7);
+        assert.deepEqual(page, ids.slice(seen, seen + 7));
+        after = page.at(-1);
+      }
+    },
+  },
+  {
     name: "an update replaces the settings, and a failed update or a missing account changes nothing",
     async check({ accounts }) {
       await accounts.create(account);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { ContractCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";

@@ -1,7 +1,7 @@
 import type { ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Admission } from "../../accounts/admission.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../core/time.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
 
 /** An instant 250 ms after the start of a minute. */

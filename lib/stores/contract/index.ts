@@ -9,25 +9,40 @@
  *
  * @module store-orders/contract
  */
+import assert from "node:assert/strict";
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
 import { banCases } from "./ban-cases.ts";
-import type { ContractCase } from "./contract-case.ts";
+import { bounded, type ContractCase, collect } from "./contract-case.ts";
+import { operationCases } from "./operation-cases.ts";
 import { orderCases } from "./order-cases.ts";
+import { pageCases } from "./page-cases.ts";
 import { planCases } from "./plan-cases.ts";
-import { scanCases } from "./scan-cases.ts";
-import { workCases } from "./work-cases.ts";
 
 export type { Store } from "../store.ts";
 export type { ContractCase } from "./contract-case.ts";
 
-/** Every guarantee of `OrderStore` and `AccountStore`. */
-export const storeContract: readonly ContractCase[] = [
+const cases: readonly ContractCase[] = [
   ...orderCases,
-  ...scanCases,
+  ...pageCases,
   ...accountCases,
   ...admissionCases,
   ...banCases,
   ...planCases,
-  ...workCases,
+  ...operationCases,
+  {
+    name: "a store that can serve requests passes its check, which changes nothing",
+    async check({ check, orders, accounts }) {
+      await check();
+      assert.deepEqual(await orders.countByStatus(), { pending: 0, shipped: 0, cancelled: 0 });
+      assert.deepEqual(await collect(accounts.list()), []);
+      const order = { record: { id: 1n }, status: "pending" } as const;
+      await orders.place([order]);
+      await Promise.all([check(), check(), orders.apply(1n, "cancel", 0), check()]);
+      assert.deepEqual(await orders.find(1n), { ...order, status: "cancelled" });
+    },
+  },
 ];
+
+/** Every guarantee of `Store`, `OrderStore` and `AccountStore`. */
+export const storeContract: readonly ContractCase[] = cases.map(bounded);

@@ -1,26 +1,57 @@
-import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { Account, AccountResult, AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
 import { type Environment, isAccountId } from "../../accounts/api-key.ts";
-import { invalidInput } from "../../errors.ts";
-import { type AccountItems, accountOf, belongTogether, settingsOf } from "./account-items.ts";
+import { invalidInput } from "../../core/errors.ts";
 import { createAdmission } from "./admission.ts";
-import { activeKeys, INITIAL_COUNTERS, idsValue, keyEntries, planAttributes } from "./admission-item.ts";
-import { numberValue, textOf } from "./attribute-values.ts";
-import { callTimeout, jitter } from "./client.ts";
-import { addVersion, detailsVersionOf, hasDetails } from "./details-item.ts";
-import { inSequence } from "./in-sequence.ts";
-import type { Item } from "./item.ts";
-import { detailsIdOf, ENVIRONMENT_KEY } from "./layout.ts";
-import { settingsUpdate } from "./settings-update.ts";
-import type { Table } from "./table.ts";
-import { createUnban } from "./unban.ts";
-import { hasToken, newWriteToken } from "./write-token.ts";
+import {
+  activeKeys,
+  INITIAL_COUNTERS,
+  idsValue,
+  keyEntries,
+  type NamedKey,
+  namedKeysOf,
+  packKey,
+  planAttributes,
+  planOf,
+  rejectionsById,
+  usageOf,
+} from "./admission-item.ts";
+import { backOff, callTimeout } from "./client.ts";
+import { LAYOUT_VERSION, SETTINGS_KEY } from "./layout.ts";
+import {
+  type Attributes,
+  type ConditionalUpdate,
+  changeItem,
+  combine,
+  type Item,
+  newWriteToken,
+  numberOf,
+  numberValue,
+  numberValues,
+  stringOf,
+  type TableClient,
+} from "./table.ts";
 
-/** How often an account is read again whose items belong to different changes. */
+/*
+ * The data of accounts that operators read and change. An account has two items: the admission item, which decides
+ * about requests, and the details item, `<id>/keys`, with the details of all keys, also of inactive ones.
+ *
+ * `versions` of the details item holds the keys by version: a change adds a version, then the admission item names it.
+ * So a change takes effect with one write, and a version that was not named, because its process stopped, has no
+ * effect. The next change removes it.
+ */
+
+/** The identifier of the details item of an account. An account's own identifier contains no slash. */
+export function detailsIdOf(accountId: string): string {
+  return `${accountId}/keys`;
+}
+
+/** The largest number of reads of an account whose items belong to different changes. */
 const MAX_READS = 4;
 
-/** The wait before that: another process is between its two writes. */
+/** The wait before another read: another process is between its two writes. */
 const READ_WAIT_MS = 4;
 
 const NOT_FOUND = { ok: false, code: "account_not_found" } as const;
@@ -28,12 +59,11 @@ const NOT_FOUND = { ok: false, code: "account_not_found" } as const;
 type Updater = (account: AccountSettings) => AccountResult;
 
 /**
- * The account store over its table. See layout.ts for the two items of an account: the second, and one that belongs to
- * no account, have identifiers that no account can have, so one that a caller passes is checked. Requests are admitted through
- * `admissionTable`, which does not repeat a throttled request; operators wait for theirs.
+ * The account store over its table. The details item and the settings item have identifiers that no account can have,
+ * so one that a caller passes is checked. Requests are admitted through `admissionTable`, which does not retry a
+ * throttled request; operators wait for theirs.
  */
-export function createAccountStore(table: Table, admissionTable: Table): AccountStore {
-  const primaryKeyOf = (id: string): Item => ({ id: { S: id } });
+export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
   const changeInSequence = inSequence();
 
   /** Reads both items. */
@@ -42,11 +72,11 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
     const signal = callTimeout();
     for (let round = 1; ; round++) {
       const items = await table.getAll([primaryKeyOf(id), primaryKeyOf(detailsIdOf(id))], signal);
-      const item = items.find((found) => textOf(found["id"]) === id);
+      const item = items.find((found) => stringOf(found["id"]) === id);
       if (item === undefined) return undefined;
       const details = items.find((found) => found !== item);
       if (belongTogether({ item, details }) || round === MAX_READS) return { item, details };
-      await jitter(round, READ_WAIT_MS);
+      await backOff(round, READ_WAIT_MS);
     }
   }
 
@@ -64,33 +94,33 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
       const item = await table.get(primaryKeyOf(id), signal);
       if (item === undefined) return NOT_FOUND;
-      const version = detailsVersionOf(item);
+      const version = stringOf(item["details"]);
       // The details have a version for as long as the account names it. So they are lost only if the account has named
       // this one before and after they were read: otherwise another process has changed it in between.
       if (!belongTogether({ item, details }) && version !== missing) {
         missing = version;
-        await jitter(round, READ_WAIT_MS);
+        await backOff(round, READ_WAIT_MS);
         continue;
       }
-      const settings = settingsOf({ item, details });
-      const result = updater(settings);
+      const result = updater(settingsOf({ item, details }));
       if (!result.ok) return result;
-      const isSame = hasDetails(details, item, result.account.keys);
-      const added = isSame
+      const { account } = result;
+      const added = hasDetails(details, item, account.keys)
         ? undefined
-        : await addVersion(table, id, result.account.keys, { seen: details, item }, signal);
-      const changed = settingsUpdate(item, { settings: result.account, version: added, revision });
+        : await addVersion(table, id, account.keys, { seen: details, item }, signal);
+      const changed = settingsUpdate(item, account, added, revision);
       const { done, before } = await table.update(primaryKeyOf(id), changed, signal);
-      if (done || hasToken(before, "revision", revision)) return result;
-      await jitter(round);
+      if (done || before?.["revision"]?.S === revision) return result;
+      await backOff(round);
     }
   }
 
   return {
     async recordEnvironment(environment) {
-      const item = { ...ENVIRONMENT_KEY, environment: { S: environment } };
-      const { done, before } = await table.add(item, ENVIRONMENT_KEY, callTimeout());
-      return done ? environment : (textOf(before?.["environment"]) as Environment);
+      const layout = numberValue(LAYOUT_VERSION);
+      const item = { ...SETTINGS_KEY, environment: { S: environment }, layout };
+      const { done, before } = await table.add(item, SETTINGS_KEY, callTimeout());
+      return done ? environment : (stringOf(before?.["environment"]) as Environment);
     },
 
     find,
@@ -112,20 +142,21 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
         revision: { S: revision },
       };
       const { done, before } = await table.add(item, primaryKeyOf(settings.id), signal);
-      const added = done || hasToken(before, "revision", revision);
+      const added = done || before?.["revision"]?.S === revision;
       return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
     },
 
-    async *list() {
+    async *list(after = "", limit = Number.POSITIVE_INFINITY) {
       // Items of a table are not sorted. Unlike orders, accounts are few and small enough to sort in memory.
       const items = new Map<string, Item>();
       for (let from: Item | undefined, more = true; more; more = from !== undefined) {
-        const page = await table.scan({ from }, (kept) => kept, callTimeout());
-        for (const item of page.kept) items.set(textOf(item["id"]), item);
+        const page = await table.read({ from }, (kept) => kept, callTimeout());
+        for (const item of page.kept) items.set(stringOf(item["id"]), item);
         from = page.next;
       }
-      for (const [id, item] of [...items].sort(([a], [b]) => (a < b ? -1 : 1))) {
-        if (!isAccountId(id)) continue;
+      const ids = [...items.keys()].filter((id) => isAccountId(id) && id > after).sort();
+      for (const id of ids.slice(0, limit)) {
+        const item = items.get(id) ?? {};
         const details = items.get(detailsIdOf(id));
         const account = belongTogether({ item, details }) ? accountOf({ item, details }) : await find(id);
         if (account !== undefined) yield account;
@@ -135,15 +166,15 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
     async update(id, updater) {
       if (!isAccountId(id)) return NOT_FOUND;
       const signal = callTimeout();
-      // Changes of other processes contend, which costs repetitions. Those of this process need not.
+      // Changes of other processes contend, which costs retries. Those of this process need not.
       return changeInSequence(id, () => update(id, updater, signal));
     },
 
     async resetUsage(id) {
       if (!isAccountId(id)) return NOT_FOUND;
       const reset = {
-        update: "SET #minuteCount = :zero, #dayCount = :zero",
-        condition: "attribute_exists(#id)",
+        set: ["#minuteCount = :zero", "#dayCount = :zero"],
+        conditions: ["attribute_exists(#id)"],
         values: { ":zero": numberValue(0) },
       };
       const { done } = await table.update(primaryKeyOf(id), reset, callTimeout());
@@ -152,7 +183,216 @@ export function createAccountStore(table: Table, admissionTable: Table): Account
       return { ok: true, account: settingsOf(items) };
     },
 
-    unban: createUnban(table),
+    async unban(id, keyId) {
+      if (!isAccountId(id)) return;
+      const change = {
+        decide: (item: Item = {}) => ({ result: undefined, update: unbanUpdate(item, keyId) }),
+      };
+      await changeItem(table, primaryKeyOf(id), change, callTimeout());
+    },
+
     ...createAdmission(admissionTable),
   };
+}
+
+function primaryKeyOf(id: string): Item {
+  return { id: { S: id } };
+}
+
+/** Returns a function that runs the tasks of each key one after another, in the order of their arrival. */
+function inSequence(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, task) => {
+    const running = (last.get(key) ?? Promise.resolve()).then(task, task);
+    last.set(key, running);
+    try {
+      return await running;
+    } finally {
+      if (last.get(key) === running) last.delete(key);
+    }
+  };
+}
+
+/** The two items of an account. */
+interface AccountItems {
+  /** The admission item. */
+  readonly item: Item;
+  readonly details: Item | undefined;
+}
+
+/** False if the items were read while the account was changed, so that they do not belong together. */
+function belongTogether({ item, details }: AccountItems): boolean {
+  return keysIn(details, item) !== undefined;
+}
+
+/** Reads what operators configure, with the keys in their order. */
+function settingsOf({ item, details }: AccountItems): AccountSettings {
+  return {
+    id: stringOf(item["id"]),
+    ...planOf(item),
+    keys: keysIn(details, item) ?? keysWithoutDetails(item),
+  };
+}
+
+/** Reads the whole account. */
+function accountOf(items: AccountItems): Account {
+  const { item } = items;
+  return { ...settingsOf(items), usage: usageOf(item), rejections: rejectionsById(item) };
+}
+
+/** The keys in the version that the admission item names; `undefined` if the details item does not have it. */
+function keysIn(details: Item | undefined, item: Item): readonly ApiKey[] | undefined {
+  const version = versionsOf(details)[stringOf(item["details"])];
+  return version?.M?.["keys"]?.L?.map(apiKeyOf);
+}
+
+/** True if the version that the admission item names has exactly these keys. */
+function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey[]): boolean {
+  const stored = keysIn(details, item);
+  const json = (compared: readonly ApiKey[]) => JSON.stringify(compared.map(apiKeyValue));
+  return stored !== undefined && json(stored) === json(keys);
+}
+
+/**
+ * The keys as far as the admission item knows them, if the details item is lost. They can be written back: a short hash
+ * identifies a key as the whole one does. Only the dates of the keys, and those that are inactive, are lost.
+ */
+function keysWithoutDetails(item: Item): readonly ApiKey[] {
+  return namedKeysOf(item).map(({ id, name, expiresAt }) => ({
+    ...{ id, hash: name, createdAt: 0 },
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }));
+}
+
+/**
+ * Adds a version to the details item and returns its name. It has no effect until the admission item names it. `seen`
+ * is the details item as it was read before the admission item, `item`. Versions that can no longer be named are
+ * removed: their process saw another revision of the admission item.
+ */
+async function addVersion(
+  table: TableClient,
+  accountId: string,
+  keys: readonly ApiKey[],
+  { seen, item }: { readonly seen?: Item | undefined; readonly item?: Item },
+  signal: AbortSignal,
+): Promise<string> {
+  const version = newWriteToken();
+  const revision = stringOf(item?.["revision"]);
+  const value = { M: { after: { S: revision }, keys: { L: keys.map(apiKeyValue) } } };
+  const unused = Object.entries(versionsOf(seen)).flatMap(([name, { M }]) =>
+    name === stringOf(item?.["details"]) || stringOf(M?.["after"]) === revision ? [] : [name],
+  );
+  const update = {
+    set: ["#versions.#version = :value"],
+    remove: unused.map((_, index) => `#versions.#unused${index}`),
+    conditions: ["attribute_exists(#id)"],
+    names: {
+      "#version": version,
+      ...Object.fromEntries(unused.map((name, index) => [`#unused${index}`, name])),
+    },
+    values: { ":value": value },
+  };
+  const key = primaryKeyOf(detailsIdOf(accountId));
+  if ((await table.update(key, update, signal)).done) return version;
+  await table.add({ ...key, versions: { M: {} } }, key, signal);
+  await table.update(key, update, signal);
+  return version;
+}
+
+function versionsOf(details: Item | undefined): Readonly<Record<string, AttributeValue>> {
+  return details?.["versions"]?.M ?? {};
+}
+
+function apiKeyValue({ id, hash, createdAt, expiresAt, revokedAt, successorId }: ApiKey): AttributeValue {
+  const successor = successorId === undefined ? {} : { successorId: { S: successorId } };
+  const dates = numberValues({ createdAt, expiresAt, revokedAt });
+  return { M: { id: { S: id }, hash: { S: hash }, ...dates, ...successor } };
+}
+
+function apiKeyOf({ M: key = {} }: AttributeValue): ApiKey {
+  const { expiresAt, revokedAt, successorId } = key;
+  return {
+    id: stringOf(key["id"]),
+    hash: stringOf(key["hash"]),
+    createdAt: numberOf(key["createdAt"]),
+    ...(expiresAt === undefined ? {} : { expiresAt: numberOf(expiresAt) }),
+    ...(revokedAt === undefined ? {} : { revokedAt: numberOf(revokedAt) }),
+    ...(successorId === undefined ? {} : { successorId: stringOf(successorId) }),
+  };
+}
+
+/**
+ * Replaces the settings in the admission item, conditional on those that were read. `version` is that of the details if
+ * the keys have changed. Counters and rejections of the keys that stay are unchanged.
+ */
+function settingsUpdate(
+  seen: Item,
+  settings: AccountSettings,
+  version: string | undefined,
+  revision: string,
+): ConditionalUpdate {
+  return combine(
+    { conditions: ["#revision = :seen"], values: { ":seen": { S: stringOf(seen["revision"]) } } },
+    assign({ ...planAttributes(settings), revision: { S: revision } }),
+    { remove: settings.customLimits === undefined ? ["#perMinute", "#perDay"] : [] },
+    ...(version === undefined ? [] : keyParts(seen, settings, version)),
+  );
+}
+
+function keyParts(seen: Item, settings: AccountSettings, version: string) {
+  const keys = activeKeys(settings.keys);
+  const ids = idsValue(settings.id, keys);
+  return [
+    assign({ details: { S: version }, ...(ids === undefined ? {} : { ids }) }),
+    { remove: ids === undefined ? ["#ids"] : [] },
+    entriesPart(namedKeysOf(seen), keys),
+  ];
+}
+
+/** Only the entries that differ are written, because admission counts rejections in the others. */
+function entriesPart(before: readonly NamedKey[], after: readonly NamedKey[]): Partial<ConditionalUpdate> {
+  const gone = before.filter(({ name }) => !after.some((key) => key.name === name));
+  const changed = after.flatMap((key) => {
+    const known = before.find(({ name }) => name === key.name);
+    const value = packKey({ ...key, rejections: known?.rejections });
+    const valueSeen = known && packKey(known);
+    return value === valueSeen ? [] : [{ name: key.name, value, valueSeen }];
+  });
+  return combine(
+    ...gone.map(({ name }, index) => ({
+      remove: [`#keys.#gone${index}`],
+      names: { [`#gone${index}`]: name },
+    })),
+    ...changed.map(({ name, value, valueSeen }, index) => {
+      const entry = `#keys.#changed${index}`;
+      const update = {
+        set: [`${entry} = :changed${index}`],
+        names: { [`#changed${index}`]: name },
+        values: { [`:changed${index}`]: { N: value } },
+      };
+      if (valueSeen === undefined) return update;
+      const seen = `:changedSeen${index}`;
+      return combine(update, { conditions: [`${entry} = ${seen}`], values: { [seen]: { N: valueSeen } } });
+    }),
+  );
+}
+
+function assign(attributes: Attributes): Partial<ConditionalUpdate> {
+  return {
+    set: Object.keys(attributes).map((name) => `#${name} = :${name}`),
+    values: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+  };
+}
+
+/** Removes the rejections of a key, which admission may change meanwhile. */
+function unbanUpdate(item: Item, keyId: string): (() => ConditionalUpdate) | undefined {
+  const found = namedKeysOf(item).find(({ id }) => id === keyId);
+  if (found?.rejections === undefined) return undefined;
+  const { name, expiresAt } = found;
+  return () => ({
+    set: ["#keys.#name = :plain"],
+    conditions: ["#keys.#name = :seen"],
+    names: { "#name": name },
+    values: { ":plain": { N: packKey({ expiresAt }) }, ":seen": { N: packKey(found) } },
+  });
 }

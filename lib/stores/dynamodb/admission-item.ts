@@ -1,12 +1,23 @@
+/**
+ * The admission item of an account: it alone decides about requests, and is smaller than 1 KB, the unit in which writes
+ * are billed.
+ *
+ * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
+ * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
+ * - `keys`: by short hash, one number per active key; see `packKey`
+ * - `ids`: the identifiers of the keys in the order of their short hashes, if they do not follow from the hashes
+ * - `tokens`: the tokens of the last writes that counted a request; see admission.ts
+ * - `revision`: the token of the last change by an operator
+ * - `details`: the version in the details item that belongs to it; see accounts.ts
+ */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { type ApiKey, MAX_ACTIVE_KEYS, type RejectionCount } from "../../accounts/account.ts";
 import type { KeyState } from "../../accounts/admission.ts";
 import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
+import type { Instant } from "../../core/time.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
-import { NO_USAGE, type Usage } from "../../plans/windows.ts";
-import { numberOf, numberValue, numberValues, textOf } from "./attribute-values.ts";
-import type { Attributes, Item } from "./item.ts";
-import { type KeyEntry, packKey, unpackKey } from "./packed-key.ts";
+import { MINUTE_MS, NO_USAGE, type Usage } from "../../plans/windows.ts";
+import { type Attributes, type Item, numberOf, numberValue, numberValues, stringOf } from "./table.ts";
 
 /** An active key as the admission item has it. */
 export interface NamedKey extends KeyEntry {
@@ -33,8 +44,8 @@ export const INITIAL_COUNTERS: Attributes = {
 };
 
 /**
- * The keys that can be active, sorted by name. Whether they have expired is not known here, because the time is not.
- * But at most 20 are active (`addKey`), so of more than 20, those that expire first have expired.
+ * The keys that can be active, sorted by name. Some may have expired: the time is not known here. But at most 20 are
+ * active (`addKey`), so of more than 20, those that expire first have expired.
  */
 export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
   const byExpiry = keys
@@ -59,12 +70,12 @@ export function idsValue(accountId: string, keys: readonly NamedKey[]): Attribut
 
 /** The keys of the admission item, sorted by name. */
 export function namedKeysOf(item: Item): readonly NamedKey[] {
-  const accountId = textOf(item["id"]);
+  const accountId = stringOf(item["id"]);
   return Object.entries(item["keys"]?.M ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { N: number = "" }], index) => ({
       name,
-      id: fullId(accountId, name, textOf(item["ids"]?.L?.[index])),
+      id: fullId(accountId, name, stringOf(item["ids"]?.L?.[index])),
       ...unpackKey(number),
     }));
 }
@@ -78,7 +89,7 @@ export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   if (found === undefined) return undefined;
   const { id, expiresAt, rejections } = found;
   return {
-    accountId: textOf(item["id"]),
+    accountId: stringOf(item["id"]),
     ...planOf(item),
     usage: usageOf(item),
     key: { id, hash, ...(expiresAt === undefined ? {} : { expiresAt }) },
@@ -96,7 +107,7 @@ export function rejectionsById(item: Item): Readonly<Record<string, RejectionCou
 
 /** Reads the plan. */
 export function planOf(item: Item): PlanAssignment<string> {
-  const plan = textOf(item["plan"]);
+  const plan = stringOf(item["plan"]);
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }
@@ -116,4 +127,97 @@ function shortId(accountId: string, id: string): string {
 function fullId(accountId: string, name: string, stored: string): string {
   if (stored === "") return keyIdOf(accountId, name);
   return stored.startsWith(".") ? accountId + stored : stored;
+}
+
+/** The part of one active key that admission needs. */
+export interface KeyEntry {
+  readonly expiresAt?: Instant | undefined;
+  readonly rejections?: RejectionCount | undefined;
+}
+
+/*
+ * An entry is one number, so that 20 of them fit into an item of one write unit, and one comparison in a condition
+ * shows whether the key is usable. Its decimal digits are, from the left:
+ *
+ *     expiry (13)  minute of the rejections (8)  their count (5)
+ *
+ * A key with a ban has a negative number, so that it never compares as usable. Ten more digits follow: the end of the
+ * ban, relative to the start of the minute of the rejections.
+ */
+const EXPIRY_DIGITS = 13;
+const MINUTE_DIGITS = 8;
+const COUNT_DIGITS = 5;
+const BAN_DIGITS = 10;
+
+const FIELDS = /^(\d{13})(\d{8})(\d{5})(\d{10})?$/;
+
+const NO_EXPIRY = 10 ** EXPIRY_DIGITS - 1;
+/** The highest count that fits. So a ban policy that allows more rejections in a minute than this never bans. */
+export const MAX_COUNT = 10 ** COUNT_DIGITS - 1;
+/**
+ * Added to the end of a ban, because digits have no sign: the ban can end before the minute of its rejections, if
+ * another process opened that minute with a clock that is ahead.
+ */
+const BAN_BIAS = 10 ** 9;
+
+/** Converts an entry to its number. */
+export function packKey({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string {
+  const expiry = digits(expiresAt, EXPIRY_DIGITS);
+  if (rejections === undefined) return withCount(expiry, 0, 0);
+  const { windowStart, count, bannedUntil } = rejections;
+  const counted = withCount(expiry, windowStart / MINUTE_MS, count);
+  if (bannedUntil === undefined) return counted;
+  const ban = bannedUntil - windowStart + BAN_BIAS;
+  if (ban < 0 || ban >= 10 ** BAN_DIGITS)
+    throw new RangeError("A ban of more than 90 days cannot be stored.");
+  return `-${counted}${digits(ban, BAN_DIGITS)}`;
+}
+
+/** Reads the number of an entry. */
+export function unpackKey(number: string): KeyEntry {
+  const isBanned = number.startsWith("-");
+  const length = EXPIRY_DIGITS + MINUTE_DIGITS + COUNT_DIGITS + (isBanned ? BAN_DIGITS : 0);
+  const text = decimal(number.replace("-", "")).padStart(length, "0");
+  const [, expiry = 0, minute = 0, count = 0, ban = 0] = (FIELDS.exec(text) ?? []).map(Number);
+  const windowStart = minute * MINUTE_MS;
+  const rejections = {
+    windowStart,
+    count,
+    ...(isBanned ? { bannedUntil: windowStart + ban - BAN_BIAS } : {}),
+  };
+  return {
+    ...(expiry === NO_EXPIRY ? {} : { expiresAt: expiry }),
+    ...(count === 0 && !isBanned ? {} : { rejections }),
+  };
+}
+
+/** The least number of a key that is usable at an instant. */
+export function leastUsable(at: Instant): string {
+  return withCount(digits(at + 1, EXPIRY_DIGITS), 0, 0);
+}
+
+/** The numbers of a key that has been rejected in a minute, at least once and at most `most` times. */
+export function rejectedIn({ expiresAt = NO_EXPIRY }: KeyEntry, minute: Instant, most: number) {
+  const expiry = digits(expiresAt, EXPIRY_DIGITS);
+  const index = minute / MINUTE_MS;
+  return { from: withCount(expiry, index, 1), to: withCount(expiry, index, most) };
+}
+
+function withCount(expiry: string, minute: number, count: number): string {
+  const counted = digits(minute, MINUTE_DIGITS) + digits(count, COUNT_DIGITS);
+  return (expiry + counted).replace(/^0+(?=\d)/, "");
+}
+
+/** A whole number in exactly so many digits. A number that does not fit becomes the nearest one that does. */
+function digits(value: number, length: number): string {
+  const fitting = Math.min(Math.max(0, Math.trunc(value)), 10 ** length - 1);
+  return String(fitting).padStart(length, "0");
+}
+
+/** Emulators may return a number in scientific notation. */
+function decimal(number: string): string {
+  const [mantissa = "", exponent] = number.toLowerCase().split("e");
+  if (exponent === undefined) return mantissa;
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return (whole + fraction).padEnd(whole.length + Number(exponent), "0");
 }

@@ -1,100 +1,268 @@
+import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
   type AdmissionPolicy,
+  type BanPolicy,
   DEFAULT_BAN_POLICY,
+  type Decision,
   decideAdmission,
   decideRejections,
   type KeyState,
 } from "../../accounts/admission.ts";
-import { StoreUnavailableError } from "../../errors.ts";
-import { keyStateOf } from "./admission-item.ts";
-import { admitUpdate } from "./admit-update.ts";
-import { numberValue } from "./attribute-values.ts";
-import { callTimeout, jitter } from "./client.ts";
-import { isCounted } from "./count-token.ts";
-import { countUpdate } from "./count-update.ts";
-import type { Item } from "./item.ts";
-import { isOldLayout, oldKeyStateOf } from "./old-layout.ts";
-import { rejectionsUpdate } from "./rejections-update.ts";
-import type { ConditionalUpdate, Table } from "./table.ts";
-import { newWriteToken } from "./write-token.ts";
-
-const MAX_ROUNDS = 8;
+import { shortHash } from "../../accounts/api-key.ts";
+import type { Instant } from "../../core/time.ts";
+import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
+import { createAccountBackOff } from "./account-back-off.ts";
+import { keyStateOf, leastUsable, MAX_COUNT, packKey, rejectedIn } from "./admission-item.ts";
+import { callTimeout } from "./client.ts";
+import {
+  type Attributes,
+  type ConditionalUpdate,
+  changeItem,
+  combine,
+  type Item,
+  type ItemChange,
+  newWriteToken,
+  numberValue,
+  stringOf,
+  type TableClient,
+} from "./table.ts";
 
 /**
- * So many rounds follow each other at once: to roll over a window or to record a rejection takes two without a race.
+ * Admits by one conditional write, whose condition holds only if `decideAdmission` admits the request in the windows
+ * that the item has. It also holds if that admits (see `admitUpdate` for the one exception). DynamoDB returns the item
+ * as the condition found it, also if the write fails, and `decideAdmission` derives the result from that item. If a
+ * window has rolled over or the request is rejected, a second write records it, conditional on what was read. See
+ * lib/README.md#admission.
  */
-const ROUNDS_WITHOUT_WAIT = 3;
-
-/**
- * Admits by one conditional write. Whether the write succeeds or not, DynamoDB returns the item as the condition found
- * it, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected,
- * a second write records it, conditional on what was read. If another process was faster, the decision is made again.
- * See lib/README.md#admission.
- */
-export function createAdmission(table: Table): Pick<AccountStore, "admit" | "recordRejections"> {
+export function createAdmission(table: TableClient): Pick<AccountStore, "admit" | "recordRejections"> {
+  const withBackOff = createAccountBackOff();
   return {
-    async admit({ accountId, hash }, at, policy: AdmissionPolicy = DEFAULT_BAN_POLICY) {
-      const signal = callTimeout();
-      const { maxRejections, plans } = policy;
+    async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
+      // The operation of the request is not performed here: orders are in another table.
       const token = newWriteToken();
-      let update = admitUpdate(hash, at, token, plans);
-      /** What `update` records, from the second round on. */
-      let recorded: Admission | undefined;
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (round >= ROUNDS_WITHOUT_WAIT) await jitter(round);
-        const { done, before = {} } = await table.update({ id: { S: accountId } }, update, signal);
-        const state = stateOf(before, hash);
-        // Repeated by the AWS client although it was applied: only its response was lost.
-        if (!done && isCounted(before, token)) {
-          return recorded ?? decideAdmission(withoutOneRequest(state), at, policy).admission;
-        }
-        const { admission, save } = decideAdmission(state, at, policy);
-        // A write was done because its condition held for `before`. It holds exactly if `decideAdmission` decides what
-        // the write records, so this is what it has recorded. The contract cases and a model test check that.
-        if (done || state === undefined) return admission;
-        if (save.usage !== undefined) {
-          update = withOptimisticLock(before, state, countUpdate(before, state, save.usage, token, plans));
-        } else if (save.rejections !== undefined) {
-          const { rejections } = save;
-          const reject = rejectionsUpdate(before, state, { rejections, added: 1, maxRejections, token });
-          update = withOptimisticLock(before, state, whileExhausted(state, reject));
-        } else return admission;
-        recorded = admission;
-      }
-      throw new StoreUnavailableError("Other processes kept changing the account.");
+      const change: ItemChange<Admission> = {
+        first: combine(countOnce(token), admitUpdate(hash, at, policy.plans)),
+        decide(item = {}) {
+          const state = keyStateOf(item, hash);
+          const { admission: result, save } = decideAdmission(state, at, policy);
+          if (state === undefined || Object.keys(save).length === 0) return { result };
+          const update = () =>
+            combine(countOnce(token), whileUnchanged(item, state), saveUpdate(state, save, policy));
+          return { result, update };
+        },
+        resultOfRepeated(item, decided) {
+          if (!isCounted(item, token)) return undefined;
+          return decided ?? decideAdmission(withoutOneRequest(keyStateOf(item, hash)), at, policy).admission;
+        },
+      };
+      const signal = callTimeout();
+      return withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
     },
 
     async recordRejections(
       { accountId, hash },
-      count,
+      added,
       at,
       policy = DEFAULT_BAN_POLICY,
       token = newWriteToken(),
     ) {
-      const { maxRejections } = policy;
+      const change: ItemChange<void> = {
+        decide(item = {}) {
+          const state = keyStateOf(item, hash);
+          const rejections = decideRejections(state, added, at, policy);
+          if (state === undefined || rejections === undefined || isCounted(item, token))
+            return { result: undefined };
+          const update = () =>
+            combine(
+              countOnce(token),
+              whileUnchanged(item, state),
+              rejectionsUpdate(state, rejections, added, policy),
+            );
+          return { result: undefined, update };
+        },
+      };
       const signal = callTimeout();
-      const key: Item = { id: { S: accountId } };
-      let before = await table.get(key, signal);
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (round >= ROUNDS_WITHOUT_WAIT) await jitter(round);
-        const state = before && stateOf(before, hash);
-        const rejections = decideRejections(state, count, at, policy);
-        if (before === undefined || state === undefined || rejections === undefined) return;
-        if (isCounted(before, token)) return;
-        const reject = rejectionsUpdate(before, state, { rejections, added: count, maxRejections, token });
-        const result = await table.update(key, withOptimisticLock(before, state, reject), signal);
-        if (result.done) return;
-        before = result.before;
-      }
-      throw new StoreUnavailableError("Other processes kept changing the account.");
+      await withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
     },
   };
 }
 
-function stateOf(item: Item, hash: string): KeyState | undefined {
-  return isOldLayout(item) ? oldKeyStateOf(item, hash) : keyStateOf(item, hash);
+/**
+ * The first write: `decideAdmission` as a condition, so that most requests are admitted without a prior read. It counts
+ * the request in both windows.
+ *
+ *     decideAdmission                    condition
+ *     isActive, activeBan                #keys.#hash >= :usable (a ban makes it negative; see `packKey`)
+ *     usageAt: the window is current     #minute >= :minute AND #minute <= :latest, the same for the day
+ *     limitsOf, hasCapacity              #plan = … AND #minuteCount < … AND #dayCount < …, for one of the plans
+ *
+ * They differ in one case, a ban that has ended: it fails the condition, and the second write removes it. A property
+ * test compares both for any item and instant.
+ */
+export function admitUpdate(hash: string, at: Instant, plans: PlanTable = PLAN_LIMITS): ConditionalUpdate {
+  const capacity = Object.entries(plans).map(([plan, limits], index) => {
+    const [perMinute, perDay] =
+      limits === "custom" ? ["#perMinute", "#perDay"] : [`:perMinute${index}`, `:perDay${index}`];
+    return {
+      clause: `(#plan = :plan${index} AND #minuteCount < ${perMinute} AND #dayCount < ${perDay})`,
+      values: {
+        [`:plan${index}`]: { S: plan },
+        ...(limits === "custom"
+          ? {}
+          : {
+              [perMinute as string]: numberValue(limits.perMinute),
+              [perDay as string]: numberValue(limits.perDay),
+            }),
+      },
+    };
+  });
+  return {
+    set: ["#minuteCount = #minuteCount + :one", "#dayCount = #dayCount + :one"],
+    conditions: [
+      "#keys.#hash >= :usable",
+      "#minute >= :minute AND #minute <= :latest AND #day >= :day AND #day <= :latest",
+      `(${capacity.map(({ clause }) => clause).join(" OR ")})`,
+    ],
+    names: { "#hash": shortHash(hash) },
+    values: Object.assign(
+      {
+        ":one": numberValue(1),
+        ":usable": { N: leastUsable(at) },
+        ":minute": numberValue(at - (at % MINUTE_MS)),
+        ":day": numberValue(at - (at % DAY_MS)),
+        ":latest": numberValue(at + MAX_CLOCK_SKEW_MS),
+      },
+      ...capacity.map(({ values }) => values),
+    ),
+  };
+}
+
+/** The second write: records what was decided. */
+function saveUpdate(
+  state: KeyState,
+  { usage = state.usage, rejections }: Decision["save"],
+  policy: AdmissionPolicy,
+): Partial<ConditionalUpdate> {
+  if (rejections === undefined) return countUpdate(state, usage, policy.plans);
+  return combine(whileExhausted(state), rejectionsUpdate(state, rejections, 1, policy));
+}
+
+/**
+ * The write after a window has rolled over or a ban has ended: counts the request in the windows that were read, or as
+ * the first one of those that follow them. Removes the ban, so that the first write admits the next request.
+ */
+function countUpdate(state: KeyState, next: Usage, plans: PlanTable | undefined): Partial<ConditionalUpdate> {
+  const limits = limitsOf(state, plans);
+  const { bannedUntil: _ended, ...counted } = state.rejections ?? { windowStart: 0, count: 0 };
+  return combine(
+    entryUpdate(state, counted),
+    windowUpdate("minute", state.usage, next, limits?.perMinute),
+    windowUpdate("day", state.usage, next, limits?.perDay),
+    { values: { ":one": numberValue(1) } },
+  );
+}
+
+function windowUpdate(window: keyof Usage, seen: Usage, next: Usage, limit = 0): Partial<ConditionalUpdate> {
+  const { start } = next[window];
+  if (start !== seen[window].start)
+    return {
+      set: [`#${window} = :${window}`, `#${window}Count = :one`],
+      values: { [`:${window}`]: numberValue(start) },
+    };
+  return {
+    set: [`#${window}Count = #${window}Count + :one`],
+    conditions: [`#${window}Count < :${window}Limit`],
+    values: { [`:${window}Limit`]: numberValue(limit) },
+  };
+}
+
+/**
+ * The write of rejections. Further ones in the same minute are added to the stored count, so that a burst of rejections
+ * does not contend. The first of a minute, and the one that starts a ban, replace what was read.
+ */
+function rejectionsUpdate(
+  state: KeyState,
+  rejections: RejectionCount,
+  added: number,
+  { maxRejections }: BanPolicy,
+): Partial<ConditionalUpdate> {
+  const { key, rejections: seen } = state;
+  const { windowStart, count, bannedUntil } = rejections;
+  const isFurther = seen?.windowStart === windowStart && seen.bannedUntil === undefined;
+  if (!isFurther || bannedUntil !== undefined || count > MAX_COUNT) return entryUpdate(state, rejections);
+  const { from, to } = rejectedIn(key, windowStart, Math.min(maxRejections, MAX_COUNT) - added);
+  return {
+    set: ["#keys.#hash = #keys.#hash + :added"],
+    conditions: ["#keys.#hash >= :from", "#keys.#hash <= :to"],
+    names: { "#hash": shortHash(key.hash) },
+    values: { ":added": numberValue(added), ":from": { N: from }, ":to": { N: to } },
+  };
+}
+
+/** Replaces the rejections in the entry of a key, which must be the one that was read. */
+function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionCount | undefined) {
+  const [before, after] = [packKey({ ...key, rejections: seen }), packKey({ ...key, rejections })];
+  const isSame = before === after;
+  return {
+    set: isSame ? [] : ["#keys.#hash = :entry"],
+    conditions: ["#keys.#hash = :entrySeen"],
+    names: { "#hash": shortHash(key.hash) },
+    values: { ":entrySeen": { N: before }, ...(isSame ? {} : { ":entry": { N: after } }) } as Attributes,
+  };
+}
+
+/**
+ * The condition that the settings and windows are those that were read, so that a revoked key, a new plan and a window
+ * opened by another caller take effect between the two calls as well.
+ */
+function whileUnchanged(seen: Item, { usage }: KeyState): Partial<ConditionalUpdate> {
+  return {
+    conditions: ["#revision = :revision", "#minute = :minuteSeen", "#day = :daySeen"],
+    values: {
+      ":revision": { S: stringOf(seen["revision"]) },
+      ":minuteSeen": numberValue(usage.minute.start),
+      ":daySeen": numberValue(usage.day.start),
+    },
+  };
+}
+
+/**
+ * The condition that the counts are those that were read. A window that a wrong clock wrote is replaced, and can then
+ * start again at the same minute with fewer requests.
+ */
+function whileExhausted({ usage }: KeyState): Partial<ConditionalUpdate> {
+  return {
+    conditions: ["#minuteCount = :minuteCount", "#dayCount = :dayCount"],
+    values: {
+      ":minuteCount": numberValue(usage.minute.count),
+      ":dayCount": numberValue(usage.day.count),
+    },
+  };
+}
+
+/** The number of tokens that an account keeps. */
+const MAX_TOKENS = 4;
+
+/**
+ * Makes a write count once, although the AWS client retries it if its response is lost: it writes a token, and its
+ * condition is that the account does not have this token. An account keeps few tokens, each in the place that its first
+ * character determines. So a write that is retried after several others were counted may still count twice.
+ */
+function countOnce(token: string): Partial<ConditionalUpdate> {
+  const place = (token.codePointAt(0) ?? 0) % MAX_TOKENS;
+  return {
+    set: [`#tokens[${place}] = :token`],
+    conditions: ["NOT contains(#tokens, :token)"],
+    values: { ":token": { S: token } },
+  };
+}
+
+/** True if the write with this token was counted, and no other has taken its place since. */
+function isCounted(item: Item, token: string): boolean {
+  return item["tokens"]?.L?.some(({ S }) => S === token) ?? false;
 }
 
 /** The state before this request was counted. */
@@ -106,37 +274,4 @@ function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
     day: { ...day, count: Math.max(0, day.count - 1) },
   };
   return { ...state, usage };
-}
-
-/**
- * Makes an update conditional on the settings and windows that were read, so that a revoked key, a new plan and a
- * window opened by another caller take effect between the two calls as well.
- */
-function withOptimisticLock(seen: Item, { usage }: KeyState, update: ConditionalUpdate): ConditionalUpdate {
-  return {
-    ...update,
-    condition: `#revision = :revision AND #minute = :minuteSeen AND #day = :daySeen AND ${update.condition}`,
-    values: {
-      ...update.values,
-      ":revision": { S: seen["revision"]?.S ?? "" },
-      ":minuteSeen": numberValue(usage.minute.start),
-      ":daySeen": numberValue(usage.day.start),
-    },
-  };
-}
-
-/**
- * Makes a rejection conditional on the counts that were read. A window that a wrong clock wrote is replaced, and can
- * then start again at the same minute with fewer requests.
- */
-function whileExhausted({ usage }: KeyState, update: ConditionalUpdate): ConditionalUpdate {
-  return {
-    ...update,
-    condition: `${update.condition} AND #minuteCount = :minuteCount AND #dayCount = :dayCount`,
-    values: {
-      ...update.values,
-      ":minuteCount": numberValue(usage.minute.count),
-      ":dayCount": numberValue(usage.day.count),
-    },
-  };
 }

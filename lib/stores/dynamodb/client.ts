@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { StoreUnavailableError } from "../../errors.ts";
-import { createRetryStrategy, MAX_ATTEMPTS } from "./retry-strategy.ts";
+import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { StoreUnavailableError } from "../../core/errors.ts";
 
 /** The longest time that one call of the store takes, including retries. */
 export const CALL_TIMEOUT_MS = 4_000;
@@ -11,7 +10,7 @@ export const CALL_TIMEOUT_MS = 4_000;
  * between; see `createRetryStrategy`. Each times out after 1.5 seconds.
  *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
- * `onceOnly`. No request is admitted without being counted. If every response is lost, the call fails with
+ * `countOnce`. No request is admitted without being counted. If every response is lost, the call fails with
  * `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
@@ -30,9 +29,8 @@ export function createDynamodbClient(): DynamoDBClient {
 }
 
 /**
- * Creates a client for admissions over the connections of another one. It does not repeat a request that is throttled:
- * the item of an account with too many requests stays throttled, and each wait would hold one of the executions that
- * all accounts share. The caller is told to retry instead.
+ * Creates a client for admissions over the connections of another one. It does not retry a request that is throttled,
+ * because this depends on the account; see `createAccountBackOff`.
  */
 export function createAdmissionClient({ config }: DynamoDBClient): DynamoDBClient {
   const client = new DynamoDBClient({
@@ -48,6 +46,62 @@ export function createAdmissionClient({ config }: DynamoDBClient): DynamoDBClien
 /** The logger's middleware copies every input and output although none is set: a sixth of the time of a long list. */
 function removeLogger(client: DynamoDBClient): void {
   client.middlewareStack.remove("loggerMiddleware");
+}
+
+/** The rules by which the AWS client retries a failed request. */
+export type RetryStrategy = Extract<
+  NonNullable<DynamoDBClientConfig["retryStrategy"]>,
+  { readonly acquireInitialRetryToken: unknown }
+>;
+type RetryToken = Awaited<ReturnType<RetryStrategy["acquireInitialRetryToken"]>>;
+
+/** The number of attempts of one request. */
+export const MAX_ATTEMPTS = 3;
+
+/** The longest wait before the second attempt, with full jitter. It doubles with each further attempt. */
+const MAX_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
+
+/** A retry costs this much of the budget, which each success refills a little. As the AWS client does. */
+const RETRY_COST = 14;
+const MAX_BUDGET = 500;
+
+/**
+ * Retries a request that DynamoDB throttles, or that fails for a short time.
+ *
+ * An outage must not multiply the requests, so all requests of a client share a budget for retries, as they do in the
+ * AWS client. Unlike there, throttling takes nothing from it: DynamoDB throttles a partition, so that one account with
+ * too many requests would leave no retry for any other.
+ */
+export function createRetryStrategy({ retryThrottled }: { retryThrottled: boolean }): RetryStrategy {
+  let budget = MAX_BUDGET;
+  const costs = new WeakMap<RetryToken, number>();
+  return {
+    async acquireInitialRetryToken() {
+      return tokenOf(0, 0);
+    },
+
+    async refreshRetryTokenForRetry(token, { errorType }) {
+      const retry = token.getRetryCount() + 1;
+      const isThrottled = errorType === "THROTTLING" && retryThrottled;
+      const isTransient = errorType === "TRANSIENT" && budget >= RETRY_COST;
+      if (retry >= MAX_ATTEMPTS || !(isThrottled || isTransient))
+        throw new Error("There is no further attempt.");
+      const cost = isTransient ? RETRY_COST : 0;
+      budget -= cost;
+      const maxDelayMs = MAX_DELAY_MS[isTransient ? "TRANSIENT" : "THROTTLING"] * 2 ** (retry - 1);
+      const next = tokenOf(retry, Math.random() * maxDelayMs);
+      costs.set(next, cost);
+      return next;
+    },
+
+    recordSuccess(token) {
+      budget = Math.min(MAX_BUDGET, budget + (costs.get(token) || 1));
+    },
+  };
+}
+
+function tokenOf(retries: number, delayMs: number): RetryToken {
+  return { getRetryCount: () => retries, getRetryDelay: () => delayMs };
 }
 
 /** A signal that aborts a call when its time is up. */
@@ -82,17 +136,15 @@ const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "ValidationException",
 ]);
 
-function isThrottled(error: unknown): boolean {
+/** True for an error with which DynamoDB throttles a request. */
+export function isThrottled(error: unknown): boolean {
   return (
     error instanceof Error &&
     /^(ProvisionedThroughputExceeded|Throttling|RequestLimitExceeded)/.test(error.name)
   );
 }
 
-/**
- * Waits for a random time before something is tried again, so that callers that contend do not do so in lockstep: at
- * most `baseMs`, which doubles with each round, up to 100 ms.
- */
-export async function jitter(round: number, baseMs = 1): Promise<void> {
+/** Exponential backoff with full jitter: at most `baseMs`, which doubles with each round, up to 100 ms. */
+export async function backOff(round: number, baseMs = 1): Promise<void> {
   await sleep(Math.random() * Math.min(100, baseMs * 2 ** round));
 }

@@ -13,17 +13,18 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import { createAdmissionClient, createDynamodbClient } from "./client.ts";
-import { tableShapes } from "./layout.ts";
+import { BUCKET_COUNT_KEY } from "./buckets.ts";
+import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
+import { LAYOUT_VERSION, SETTINGS_KEY, tableDefinitions } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
-import { openTable } from "./table.ts";
+import { createTableClient, numberValue } from "./table.ts";
 
 export {
   InvalidInputError,
   isInvalidInput,
   isStoreUnavailable,
   StoreUnavailableError,
-} from "../../errors.ts";
+} from "../../core/errors.ts";
 export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
 
@@ -38,19 +39,32 @@ export interface DynamodbOptions {
   readonly client?: DynamoDBClient;
 }
 
+/** A write that is never done, because its condition contradicts itself. It needs what other writes need. */
+const NO_UPDATE = {
+  set: ["#layout = :layout"],
+  conditions: ["attribute_exists(#id)", "attribute_not_exists(#id)"],
+  values: { ":layout": numberValue(LAYOUT_VERSION) },
+};
+
 /** Opens the store. No request is sent before the first call. */
 export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
   const dynamodb = client ?? createDynamodbClient();
   const admissionClient = client ?? createAdmissionClient(dynamodb);
   // Lists have their own connections, so that admissions and cancels never wait for one.
   const listClient = client ?? createDynamodbClient();
-  const { orders, accounts } = tableShapes(prefix);
+  const { orders, accounts } = tableDefinitions(prefix);
+  const ordersTable = createTableClient(dynamodb, orders.name);
+  const accountsTable = createTableClient(dynamodb, accounts.name);
   return {
-    orders: createOrderStore(openTable(dynamodb, orders.name), openTable(listClient, orders.name)),
-    accounts: createAccountStore(
-      openTable(dynamodb, accounts.name),
-      openTable(admissionClient, accounts.name),
-    ),
+    orders: createOrderStore(ordersTable, createTableClient(listClient, orders.name)),
+    accounts: createAccountStore(accountsTable, createTableClient(admissionClient, accounts.name)),
+    async check() {
+      const signal = callTimeout();
+      await Promise.all([
+        ordersTable.update(BUCKET_COUNT_KEY, NO_UPDATE, signal),
+        accountsTable.update(SETTINGS_KEY, NO_UPDATE, signal),
+      ]);
+    },
     async close() {
       if (client !== undefined) return;
       dynamodb.destroy();

@@ -1,12 +1,10 @@
-import { nextTurn } from "../../event-loop-turns.ts";
-import type { OrderPage } from "../../orders/order-store.ts";
-import { idOfWire } from "../../orders/wire.ts";
-import { CALL_TIMEOUT_MS } from "./client.ts";
-import type { Item } from "./item.ts";
-import { limitConcurrency } from "./limit-concurrency.ts";
-import { mergeAscending, type SourcePage } from "./merge-ascending.ts";
-import { createShortList } from "./short-list.ts";
-import type { Table } from "./table.ts";
+import { nextTurn } from "../../core/time.ts";
+import { isOrderStatus, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
+import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
+import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
+import { idOfWire, readStoredOrder } from "../../orders/wire.ts";
+import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
+import { type Item, type ReadRange, stringOf, type TableClient } from "./table.ts";
 
 /** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */
 const PAGE_SIZE = 500;
@@ -19,98 +17,280 @@ const limitPages = limitConcurrency(32);
 
 /**
  * Returns a function that lists the records in wire form. They are copied, never parsed. A table that fits one page is
- * read with one request, a scan. Longer ones are read by queries of all buckets, as `OrderStore.scan` always does:
- * only a query returns the orders of a bucket ascending.
+ * read with one request, a scan. Longer ones are read by queries of all buckets: only a query returns the orders of a
+ * bucket ascending.
  */
-export function createList(table: Table, buckets: () => Promise<number>): () => AsyncGenerator<OrderPage> {
-  const readShortList = createShortList(table, PAGE_SIZE);
+export function createList(
+  table: TableClient,
+  buckets: () => Promise<number>,
+): () => AsyncGenerator<OrderPage> {
+  // One more for the item that is not an order, and one more because a page that is full may not be the last one.
+  const onePage = { projection: "#wire", limit: PAGE_SIZE + 2 };
+  // Known after the first list. Orders are never deleted.
+  let isLong = false;
   return async function* list() {
-    const wires = await limitPages(readShortList);
-    if (wires === undefined) yield* listLong(table, await buckets());
-    else yield { json: wires.join(","), last: true };
+    if (!isLong) {
+      const page = await limitPages(() => table.read(onePage, sortedWires, callTimeout()));
+      isLong = page.next !== undefined;
+      if (!isLong) return yield { json: page.kept.join(","), last: true };
+    }
+    yield* listLong(table, await buckets());
   };
 }
 
-async function* listLong(table: Table, buckets: number): AsyncGenerator<OrderPage> {
-  const pending: string[] = [];
-  const every = { after: undefined, pageSize: PAGE_SIZE };
-  for await (const wires of readAscending(table, buckets, every, "#wire", packWires)) {
-    pending.push(...wires);
-    while (pending.length > PAGE_SIZE) yield { json: pending.splice(0, PAGE_SIZE).join(","), last: false };
-  }
-  yield { json: pending.join(","), last: true };
-}
-
-/** Lists the items of the orders, from the first identifier above `after`, in small pages if `limit` is small. */
-export async function* scanOrders(
-  table: Table,
-  buckets: number,
-  after: bigint | undefined,
-  limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<readonly Item[]> {
-  const keep = (items: readonly Item[]) => (index: number) => items[index] ?? {};
-  // Buckets have about the same number of orders of a range. With twice their share, few are read again.
-  const range = { after, pageSize: Math.min(PAGE_SIZE, Math.ceil((2 * limit) / buckets)) };
-  for await (const items of readAscending(table, buckets, range, "#wire, #status", keep)) {
-    for (let from = 0; from < items.length; from += PAGE_SIZE) yield items.slice(from, from + PAGE_SIZE);
-  }
+function sortedWires(items: readonly Item[]): readonly string[] {
+  return items
+    .flatMap(({ wire }) => (wire?.S === undefined ? [] : [{ wire: wire.S, id: idOfWire(wire.S) }]))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ wire }) => wire);
 }
 
 /** Reads all buckets in parallel, ascending. Pending queries are aborted when the consumer stops. */
-async function* readAscending<Row>(
-  table: Table,
-  buckets: number,
-  { after, pageSize }: { readonly after: bigint | undefined; readonly pageSize: number },
-  projection: string,
-  keep: (items: readonly Item[]) => (index: number) => Row,
-): AsyncGenerator<readonly Row[]> {
+async function* listLong(table: TableClient, buckets: number): AsyncGenerator<OrderPage> {
   const aborter = new AbortController();
-  const keepRows = (items: readonly Item[]) => ({
-    ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(wire?.S ?? "")),
-    row: keep(items),
-  });
   const readBucket =
-    (bucket: number) =>
-    async (from: Item | undefined): Promise<SourcePage<Row, Item>> => {
-      const range = {
-        condition: after === undefined ? "#bucket = :bucket" : "#bucket = :bucket AND #id > :after",
-        projection,
-        values: {
-          ":bucket": { N: String(bucket) },
-          ...(after === undefined ? {} : { ":after": { N: String(after) } }),
-        },
-        limit: pageSize,
-        from,
-      };
-      return limitPages(async () => {
+    (bucket: number): ReadPage<Item> =>
+    (from) =>
+      limitPages(async () => {
         // One signal per list: a page that times out ends the whole list.
         const timeout = setTimeout(() => aborter.abort(), CALL_TIMEOUT_MS);
         try {
-          const { kept, next } = await table.query(range, keepRows, aborter.signal);
+          const range = {
+            ...{ condition: "#bucket = :bucket", values: { ":bucket": { N: String(bucket) } } },
+            ...{ projection: "#wire", limit: PAGE_SIZE, from },
+          };
+          const { kept, next } = await table.read(range, packWires, aborter.signal);
           return { ...kept, next };
         } finally {
           clearTimeout(timeout);
         }
       });
-    };
+  const pending: string[] = [];
   try {
     const sources = Array.from({ length: buckets }, (_, bucket) => readBucket(bucket));
-    for await (const rows of mergeAscending(sources)) {
-      yield rows;
+    for await (const wires of mergeAscending(sources)) {
+      pending.push(...wires);
+      while (pending.length > PAGE_SIZE) yield { json: pending.splice(0, PAGE_SIZE).join(","), last: false };
       await nextTurn();
     }
+    yield { json: pending.join(","), last: true };
   } finally {
     aborter.abort();
   }
 }
 
 /** Keeps the wire forms of a page in a buffer, where they do not slow garbage collection. They are ASCII. */
-function packWires(items: readonly Item[]): (index: number) => string {
+function packWires(items: readonly Item[]): Omit<SourcePage<Item>, "next"> {
   const packed = Buffer.from(items.map(({ wire }) => wire?.S ?? "").join(""), "latin1");
   let end = 0;
   const ends = Uint32Array.from(items, ({ wire }) => {
     end += wire?.S?.length ?? 0;
     return end;
   });
-  return (index) => packed.toString("latin1", ends[index - 1] ?? 0, ends[index]);
+  return {
+    ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(wire?.S ?? "")),
+    row: (index) => packed.toString("latin1", ends[index - 1] ?? 0, ends[index]),
+  };
+}
+
+/** A page of rows, ascending by rank. `next` is the start of the next page; `undefined` for the last page. */
+export interface SourcePage<From> {
+  readonly ranks: BigInt64Array;
+  row(index: number): string;
+  readonly next: From | undefined;
+}
+
+/** Reads a page of an ascending source: the first one if `from` is `undefined`. */
+export type ReadPage<From> = (from: From | undefined) => Promise<SourcePage<From>>;
+
+/**
+ * Merges ascending sources into one ascending stream. Sources are read in parallel, each at most one page ahead, so
+ * reading stops while the consumer does not ask for more.
+ */
+export async function* mergeAscending<From>(
+  reads: readonly ReadPage<From>[],
+): AsyncGenerator<readonly string[]> {
+  const sources = reads.map(openSource);
+  for (;;) {
+    await Promise.all(sources.map((source) => source.fill()));
+    // Further rows of a source are above its bound. So up to the least bound, all rows have been read.
+    const bound = least(sources.flatMap((source) => source.bound() ?? []));
+    const ready = sources.flatMap((source) => source.take(bound));
+    yield ready.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ row }) => row);
+    if (bound === undefined) return;
+  }
+}
+
+/** The number of rows per source that one step considers. It limits the rows in memory that are not packed in pages. */
+const LOOKAHEAD = 32;
+
+interface RankedRow {
+  readonly rank: bigint;
+  readonly row: string;
+}
+
+function openSource<From>(read: ReadPage<From>) {
+  let page: SourcePage<From> | undefined;
+  let position = 0;
+  let ahead: ReturnType<typeof read> | undefined = ignoreUnused(read(undefined));
+  return {
+    async fill() {
+      while (position === (page?.ranks.length ?? 0) && ahead !== undefined) {
+        page = await ahead;
+        position = 0;
+        ahead = page.next === undefined ? undefined : ignoreUnused(read(page.next));
+      }
+    },
+    /** The rank up to which all rows of this source have been considered; `undefined` at its end. */
+    bound() {
+      const visible = page?.ranks.subarray(position, position + LOOKAHEAD);
+      const more = ahead !== undefined || (page !== undefined && position + LOOKAHEAD < page.ranks.length);
+      return more ? visible?.at(-1) : undefined;
+    },
+    take(bound: bigint | undefined): readonly RankedRow[] {
+      const rows: RankedRow[] = [];
+      for (; page !== undefined && position < page.ranks.length; position++) {
+        const rank = page.ranks[position] ?? 0n;
+        if (bound !== undefined && rank > bound) break;
+        rows.push({ rank, row: page.row(position) });
+      }
+      return rows;
+    },
+  };
+}
+
+// A page that was read ahead but is no longer needed may fail without an unhandled rejection.
+function ignoreUnused<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+function least(ranks: readonly bigint[]): bigint | undefined {
+  return ranks.reduce<bigint | undefined>(
+    (found, rank) => (found === undefined || rank < found ? rank : found),
+    undefined,
+  );
+}
+
+/** The number of reads of each bucket for one page. Each reads twice as many orders as the one before. */
+const MAX_READS = 4;
+
+/** About as many orders as one read unit pays for: 4 KB. */
+const ORDERS_PER_UNIT = 60;
+
+/** The part of a bucket that has been read for a page. */
+interface BucketPart {
+  readonly found: Item[];
+  /** The start of the next read. */
+  next: Item | undefined;
+  hasMore: boolean;
+}
+
+/**
+ * Reads one page of a query. Orders are sorted only within a bucket, so a share of the page is read from each, and the
+ * page ends where the first bucket ran out. What was read beyond that is read again for the next page. If less than half
+ * a page was found, mostly because few orders have the status, more is read, up to `MAX_READS` times.
+ */
+export async function readPage(
+  table: TableClient,
+  buckets: number,
+  { after, status, order, limit }: OrderQuery,
+  signal: AbortSignal,
+): Promise<OrderQueryPage> {
+  const isDescending = order === "desc";
+  /** Ascending in the direction of the query. */
+  const rankOf = (id: bigint) => (isDescending ? -id : id);
+  const range: ReadRange = {
+    condition: `#bucket = :bucket${after === undefined ? "" : ` AND #id ${isDescending ? "<" : ">"} :after`}`,
+    ...(status === undefined ? {} : { filter: "#status = :status" }),
+    projection: "#id, #wire, #status",
+    isDescending,
+  };
+  const values = {
+    ...(after === undefined ? {} : { ":after": { N: String(after) } }),
+    ...(status === undefined ? {} : { ":status": { S: status } }),
+  };
+  let readUnits = 0;
+  const readMore = async (part: BucketPart, bucket: number, size: number) => {
+    if (!part.hasMore) return;
+    const bucketValues = { ...values, ":bucket": { N: String(bucket) } };
+    const more = { ...range, values: bucketValues, limit: size, from: part.next };
+    const page = await limitPages(() => table.read(more, (items) => items, signal));
+    readUnits += page.readUnits;
+    part.found.push(...page.kept);
+    part.next = page.next;
+    part.hasMore = page.next !== undefined;
+  };
+
+  const parts = Array.from(
+    { length: buckets },
+    (): BucketPart => ({ found: [], next: undefined, hasMore: true }),
+  );
+  // The number of orders in a bucket varies by the square root of its mean, as in a Poisson distribution.
+  const share = limit / buckets;
+  const firstSize = Math.ceil(Math.max(share, Math.min(share + 4 * Math.sqrt(share), ORDERS_PER_UNIT)));
+  for (let reads = 0; ; ) {
+    const size = Math.min(PAGE_SIZE, firstSize * 2 ** reads);
+    await Promise.all(parts.map((part, bucket) => readMore(part, bucket, size)));
+    reads++;
+    // Further orders of a bucket are beyond the last one that was read. So up to the least of these, all have been read.
+    const bound = least(parts.flatMap(({ next }) => (next === undefined ? [] : [rankOf(idOf(next))])));
+    const found = parts
+      .flatMap((part) => part.found.map((item) => ({ item, rank: rankOf(idOf(item)) })))
+      .filter(({ rank }) => bound === undefined || rank <= bound)
+      .sort((a, b) => (a.rank < b.rank ? -1 : 1));
+    if (bound !== undefined && found.length < limit / 2 && reads < MAX_READS) continue;
+    const next = found.length > limit ? found[limit - 1]?.rank : bound;
+    const orders = found.slice(0, limit).map(({ item }) => orderOf(item));
+    return { orders, readUnits, ...(next === undefined ? {} : { next: rankOf(next) }) };
+  }
+}
+
+/** Counts the orders by status. Reads every order, in pages of 1 MB, of all buckets in parallel. */
+export async function countOrders(table: TableClient, buckets: number): Promise<OrderCounts> {
+  const counts: Record<OrderStatus, number> = { pending: 0, shipped: 0, cancelled: 0 };
+  const count = (items: readonly Item[]) => {
+    for (const { status } of items) {
+      const name = stringOf(status);
+      if (isOrderStatus(name)) counts[name]++;
+    }
+  };
+  const countBucket = async (_: unknown, bucket: number) => {
+    const values = { ":bucket": { N: String(bucket) } };
+    const range = { condition: "#bucket = :bucket", projection: "#status", values };
+    for (let from: Item | undefined, hasMore = true; hasMore; hasMore = from !== undefined) {
+      const page = await limitPages(() => table.read({ ...range, from }, (items) => items, callTimeout()));
+      count(page.kept);
+      from = page.next;
+    }
+  };
+  await Promise.all(Array.from({ length: buckets }, countBucket));
+  return counts;
+}
+
+/** Reads the order of an item. */
+export function orderOf({ wire, status }: Item): StoredOrder {
+  return readStoredOrder(stringOf(wire), stringOf(status));
+}
+
+function idOf({ id }: Item): bigint {
+  return BigInt(id?.N ?? "");
+}
+
+/** Returns a function that runs tasks, at most `max` at a time. Further tasks wait in the order of their arrival. */
+function limitConcurrency(max: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    // A task that ends passes its place on to the first one that waits.
+    if (running === max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }

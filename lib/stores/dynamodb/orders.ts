@@ -1,20 +1,31 @@
-import { LIFECYCLE, ORDER_STATUSES, type OrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
-import type { OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { readStoredOrder, transitionStoredOrder } from "../../orders/stored-order.ts";
+import {
+  assertOrderEvent,
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type StoredOrder,
+  transitionStoredOrder,
+} from "../../orders/lifecycle.ts";
+import { validateOrderQuery } from "../../orders/order-query.ts";
+import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { toWire } from "../../orders/wire.ts";
-import { callTimeout, jitter } from "./client.ts";
-import { inParallel } from "./in-parallel.ts";
-import type { Item } from "./item.ts";
-import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./layout.ts";
-import { createList, scanOrders } from "./list.ts";
-import type { ConditionalUpdate, Table } from "./table.ts";
-import { hasToken, newWriteToken } from "./write-token.ts";
+import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./buckets.ts";
+import { callTimeout } from "./client.ts";
+import { countOrders, createList, orderOf, readPage } from "./list.ts";
+import {
+  type ConditionalUpdate,
+  changeItem,
+  type Item,
+  type ItemChange,
+  newWriteToken,
+  type TableClient,
+} from "./table.ts";
 
 /** The number of concurrent writes when many orders are placed. */
 const CONCURRENCY = 32;
 
 /** The order store over its table. Lists read it through `listTable`, which has its own connections. */
-export function createOrderStore(table: Table, listTable: Table): OrderStore {
+export function createOrderStore(table: TableClient, listTable: TableClient): OrderStore {
   // Stored with the table and never changed, so it is read once per process.
   const buckets = memoize(async () => {
     const stored = await table.get(BUCKET_COUNT_KEY, callTimeout());
@@ -26,12 +37,13 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
   });
 
   const placeOne = async (order: StoredOrder): Promise<Placed> => {
+    const signal = callTimeout();
     const key = await primaryKeyOf(order.record.id);
     const item = { ...key, ...orderItem(order) };
-    const added = await table.add(item, key, callTimeout());
+    const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
-    // A repeated request that finds the same order: the response to the first attempt was lost.
+    // A retry that finds the same order: the response to the first attempt was lost.
     const existing = added.repeated ? "placed" : "unchanged";
     return { outcome: isSame(before, item) ? existing : "conflict", stored: before };
   };
@@ -52,42 +64,40 @@ export function createOrderStore(table: Table, listTable: Table): OrderStore {
     },
 
     async find(id) {
-      const item = await table.get(await primaryKeyOf(id), callTimeout());
+      const signal = callTimeout();
+      const item = await table.get(await primaryKeyOf(id), signal);
       return item === undefined ? undefined : orderOf(item);
     },
 
     async apply(id, event, at) {
-      const key = await primaryKeyOf(id);
-      const signal = callTimeout();
+      assertOrderEvent(event);
       const token = newWriteToken();
-      let update = statusUpdate(event, token);
-      let item = update === undefined ? await table.get(key, signal) : undefined;
-      let changed: StoredOrder | undefined;
-      for (let round = 0; ; round++) {
-        if (update === undefined) {
-          if (item === undefined) return { ok: false, code: "order_not_found" };
-          const order = orderOf(item);
-          // An earlier attempt of this call was applied, but its response was lost.
-          if (hasToken(item, tokenAttribute(event), token)) return { ok: true, order: changed ?? order };
-          const result = transitionStoredOrder(order, event, at);
-          if (!result.ok) return result;
-          changed = result.order;
-          update = recordUpdate(item, changed, event, token);
-          if (round > 0) await jitter(round);
-        }
-        const { done, before } = await table.update(key, update, signal);
-        if (done && before !== undefined) return transitionStoredOrder(orderOf(before), event, at);
-        item = before;
-        update = undefined;
-      }
+      const change: ItemChange<ApplyResult<typeof event>> = {
+        first: statusUpdate(event, token),
+        decide(item) {
+          if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
+          const result = transitionStoredOrder(orderOf(item), event, at);
+          if (!result.ok) return { result };
+          return { result, update: () => recordUpdate(item, result.order, event, token) };
+        },
+        resultOfRepeated(item, decided) {
+          const isApplied = item[tokenAttribute(event)]?.S === token;
+          return isApplied ? (decided ?? { ok: true, order: orderOf(item) }) : undefined;
+        },
+      };
+      const signal = callTimeout();
+      return changeItem(table, await primaryKeyOf(id), change, signal);
     },
 
     list: createList(listTable, buckets),
 
-    async *scan(after, limit) {
-      for await (const items of scanOrders(listTable, await buckets(), after, limit))
-        yield items.map(orderOf);
+    async page(query) {
+      validateOrderQuery(query);
+      const signal = callTimeout();
+      return readPage(listTable, await buckets(), query, signal);
     },
+
+    countByStatus: async () => countOrders(listTable, await buckets()),
   };
 }
 
@@ -103,6 +113,30 @@ function memoize<T>(run: () => Promise<T>): () => Promise<T> {
   };
 }
 
+/** Runs a task for every item, at most `concurrency` at a time, in their order. After a failure no task is started. */
+async function inParallel<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  task: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const waiting = items.entries();
+  let failed = false;
+  const work = async () => {
+    for (const [index, item] of waiting) {
+      if (failed) return;
+      try {
+        results[index] = await task(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
+  return results;
+}
+
 interface Placed {
   readonly outcome: PlaceOutcome;
   /** The item with this identifier afterwards. */
@@ -111,10 +145,6 @@ interface Placed {
 
 function orderItem({ record, status }: StoredOrder): Item {
   return { status: { S: status }, wire: { S: toWire(record) } };
-}
-
-function orderOf({ wire, status }: Item): StoredOrder {
-  return readStoredOrder(wire?.S ?? "", status?.S ?? "");
 }
 
 function isSame(a: Item, b: Item): boolean {
@@ -138,8 +168,8 @@ function statusUpdate(event: OrderEvent, token: string): ConditionalUpdate | und
   const to = moves[0]?.to;
   if (to === undefined || moves.some((move) => !move.statusOnly || move.to !== to)) return undefined;
   return {
-    update: "SET #status = :to, #token = :token",
-    condition: moves.map((_, index) => `#status = :from${index}`).join(" OR "),
+    set: ["#status = :to", "#token = :token"],
+    conditions: [`#status IN (${moves.map((_, index) => `:from${index}`).join(", ")})`],
     names: { "#token": tokenAttribute(event) },
     values: {
       ":to": { S: to },
@@ -152,8 +182,8 @@ function statusUpdate(event: OrderEvent, token: string): ConditionalUpdate | und
 /** Replaces an order, conditional on the one that was read. */
 function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, token: string): ConditionalUpdate {
   return {
-    update: "SET #wire = :wire, #status = :status, #token = :token",
-    condition: "#wire = :wireSeen AND #status = :statusSeen",
+    set: ["#wire = :wire", "#status = :status", "#token = :token"],
+    conditions: ["#wire = :wireSeen", "#status = :statusSeen"],
     names: { "#token": tokenAttribute(event) },
     values: {
       ":wire": { S: toWire(order.record) },

@@ -6,16 +6,10 @@ import {
   waitUntilTableExists,
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
-import { InvalidInputError } from "../../errors.ts";
+import { InvalidInputError } from "../../core/errors.ts";
+import { BUCKET_COUNT_KEY, DEFAULT_BUCKETS, MAX_BUCKETS } from "./buckets.ts";
 import { createDynamodbClient, send } from "./client.ts";
-import {
-  BUCKET_COUNT_KEY,
-  createTableInput,
-  DEFAULT_BUCKETS,
-  MAX_BUCKETS,
-  type TableShape,
-  tableShapes,
-} from "./layout.ts";
+import { createTableInput, type TableDefinition, tableDefinitions } from "./layout.ts";
 
 /** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
 export interface DynamodbTablesOptions {
@@ -42,13 +36,13 @@ export async function createDynamodbTables({
       { path: "buckets", message: `Use a whole number from 1 to ${MAX_BUCKETS}.` },
     ]);
   }
-  const { orders, accounts } = tableShapes(prefix);
+  const { orders, accounts } = tableDefinitions(prefix);
   await withClient(client, async (dynamodb) => {
-    const create = async (shape: TableShape) => {
-      const command = new CreateTableCommand(createTableInput(shape));
+    const create = async (definition: TableDefinition) => {
+      const command = new CreateTableCommand(createTableInput(definition));
       const created = await unless("ResourceInUseException", () => dynamodb.send(command));
       await send(() =>
-        waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: shape.name }),
+        waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: definition.name }),
       );
       return created;
     };
@@ -62,12 +56,12 @@ export async function createDynamodbTables({
 /** Deletes both tables and all their data. A missing table is ignored. */
 export async function deleteDynamodbTables({ prefix, client }: DynamodbTablesOptions): Promise<void> {
   await withClient(client, async (dynamodb) => {
-    const drop = async ({ name }: TableShape) => {
+    const drop = async ({ name }: TableDefinition) => {
       const command = new DeleteTableCommand({ TableName: name });
       await unless("ResourceNotFoundException", () => dynamodb.send(command));
       await send(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
     };
-    await Promise.all(Object.values(tableShapes(prefix)).map(drop));
+    await Promise.all(Object.values(tableDefinitions(prefix)).map(drop));
   });
 }
 

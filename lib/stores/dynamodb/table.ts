@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import {
+  type AttributeValue,
   BatchGetItemCommand,
   type DynamoDBClient,
   GetItemCommand,
@@ -7,88 +9,145 @@ import {
   ScanCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { StoreUnavailableError } from "../../errors.ts";
-import { namesIn } from "./attribute-names.ts";
-import { jitter, send } from "./client.ts";
-import type { Attributes, Item } from "./item.ts";
-import { takeItems } from "./raw-items.ts";
+import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
+import { nextTurn } from "../../core/time.ts";
+import { backOff, send } from "./client.ts";
+import { LAYOUT_VERSION } from "./layout.ts";
 
-/** A conditional update. `#name` in an expression is the attribute `name`, unless `names` says otherwise. */
+/** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
+export type Attributes = Record<string, AttributeValue>;
+
+/** An item, or the primary key of an item. */
+export type Item = Attributes;
+
+/** Converts an integer to an attribute value. */
+export function numberValue(value: number): AttributeValue {
+  return { N: String(value) };
+}
+
+/** Converts integers to attribute values. Absent ones are omitted. */
+export function numberValues(values: Readonly<Record<string, number | undefined>>): Attributes {
+  const present = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, numberValue(value)] as const],
+  );
+  return Object.fromEntries(present);
+}
+
+/** Reads a number; NaN if there is none. */
+export function numberOf(value: AttributeValue | undefined): number {
+  return Number(value?.N);
+}
+
+/** Reads a string; empty if there is none. */
+export function stringOf(value: AttributeValue | undefined): string {
+  return value?.S ?? "";
+}
+
+/**
+ * Creates a token that identifies one write. A write whose response was lost is retried and then fails its own
+ * condition. The token in the stored item shows that it was applied. It is kept
+ *
+ * - in `tokens` of an account, the last few, by the writes that count a request or rejections: they are frequent, and
+ *   another one can follow before the retry. See admission.ts.
+ * - in `revision` of an account, by a change of an operator. It is a version as well: whatever was decided from another
+ *   revision is decided again.
+ * - in `<event>Mark` of an order, by each event: the same event cannot follow before the retry, or changes nothing.
+ */
+export function newWriteToken(): string {
+  return randomBytes(5).toString("base64url").slice(0, 6);
+}
+
+/**
+ * A conditional update of an item, as clauses of its expressions. `#name` in a clause is the attribute `name`, unless
+ * `names` says otherwise.
+ */
 export interface ConditionalUpdate {
-  readonly update: string;
-  readonly condition: string;
+  /** Assignments, such as `#status = :to`. */
+  readonly set: readonly string[];
+  /** Attributes to remove. */
+  readonly remove?: readonly string[];
+  /** All must hold. */
+  readonly conditions: readonly string[];
   /** Placeholders for other names, such as `#hash` for a key of a map. */
   readonly names?: Readonly<Record<string, string>>;
   readonly values?: Attributes;
 }
 
-/**
- * The result of a conditional write: whether its condition held, and the item before; `undefined` if there was none.
- */
-export type WriteResult =
-  | { readonly done: true; readonly before: Item | undefined }
-  | {
-      readonly done: false;
-      readonly before: Item | undefined;
-      /** True if the request was sent more than once, so that `before` may already contain this write. */
-      readonly repeated: boolean;
-    };
-
-/** A range of one partition key, ascending by sort key. Names are as in `ConditionalUpdate`. */
-export interface QueryRange {
-  readonly condition: string;
-  readonly projection: string;
-  readonly values: Attributes;
-  readonly limit: number;
-  readonly from: Item | undefined;
+/** Combines parts into one update: all that they assign and remove, if all their conditions hold. */
+export function combine(...parts: readonly Partial<ConditionalUpdate>[]): ConditionalUpdate {
+  return {
+    set: parts.flatMap(({ set = [] }) => set),
+    remove: parts.flatMap(({ remove = [] }) => remove),
+    conditions: parts.flatMap(({ conditions = [] }) => conditions),
+    names: Object.assign({}, ...parts.map(({ names }) => names)),
+    values: Object.assign({}, ...parts.map(({ values }) => values)),
+  };
 }
 
-/** A part of the table, in no particular order. All attributes are read if there is no projection. */
-export interface ScanRange {
+/** The result of a conditional write. */
+export interface WriteResult {
+  /** True if the condition held. */
+  readonly done: boolean;
+  /** The item before; `undefined` if there was none. */
+  readonly before: Item | undefined;
+  /** True if the request was sent more than once and failed, so that `before` may already contain this write. */
+  readonly repeated: boolean;
+}
+
+/**
+ * A part of a table: a range of one partition key, sorted by sort key, if there is a condition, otherwise items in no
+ * particular order. Names are as in `ConditionalUpdate`. All attributes are read if there is no projection.
+ */
+export interface ReadRange {
+  readonly condition?: string;
+  /** Leaves out what does not fulfil it, after it has been read. */
+  readonly filter?: string;
+  readonly isDescending?: boolean;
   readonly projection?: string;
+  readonly values?: Attributes;
   readonly limit?: number;
   readonly from?: Item | undefined;
 }
 
-/** A page of items, converted by `keep`. `next` is the start of the next page. See `takeItems`. */
+/** A page of items, converted by `keep`. `next` is the start of the next page. */
 export interface Page<Kept> {
   readonly kept: Kept;
   readonly next: Item | undefined;
+  readonly readUnits: number;
 }
 
-/** The requests to one table. Reads are strongly consistent, writes are conditional. */
-export interface Table {
+/** Converts the items of a page as soon as they are parsed, so that what it does not keep can be collected. */
+export type Keep<Kept> = (items: readonly Item[]) => Kept;
+
+/**
+ * The requests to one table. Reads are strongly consistent, writes are conditional. An item with a later layout makes
+ * each of them reject with `StoreUnavailableError`; see `LAYOUT_VERSION`.
+ */
+export interface TableClient {
   get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
   /** Gets several items in one request, in no particular order. Missing ones are omitted. */
   getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
   /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
-  query<Kept>(
-    range: QueryRange,
-    keep: (items: readonly Item[]) => Kept,
-    signal: AbortSignal,
-  ): Promise<Page<Kept>>;
-  scan<Kept>(
-    range: ScanRange,
-    keep: (items: readonly Item[]) => Kept,
-    signal: AbortSignal,
-  ): Promise<Page<Kept>>;
+  read<Kept>(range: ReadRange, keep: Keep<Kept>, signal: AbortSignal): Promise<Page<Kept>>;
 }
 
 /** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
 const THROTTLING_WAIT_MS = 16;
 
-/** Binds the requests to a client and a table. */
-export function openTable(client: DynamoDBClient, name: string): Table {
+/** Creates a client for the requests to one table. */
+export function createTableClient(client: DynamoDBClient, name: string): TableClient {
   const TableName = name;
   // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
   // that there was none.
   let returnsOldItem = false;
 
-  const get: Table["get"] = async (Key, abortSignal) => {
+  const get: TableClient["get"] = async (Key, abortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
-    return (await send(() => client.send(command, { abortSignal }), name)).Item;
+    const { Item } = await send(() => client.send(command, { abortSignal }), name);
+    rejectLaterLayout(Item);
+    return Item;
   };
 
   const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
@@ -96,7 +155,17 @@ export function openTable(client: DynamoDBClient, name: string): Table {
     const repeated = (error.$metadata?.attempts ?? 1) > 1;
     if (error.Item !== undefined) returnsOldItem = true;
     const before = returnsOldItem ? error.Item : await get(key, signal);
+    rejectLaterLayout(before);
     return { done: false, before, repeated };
+  };
+
+  /** Another process can change the layout at any time, so each item is checked. */
+  const rejectLaterLayout = (item: Item | undefined): void => {
+    if (item === undefined || !hasLaterLayout(item)) return;
+    const message = `A newer version of store-orders has changed the table '${name}'. Upgrade store-orders.`;
+    const layout = `layout ${item["layout"]?.N}; this version supports up to ${LAYOUT_VERSION}`;
+    const cause = new NewerSchemaError(`The table has ${layout}.`);
+    throw new StoreUnavailableError(message, { cause, retryable: false });
   };
 
   return {
@@ -105,10 +174,12 @@ export function openTable(client: DynamoDBClient, name: string): Table {
     async getAll(keys, abortSignal) {
       const items: Item[] = [];
       for (let Keys = [...keys], round = 0; Keys.length > 0; round++) {
-        if (round > 0) await jitter(round, THROTTLING_WAIT_MS);
+        if (round > 0) await backOff(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
         const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
-        items.push(...(Responses?.[name] ?? []));
+        const found = Responses?.[name] ?? [];
+        found.forEach(rejectLaterLayout);
+        items.push(...found);
         Keys = UnprocessedKeys?.[name]?.Keys ?? [];
       }
       return items;
@@ -124,13 +195,15 @@ export function openTable(client: DynamoDBClient, name: string): Table {
       });
       try {
         await send(() => client.send(command, { abortSignal }), name);
-        return { done: true, before: undefined };
+        return { done: true, before: undefined, repeated: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
     },
 
-    async update(key, { update, condition, names, values }, abortSignal) {
+    async update(key, { set, remove = [], conditions, names, values }, abortSignal) {
+      const update = `SET ${set.join(", ")}${remove.length === 0 ? "" : ` REMOVE ${remove.join(", ")}`}`;
+      const condition = ["attribute_not_exists(#layout)", ...conditions].join(" AND ");
       const command = new UpdateItemCommand({
         TableName,
         Key: key,
@@ -145,43 +218,148 @@ export function openTable(client: DynamoDBClient, name: string): Table {
         const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
-        return { done: true, before };
+        return { done: true, before, repeated: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
     },
 
-    async query({ condition, projection, values, limit, from }, keep, abortSignal) {
-      const command = new QueryCommand({
+    async read({ condition, filter, isDescending, projection, values, limit, from }, keep, abortSignal) {
+      const input = {
         TableName,
         ConsistentRead: true,
         KeyConditionExpression: condition,
-        ProjectionExpression: projection,
-        ExpressionAttributeNames: namesIn(`${condition} ${projection}`),
+        FilterExpression: filter,
+        ScanIndexForward: isDescending === true ? false : undefined,
+        ProjectionExpression: projection === undefined ? undefined : `${projection}, #layout`,
+        ExpressionAttributeNames:
+          projection === undefined ? undefined : namesIn(`${condition} ${filter} ${projection} #layout`),
         ExpressionAttributeValues: values,
         Limit: limit,
         ExclusiveStartKey: from,
+        ReturnConsumedCapacity: "TOTAL" as const,
+      };
+      // Both commands have the same middleware and output.
+      const command = (
+        condition === undefined ? new ScanCommand(input) : new QueryCommand(input)
+      ) as QueryCommand;
+      let later: Item | undefined;
+      const kept = takeItems(command, (items) => {
+        later = items.find(hasLaterLayout);
+        return keep(items);
       });
-      const kept = takeItems(command, keep);
-      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }), name);
-      return { kept: kept(), next };
-    },
-
-    async scan({ projection, limit, from }, keep, abortSignal) {
-      const command = new ScanCommand({
-        TableName,
-        ConsistentRead: true,
-        ...(projection === undefined
-          ? {}
-          : { ProjectionExpression: projection, ExpressionAttributeNames: namesIn(projection) }),
-        Limit: limit,
-        ExclusiveStartKey: from,
-      });
-      const kept = takeItems(command, keep);
-      const { LastEvaluatedKey: next } = await send(() => client.send(command, { abortSignal }), name);
-      return { kept: kept(), next };
+      const page = await send(() => client.send(command, { abortSignal }), name);
+      const readUnits = page.ConsumedCapacity?.CapacityUnits ?? 0;
+      rejectLaterLayout(later);
+      return { kept: kept(), next: page.LastEvaluatedKey, readUnits };
     },
   };
+}
+
+/** A change of an item that depends on its content. */
+export interface ItemChange<Result> {
+  /** Sent first, without reading the item. Its condition holds only if `decide` would decide what it writes. */
+  readonly first?: ConditionalUpdate | undefined;
+  /** Returns the result, and what builds the update that it needs, conditional on the item. Pure. */
+  decide(item: Item | undefined): {
+    readonly result: Result;
+    readonly update?: (() => ConditionalUpdate) | undefined;
+  };
+  /**
+   * Returns the result of the last write if the item shows that it was applied, although its response was lost.
+   * `decided` is the result of `decide` for that write, `undefined` if the write was the first.
+   */
+  resultOfRepeated?(item: Item, decided: Result | undefined): Result | undefined;
+}
+
+const MAX_WRITES = 8;
+
+/** So many writes follow each other at once: two are usual without a race, if the first one finds another state. */
+const WRITES_WITHOUT_WAIT = 3;
+
+/**
+ * Changes an item with optimistic concurrency: decides from the item as it is, and writes on condition that this has
+ * not changed. A write that fails returns the item, from which the change is decided again.
+ */
+export async function changeItem<Result>(
+  table: TableClient,
+  key: Item,
+  { first, decide, resultOfRepeated }: ItemChange<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  let update = first;
+  let item = update === undefined ? await table.get(key, signal) : undefined;
+  let decided: Result | undefined;
+  for (let writes = 0; writes < MAX_WRITES; writes++) {
+    if (update === undefined) {
+      const decision = decide(item);
+      decided = decision.result;
+      update = decision.update?.();
+      if (update === undefined) return decided;
+    }
+    if (writes >= WRITES_WITHOUT_WAIT) await backOff(writes);
+    const { done, before } = await table.update(key, update, signal);
+    // The condition held for `before`, so this is what was decided and written.
+    if (done) return decide(before).result;
+    const repeated = before && resultOfRepeated?.(before, decided);
+    if (repeated !== undefined) return repeated;
+    item = before;
+    update = undefined;
+  }
+  throw new StoreUnavailableError("Other processes kept changing the same item.");
+}
+
+const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
+
+/**
+ * The names that an expression refers to, for `ExpressionAttributeNames`: `#name` is the attribute `name`. Every name
+ * is written with a `#`, because many are reserved words.
+ */
+function namesIn(expression: string): Readonly<Record<string, string>> {
+  const known = namesByExpression.get(expression);
+  if (known !== undefined) return known;
+  const aliases = expression.match(/#\w+/g) ?? [];
+  const names = Object.fromEntries(aliases.map((alias) => [alias, alias.slice(1)]));
+  namesByExpression.set(expression, names);
+  return names;
+}
+
+/**
+ * Takes the items out of the response to a query or a scan before the AWS client deserialises it. The client's generic
+ * deserialiser takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire.
+ */
+function takeItems<Kept>({ middlewareStack }: QueryCommand, keep: Keep<Kept>): () => Kept {
+  let kept = keep([]);
+  middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const response = result.response as HttpResponse;
+      if (response.statusCode !== 200) return result;
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
+      await nextTurn();
+      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as ItemsResponse;
+      kept = keep(Items);
+      response.body = Buffer.from(JSON.stringify(rest));
+      return result;
+    },
+    // The client's own middleware of this step wraps this one, so this one gets the response first.
+    { name: "takeItems", step: "deserialize", priority: "low" },
+  );
+  return () => kept;
+}
+
+interface HttpResponse {
+  readonly statusCode: number;
+  body: AsyncIterable<Uint8Array> | Uint8Array;
+}
+
+interface ItemsResponse {
+  readonly Items?: readonly Item[];
+}
+
+function hasLaterLayout({ layout }: Item): boolean {
+  return layout !== undefined && numberOf(layout) > LAYOUT_VERSION;
 }
 
 interface ConditionFailure {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
-import type { Failure } from "../../errors.ts";
-import { BUSY_TIMEOUT_MS } from "./busy.ts";
+import type { Failure } from "../../core/errors.ts";
 import { isSqliteError, toStoreError } from "./errors.ts";
-import { toFileName } from "./file-name.ts";
+import { toFileName } from "./file.ts";
 import { versionOf } from "./schema.ts";
+import { BUSY_TIMEOUT_MS } from "./transaction.ts";
 
-/** Whether a backup was written. `file_exists`: there is a file at the destination, which was not changed. */
+/** The result of a backup. `file_exists`: there is a file at the destination, which was not changed. */
 export type BackupResult = { readonly ok: true } | Failure<"file_exists">;
 
 /** All pages in one step: SQLite starts again whenever another process writes between two steps. */

@@ -1,26 +1,25 @@
-import { isStoreUnavailable, StoreUnavailableError } from "../../errors.ts";
+import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
 
 const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
-const CORRUPT = 11;
+const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const CONSTRAINT = 19;
-const NOT_A_DATABASE = 26;
 
 /**
  * SQLite result codes of an unusable database, which no caller can cause. Every statement was prepared against our
  * schema, so `SQLITE_ERROR` and `SQLITE_SCHEMA` mean that the schema has changed. See
  * https://www.sqlite.org/rescode.html.
  */
-const UNAVAILABLE_CODES = [
+const UNAVAILABLE = [
+  ...BUSY,
+  ...DAMAGED,
   1, // SQLITE_ERROR
   7, // SQLITE_NOMEM
   8, // SQLITE_READONLY
   10, // SQLITE_IOERR
-  CORRUPT,
   13, // SQLITE_FULL
   14, // SQLITE_CANTOPEN
   15, // SQLITE_PROTOCOL
   17, // SQLITE_SCHEMA
-  NOT_A_DATABASE,
 ];
 
 /** The path no longer leads to the files that are open. */
@@ -29,18 +28,6 @@ export class FileMovedError extends Error {}
 /** True for an error of SQLite itself. */
 export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
-}
-
-/** True if the connection must be replaced: the database is damaged, or the open file is not the one at the path. */
-export function needsReopening(error: unknown): boolean {
-  if (!isStoreUnavailable(error)) return false;
-  return (
-    error.cause instanceof FileMovedError || [CORRUPT, NOT_A_DATABASE].includes(primaryCode(error.cause))
-  );
-}
-
-function primaryCode(error: unknown): number {
-  return isSqliteError(error) ? error.errcode & 0xff : 0;
 }
 
 /** True if another process locks the database. */
@@ -53,9 +40,12 @@ export function isConstraint(error: unknown): boolean {
   return primaryCode(error) === CONSTRAINT;
 }
 
-/** True for the error of a call after the connection was closed. */
-function isClosed(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
+/** True if the connection must be replaced: the database is damaged, or the open file is not the one at the path. */
+export function needsReopening(error: unknown): boolean {
+  return (
+    isStoreUnavailable(error) &&
+    (error.cause instanceof FileMovedError || DAMAGED.includes(primaryCode(error.cause)))
+  );
 }
 
 /**
@@ -63,7 +53,16 @@ function isClosed(error: unknown): boolean {
  * identifies the database where a person reads the error.
  */
 export function toStoreError(error: unknown, name = ""): unknown {
-  const unavailable = isClosed(error) || [...BUSY, ...UNAVAILABLE_CODES].includes(primaryCode(error));
+  const isUnavailable = isClosed(error) || UNAVAILABLE.includes(primaryCode(error));
   const database = `The database${name && ` ${name}`}`;
-  return unavailable ? new StoreUnavailableError(`${database} cannot be used.`, { cause: error }) : error;
+  return isUnavailable ? new StoreUnavailableError(`${database} cannot be used.`, { cause: error }) : error;
+}
+
+/** True for the error of a call after the connection was closed. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
+}
+
+function primaryCode(error: unknown): number {
+  return isSqliteError(error) ? error.errcode & 0xff : 0;
 }

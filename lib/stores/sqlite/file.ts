@@ -1,8 +1,49 @@
-import { realpathSync, statSync } from "node:fs";
-import { dirname } from "node:path";
-import { systemClock } from "../../clock.ts";
-import { StoreUnavailableError } from "../../errors.ts";
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { systemClock } from "../../core/time.ts";
 import { FileMovedError } from "./errors.ts";
+
+/**
+ * The name by which SQLite opens the file at a path. It is absolute, because SQLite reads a name that begins with
+ * `file:` as a URI: it would open another file than the one that is created, protected and watched here.
+ */
+export function toFileName(path: string): string {
+  return path === ":memory:" ? path : resolve(path);
+}
+
+/**
+ * Creates a folder, and the missing ones above it. Throws the error of the system for the first that cannot be created.
+ *
+ * Node's `mkdirSync` with `recursive` never returns below `/proc`, where Linux says of a new folder that its parent is
+ * missing.
+ */
+export function createFolder(path: string, mode = 0o777): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  // The root of a drive that does not exist is its own parent.
+  if (parent !== path) createFolder(parent, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process can have created it.
+    if (!existsSync(path)) throw error;
+  }
+}
+
+/**
+ * Removes the access of other users to a database and its log files: a copy or a restored backup is often readable by
+ * everyone. Does nothing if another user owns the file.
+ */
+export function restrictAccess(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.mode & 0o077) === 0) continue;
+    try {
+      chmodSync(file, stats.mode & 0o700);
+    } catch {}
+  }
+}
 
 /**
  * Compares what is at a path with the files that a connection has open. SQLite does not check: it keeps writing to
@@ -42,7 +83,8 @@ export function databaseFile(path: string): DatabaseFile {
   const moved = (problem: string) =>
     new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
-  const folders = foldersOf(path);
+  // The folder of the path and, if the path is a link, that of the file.
+  const folders = [...new Set([dirname(path), dirname(target)])];
   let checked: string | undefined;
 
   return {
@@ -76,11 +118,6 @@ const NO_FILE: DatabaseFile = {
   assertLogReleased() {},
 };
 
-/** The folder of a path and, if the path is a link, that of the file. */
-function foldersOf(path: string): readonly string[] {
-  return [...new Set([dirname(path), dirname(realpathSync(path))])];
-}
-
 /**
  * A file system can give two changes within a tick of its clock the same time. A tick is 1 to 10 ms, by the
  * configuration of the kernel. This is twice the longest.
@@ -91,7 +128,7 @@ const MAX_CLOCK_TICK_MS = 20;
  * The folders and when they were last changed. `undefined` if that is so recent that a further change could go
  * unnoticed, and on systems that update the times of folders late.
  *
- * A look at the log would cost more. Since Linux has multigrain timestamps (6.13), a file whose times were read gets a
+ * Checking the log would cost more. Since Linux has multigrain timestamps (6.13), a file whose times were read gets a
  * new time at the next write, and its metadata has to be flushed too. That makes a durable write a third slower.
  */
 function settledStateOf(folders: readonly string[]): string | undefined {

@@ -8,35 +8,41 @@
  * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). If the file is
  * locked for long, full, damaged, moved, replaced or migrated by a newer version, writes reject with
  * `StoreUnavailableError` and change nothing. Once the file is in order, they succeed again without a restart. A file
- * that was moved or replaced is noticed by the next durable write, and by an admission within 100 ms. Reads do not look.
+ * that was moved or replaced is noticed by the next durable write, and by an admission within 100 ms. Reads do not
+ * check.
  *
  * @module store-orders/sqlite
  */
+import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "../store.ts";
-import { sqliteAccounts } from "./accounts.ts";
-import { openConnection } from "./connection.ts";
-import { toStoreError } from "./errors.ts";
-import { sqliteOrders } from "./orders.ts";
-import { type OpenedStore, withReconnect } from "./reconnect.ts";
+import { accountQueries, sqliteAccounts } from "./accounts.ts";
+import { orderQueries, sqliteOrders } from "./orders.ts";
+import { openDatabase } from "./transaction.ts";
 
-export { isNewerSchema, isStoreUnavailable, NewerSchemaError, StoreUnavailableError } from "../../errors.ts";
+export {
+  isNewerSchema,
+  isStoreUnavailable,
+  NewerSchemaError,
+  StoreUnavailableError,
+} from "../../core/errors.ts";
 export type { Store } from "../store.ts";
 export { type BackupResult, backUpSqlite } from "./backup.ts";
+
+/** Options of the SQLite store. */
+export interface SqliteStoreOptions {
+  /** The database file, or `:memory:`. */
+  readonly path: string;
+  /** True if a missing or empty database is an error instead of being created. @default false */
+  readonly existing?: boolean | undefined;
+}
 
 /**
  * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
-export function createSqliteStore({ path }: { readonly path: string }): Store {
-  const open = (options?: { existing: boolean }): OpenedStore => {
-    const connection = openConnection(path, options);
-    const { db, file, close } = connection;
-    try {
-      return { orders: sqliteOrders(connection), accounts: sqliteAccounts(connection), file, close };
-    } catch (error) {
-      db.close();
-      throw toStoreError(error);
-    }
-  };
-  return withReconnect(open(), () => open({ existing: true }));
+export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): Store {
+  const prepare = (db: DatabaseSync) => ({ orders: orderQueries(db), accounts: accountQueries(db) });
+  const database = openDatabase(path, prepare, { existing });
+  const { check, close } = database;
+  return { orders: sqliteOrders(database), accounts: sqliteAccounts(database), check, close };
 }

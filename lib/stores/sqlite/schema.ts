@@ -1,21 +1,37 @@
 import type { DatabaseSync } from "node:sqlite";
-import { NewerSchemaError, StoreUnavailableError } from "../../errors.ts";
+import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 
 /** "SOrd". Distinguishes our databases from those of other programs. */
 const APPLICATION_ID = 0x534f7264;
 
+/** The version of the first script. Versions 1 to 3 were never released. */
+const FIRST_VERSION = 4;
+
 /**
  * One script per schema version. Never change a released script; add another.
  *
- * `orders.record` is the record in wire form, so that listing copies text. `api_keys.refused_start` and `refused_count`
- * are the rejections of the key in the minute that starts there, and `banned_until` the ban that followed.
+ * `orders.record` is the record in wire form, so that listing copies text. `order_counts` has a row for each status that
+ * the rules know: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
+ * `status` would write two more pages for each cancel, and take longer to count. `api_keys.rejections_start` and
+ * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
+ * followed. `settings` holds what is true for the whole store: `environment`, that of its keys.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (
      id INTEGER PRIMARY KEY,
      status TEXT NOT NULL,
      record TEXT NOT NULL
    ) STRICT;
+
+   CREATE TABLE order_counts (status TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   INSERT INTO order_counts VALUES ('pending', 0), ('shipped', 0), ('cancelled', 0);
+   CREATE TRIGGER count_changed AFTER UPDATE OF status ON orders WHEN old.status <> new.status BEGIN
+     UPDATE order_counts SET count = count - 1 WHERE status = old.status;
+     UPDATE order_counts SET count = count + 1 WHERE status = new.status;
+   END;
+   CREATE TRIGGER count_deleted AFTER DELETE ON orders BEGIN
+     UPDATE order_counts SET count = count - 1 WHERE status = old.status;
+   END;
 
    CREATE TABLE accounts (
      id TEXT PRIMARY KEY,
@@ -36,42 +52,42 @@ const MIGRATIONS: readonly string[] = [
      created_at INTEGER NOT NULL,
      expires_at INTEGER,
      revoked_at INTEGER,
-     refused_start INTEGER,
-     refused_count INTEGER,
+     successor_id TEXT,
+     rejections_start INTEGER,
+     rejections_count INTEGER,
      banned_until INTEGER
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX api_keys_of_account ON api_keys (account, position);`,
+   CREATE INDEX api_keys_of_account ON api_keys (account, position);
 
-  // An earlier version stored an expiry that no date can represent, and no JavaScript number exactly.
-  `ALTER TABLE api_keys ADD COLUMN successor_id TEXT;
-   UPDATE api_keys SET expires_at = 8640000000000000 WHERE expires_at > 8640000000000000;`,
-
-  // What is true for the whole store: `environment`, that of its keys.
-  "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = versionAfter(MIGRATIONS);
+
+function versionAfter(scripts: readonly string[]): number {
+  return FIRST_VERSION + scripts.length - 1;
+}
 
 /**
- * Migrates a database to the current version in one transaction. Throws, and changes nothing, if another program or a
- * newer version wrote it. With `existing`, an empty database is an error too.
+ * Migrates a database to the current version in one transaction. Throws, and changes nothing, if another program, an
+ * unreleased version or a newer one wrote it. With `existing`, an empty database is an error too.
  */
-export function migrate(db: DatabaseSync, { existing = false } = {}): void {
-  const version = versionOf(db);
+export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIONS } = {}): void {
+  const target = versionAfter(scripts);
+  const version = versionOf(db, target);
   if (version === 0 && existing)
     throw new StoreUnavailableError("The database is empty. Restore it from a backup.");
-  if (version < SCHEMA_VERSION) {
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      // Another process may have migrated it while this one waited for the lock.
-      for (let version = versionOf(db); version < SCHEMA_VERSION; version++)
-        db.exec(MIGRATIONS[version] ?? "");
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
-    } catch (error) {
-      if (db.isTransaction) db.exec("ROLLBACK");
-      throw error;
-    }
+  if (version === target) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have migrated it while this one waited for the lock.
+    const current = versionOf(db, target);
+    for (const script of scripts.slice(current === 0 ? 0 : current - FIRST_VERSION + 1)) db.exec(script);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${target}; COMMIT`);
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
   }
 }
 
@@ -93,24 +109,39 @@ export function versionCheck(db: DatabaseSync): () => void {
   };
 }
 
-/** Reads the schema version, 0 for an empty database. Throws for a database of another program or a newer version. */
-export function versionOf(db: DatabaseSync): number {
+/** Writes the version that the database has, to see whether a write succeeds. Call it in a transaction. */
+export function rewriteVersion(db: DatabaseSync): void {
+  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+/**
+ * Reads the schema version, 0 for an empty database. Throws for a database of another program, of an unreleased version
+ * or of one above `supported`.
+ */
+export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number {
   // One statement, so that a migration by another process is seen entirely or not at all.
   const inspect = db.prepare(
     `SELECT (SELECT count(*) FROM sqlite_schema) AS tables, (SELECT user_version FROM pragma_user_version) AS version,
             (SELECT application_id FROM pragma_application_id) AS owner`,
   );
   const { tables, version, owner } = inspect.get() as { tables: number; version: number; owner: number };
-  const isEmpty = version === 0 && owner === 0 && tables === 0;
-  if (!isEmpty && owner !== APPLICATION_ID) {
-    throw new StoreUnavailableError("The file is a database of another program. Give another path.", {
-      retryable: false,
-    });
-  }
-  if (version > SCHEMA_VERSION) {
+  if (version === 0 && owner === 0 && tables === 0) return 0;
+  if (owner !== APPLICATION_ID)
+    throw unusable("The file is a database of another program. Give another path.");
+  if (version > supported) {
     throw new NewerSchemaError(
-      `The database has schema version ${version}; this version supports up to ${SCHEMA_VERSION}. Upgrade store-orders.`,
+      `The database has schema version ${version}; this version supports up to ${supported}. Upgrade store-orders.`,
+    );
+  }
+  if (version < FIRST_VERSION) {
+    throw unusable(
+      `The database has schema version ${version}, of store-orders before its first release. Export its orders with ` +
+        "the program that wrote it, import them into a new database, and issue new keys.",
     );
   }
   return version;
+}
+
+function unusable(problem: string): StoreUnavailableError {
+  return new StoreUnavailableError(problem, { retryable: false });
 }

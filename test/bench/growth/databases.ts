@@ -75,8 +75,8 @@ export function restoreOrders({ path }: GrowthDatabase): void {
 export function resetUsage({ path }: GrowthDatabase): void {
   const db = new DatabaseSync(path);
   db.exec(`UPDATE accounts SET minute_start = 0, day_start = 0;
-    UPDATE api_keys SET banned_until = NULL, refused_start = NULL, refused_count = NULL
-      WHERE banned_until IS NOT NULL OR refused_start IS NOT NULL;
+    UPDATE api_keys SET banned_until = NULL, rejections_start = NULL, rejections_count = NULL
+      WHERE banned_until IS NOT NULL OR rejections_start IS NOT NULL;
     PRAGMA wal_checkpoint(TRUNCATE)`);
   db.close();
 }

@@ -1,5 +1,6 @@
+import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
-import { DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { atMost, atMostBaseline } from "../budgets.ts";
 import type { Figure } from "../figures.ts";
@@ -96,7 +97,7 @@ async function runList(engine: EmulatedEngine, key: string, orders: number): Pro
 }
 
 async function runQueries({ endpoint }: EmulatedEngine, orders: number): Promise<Listing> {
-  const { name } = tableShapes(PREFIX).orders;
+  const { name } = tableDefinitions(PREFIX).orders;
   const child = startChild(new URL("../servers/query-all.ts", import.meta.url), [
     endpoint,
     name,

@@ -34,7 +34,7 @@ export const rejected: Job = {
     });
     return {
       title: "Rejected (429)",
-      figures: loadFigures(samples, { rate: atLeastPeers(1.15) }),
+      figures: loadFigures(samples, { rate: atLeastPeers(1.3) }),
       notes: [
         "`ours` is a key over its limit, with bans out of reach, because the peers have no bans. `ours, banned` is the default, where the 21st rejection in a minute bans the key.",
         "Our counters and bans are in the database, and apply across processes and restarts. Those of the peers are in memory.",

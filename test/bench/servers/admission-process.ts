@@ -2,7 +2,7 @@
  * Admission without HTTP, in its own process: `admission-process.ts '{"store": "sqlite", …}'` reports the
  * microseconds of a check to its parent.
  */
-import { parseKey } from "../../../lib/accounts/api-key.ts";
+import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";

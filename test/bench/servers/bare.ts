@@ -9,8 +9,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
-import { ERRORS, type ErrorCode } from "../../../lib/errors.ts";
-import { errorJson } from "../../../lib/http/reply.ts";
+import { ERRORS, type ErrorCode } from "../../../lib/http/errors.ts";
 
 const [path = ":memory:", schema] = process.argv.slice(2);
 const SQL =
@@ -121,7 +120,7 @@ function countIn(name: string, length: number, limit: number): WindowState {
 }
 
 function reject(response: ServerResponse, code: ErrorCode): void {
-  send(response, ERRORS[code].status, errorJson(code));
+  send(response, ERRORS[code].status, JSON.stringify({ code, ...ERRORS[code] }));
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

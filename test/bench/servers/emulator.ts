@@ -1,7 +1,8 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { toWire } from "../../../lib/orders/wire.ts";
+import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { bucketOf, DEFAULT_BUCKETS, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
 import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";
 import { orderAt } from "../fixture.ts";
 import { startChild } from "./child.ts";
@@ -38,7 +39,7 @@ export async function startEngine(): Promise<EmulatedEngine> {
 export async function fillTables(endpoint: string, prefix: string, orders: number): Promise<void> {
   const client = clientFor(endpoint);
   await createDynamodbTables({ prefix, client });
-  const { name } = tableShapes(prefix).orders;
+  const { name } = tableDefinitions(prefix).orders;
   for (let from = 0; from < orders; from += CONCURRENCY * BATCH) {
     const batches = Array.from({ length: CONCURRENCY }, (_, batch) =>
       Array.from({ length: BATCH }, (_, row) => from + batch * BATCH + row).filter((index) => index < orders),

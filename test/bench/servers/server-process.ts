@@ -26,6 +26,8 @@ export interface OurOptions {
   readonly clockStep?: number;
   /** Rejected requests before a ban. */
   readonly maxRejections?: number;
+  /** Calls `tuneProcess`, as `serve` does. @default true */
+  readonly tuned?: boolean;
 }
 
 /** Our own server. */

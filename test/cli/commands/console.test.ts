@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
@@ -36,6 +41,27 @@ test("console --json prints the link as JSON", async () => {
   child.kill("SIGKILL");
 });
 
+test("console offers the plans of --plans", async () => {
+  writeFileSync(join(cli.directory, "plans.yaml"), "starter: { perMinute: 30, perDay: 500 }");
+  const store = ["--database", "plans.db", "--plans", "plans.yaml"];
+  await cli.run(["accounts", "create", "acme", "--plan", "starter", ...store]);
+  const child = cli.spawn(["console", ...store]);
+  const [, base = "", token = ""] =
+    /^Console +(\S+)\/start#(\S+)\n/.exec(await waitForOutput(child, /Ctrl-C.*\n/)) ?? [];
+  const headers = { "content-type": "application/x-www-form-urlencoded", origin: new URL(base).origin };
+  const started = await fetch(`${base}/session`, {
+    method: "POST",
+    headers: { ...headers, "sec-fetch-site": "same-origin" },
+    body: new URLSearchParams({ token }),
+    redirect: "manual",
+  });
+  const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const page = await (await fetch(`${base}/accounts/acme`, { headers: { cookie } })).text();
+  expect(page).toMatch(/<option[^>]*value="starter"[^>]*selected|<option[^>]*selected[^>]*value="starter"/);
+  expect(page).toContain("of 30");
+  child.kill("SIGKILL");
+});
+
 test("a missing database and a port that is in use are usage errors that say what to do", async () => {
   const missing = await cli.run(["console", "--database", "missing.db"]);
   expect(missing.status).toBe(2);
@@ -56,4 +82,65 @@ test("console has no option for another address", async () => {
   const { status, stderr } = await cli.run(["console", "--host", "0.0.0.0"]);
   expect(status).toBe(2);
   expect(stderr).toContain("unknown option '--host'");
+});
+
+const OUTPUTS = {
+  "orders.example.com": {
+    role: "primary",
+    record: { name: "orders", zone: "example.com", value: "d-1.platform.example.net" },
+  },
+};
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "console-domains-"));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const read = (flags: Partial<ConsoleDomainsFlags>, env = {}, input = "") =>
+  readConsoleDomains({ authority: ["amazon"], ...flags }, env, { input: Readable.from([input]) as never });
+
+describe("what the console's domains come from", () => {
+  test("a file, with the plan of the project and the platform host in normal form", async () => {
+    const options = await read({ domains: "d.yaml", plan: "pro", target: "Platform.Example.net." });
+    expect(options?.source).toEqual({
+      ...{ kind: "file", path: "d.yaml", plan: "pro", target: "platform.example.net" },
+    });
+  });
+
+  test("without options, what 'serve' reads from the environment", async () => {
+    const env = { STORE_ORDERS_DOMAINS: "e.yaml", STORE_ORDERS_PLAN: "pro" };
+    expect((await read({}, env))?.source).toEqual({
+      ...{ kind: "file", path: "e.yaml", plan: "pro" },
+    });
+    expect(await read({})).toBeUndefined();
+  });
+
+  test("a file of outputs, which is read again each time", async () => {
+    const stack = join(directory, "outputs.json");
+    writeFileSync(stack, JSON.stringify(OUTPUTS));
+    const options = await read({ stack });
+    if (options?.source.kind !== "stack") throw new Error("This is no stack.");
+    expect((await options.source.read()).hosts).toMatchObject([{ host: "orders.example.com" }]);
+    writeFileSync(stack, "{}");
+    expect((await options.source.read()).hosts).toEqual([]);
+  });
+
+  test("standard input, which is read once", async () => {
+    const options = await read({ stack: "-" }, {}, JSON.stringify(OUTPUTS));
+    if (options?.source.kind !== "stack") throw new Error("This is no stack.");
+    for (let time = 0; time < 2; time++) expect((await options.source.read()).hosts).toHaveLength(1);
+  });
+
+  test.each<[Partial<ConsoleDomainsFlags>, string]>([
+    [{ stack: "-", domains: "d.yaml" }, "Omit --domains and --target, or omit --stack."],
+    [{ stack: "-", target: "a.example.com" }, "Omit --domains and --target, or omit --stack."],
+    [{ target: "a.example.com" }, "Give the domains file, too, with --domains."],
+    [{ domains: "d.yaml", target: "https://a.example.com" }, "This is a URL."],
+    [{ domains: "d.yaml", authority: ["nobody"] }, "is not known"],
+    [{ domains: "d.yaml", resolver: "dns.example.com" }, "is not the address of a DNS server"],
+    [{ stack: "-" }, "Pass what 'pulumi stack output domains --json' prints."],
+  ])("%j stops the console at its start", async (flags, message) => {
+    await expect(read(flags, {}, '"nothing"')).rejects.toThrow(message);
+  });
 });

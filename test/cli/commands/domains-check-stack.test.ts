@@ -38,7 +38,9 @@ describe("domains check --stack", () => {
 
   test("a wrong record is reported with the zone that the stack uses, and the exit status is 1", async () => {
     writeFileSync(join(cli.directory, "stack.json"), JSON.stringify(outputs));
-    await using server = await startDnsServer(zone.replace(`CNAME ${TARGET}`, "CNAME old.example.net"));
+    await using server = await startDnsServer(
+      `${zone.replace(`CNAME ${TARGET}`, "CNAME old.example.net")}\neu.example.com SOA ns1.example.com`,
+    );
     const { status, stdout } = await cli.run([
       "domains",
       "check",

@@ -92,7 +92,7 @@ test.each([
   [
     "an unknown authority",
     ["check", "domains.yaml", "--target", TARGET, "--authority", "me"],
-    "Choose one of amazon.",
+    "Choose one of amazon, letsencrypt, google, zerossl, sectigo, digicert, or give its issuer domain, such as letsencrypt.org.",
   ],
   [
     "an invalid resolver",
@@ -134,6 +134,78 @@ test("domains records and check take a target per host", async () => {
   expect(stdout).toContain("✓ orders.example.com  verified");
   expect(stdout).toContain("✗ www.orders.example.com  pending_dns");
   expect(stdout).toContain("expected  CNAME b.platform.example");
+});
+
+const SHOP = `orders.example.com CNAME ${TARGET}
+www.orders.example.com CNAME ${TARGET}
+${TARGET} A 192.0.2.1`;
+
+test("domains records finds the zone in DNS, and says if it is a guess or given", async () => {
+  await using server = await startDnsServer(`${SHOP}\norders.example.com SOA ns1.example.com`, {
+    org: "timeout",
+  });
+  const records = (...flags: readonly string[]) =>
+    cli.run(["domains", "records", "domains.yaml", "--target", TARGET, "--json", ...flags]);
+  const found = await records("--resolver", server.address);
+  expect(JSON.parse(found.stdout)).toMatchObject([
+    { zone: "orders.example.com", zoneSource: "dns", type: "ALIAS", name: "@" },
+    { zone: "orders.example.com", zoneSource: "dns", type: "CNAME", name: "www" },
+  ]);
+  expect(found.stderr).toBe("");
+  const given = await records("--resolver", server.address, "--zone", "WWW.orders.example.com.=example.com");
+  expect(JSON.parse(given.stdout)[1]).toMatchObject({
+    zone: "example.com",
+    zoneSource: "given",
+    name: "www.orders",
+  });
+  const guessed = await records("--resolver", "127.0.0.1:1");
+  expect(JSON.parse(guessed.stdout)[1]).toMatchObject({
+    zone: "example.com",
+    zoneSource: "public_suffix_list",
+  });
+  expect(guessed.stderr).toBe(
+    "DNS did not say which zone this is, so example.com is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.\n",
+  );
+});
+
+test.each([
+  ["www.orders.example.com", "has no host. Write HOST=ZONE"],
+  ["www.orders.example.com=a=b", "has no host. Write HOST=ZONE"],
+  ["order.example.com=example.com", "order.example.com is not one of the domains."],
+  ["www.orders.example.com=example.org", "www.orders.example.com is not in the zone example.org"],
+])("--zone %s exits with 2 and the reason", async (zone, reason) => {
+  for (const command of ["records", "check"]) {
+    const words = ["domains", command, "domains.yaml", "--target", TARGET, "--zone", zone];
+    const { status, stdout, stderr } = await cli.run(words);
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(reason);
+  }
+});
+
+test.each([
+  [TARGET, [], 'CAA 0 issue "amazon.com"', "CAA records forbid"],
+  [TARGET, [], 'CAA 0 issue "letsencrypt.org"', "2 of 2 hosts verified."],
+  [TARGET, ["--authority", "amazon"], 'CAA 0 issue "amazon.com"', "2 of 2 hosts verified."],
+  [
+    TARGET,
+    ["--authority", "google", "--authority", "ca.example.net"],
+    'CAA 0 issue "ca.example.net"',
+    "2 of 2",
+  ],
+  ["abc.execute-api.eu-central-1.amazonaws.com", [], 'CAA 0 issue "amazon.com"', "2 of 2 hosts verified."],
+  ["abc.execute-api.eu-central-1.amazonaws.com", [], 'CAA 0 issue "letsencrypt.org"', "CAA records forbid"],
+])("the authority for the target %s with %j and %s", async (target, flags, caa, expected) => {
+  await using server = await startDnsServer(`${SHOP.replaceAll(TARGET, target)}\nexample.com ${caa}`);
+  const check = ["domains", "check", "domains.yaml", "--target", target, "--resolver", server.address];
+  expect((await cli.run([...check, ...flags])).stdout).toContain(expected);
+});
+
+test("the advice is for what serves the hosts", async () => {
+  await using server = await startDnsServer(SHOP);
+  const check = ["domains", "check", "domains.yaml", "--target", TARGET, "--resolver", server.address];
+  expect((await cli.run(check)).stdout).toContain(
+    "The server in front, such as Caddy, requests the certificate",
+  );
 });
 
 test("domains schema prints the JSON Schema of a domains file", async () => {

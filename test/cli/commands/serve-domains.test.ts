@@ -1,7 +1,10 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { watchDomainsFile } from "../../../lib/cli/commands/serve.ts";
+import { routeHost } from "../../../lib/domains/routing.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 
@@ -56,6 +59,37 @@ test("serve --domains routes by Host, and a change of the file takes effect at t
   );
 });
 
+test("serve --platform-host serves further names, and /domains/ask answers 200 exactly for the mapping", async () => {
+  const names = ["--platform-host", "orders-api", "--platform-host", "orders_api", "host.docker.internal"];
+  const serve = ["serve", "--port", "0", "--metrics", "0", "--domains", "domains.yaml", "--plan", "pro"];
+  const server = cli.spawn([...serve, ...names]);
+  const exit = waitForExit(server);
+  const output = await waitForOutput(server, /^metrics.*\n/m);
+  const get = createGet(/(http:\S+)\/v1/.exec(output)?.[1] ?? "");
+  for (const host of ["orders-api", "ORDERS-API:8787", "orders_api", "host.docker.internal:80"]) {
+    expect(await get(host)).toEqual([401, undefined]);
+  }
+  expect(await get("orders-db")).toEqual([421, undefined]);
+  const ask = new URL("/domains/ask", /^metrics\s+(\S+)/m.exec(output)?.[1]);
+  const answers = async (domain: string) =>
+    (await fetch(`${ask}?domain=${encodeURIComponent(domain)}`)).status;
+  for (const host of ["orders.example.com", "WWW.orders.example.com."]) expect(await answers(host)).toBe(200);
+  const others = ["orders-api", "localhost", "127.0.0.1", "example.com", "", "orders.example.com/x", "*"];
+  for (const host of others) expect(await answers(host)).toBe(404);
+  expect((await fetch(ask)).status).toBe(404);
+  server.kill("SIGTERM");
+  expect((await exit).status).toBe(0);
+});
+
+test.each([
+  ["--platform-host", "orders-api:8787", "without a port"],
+  ["--platform-host", "http://orders-api", "Write a name or an IP address"],
+  ["--platform-host", "orders-api", "Without --domains every host is served."],
+])("serve %s %s exits with 2 and the reason", async (flag, value, reason) => {
+  const { status, stderr } = await cli.run(["serve", "--port", "0", flag, value]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(reason)]);
+});
+
 test.each([
   ["no plan", [], {}],
   ["--plan free", ["--plan", "free"], { STORE_ORDERS_PLAN: "pro" }],
@@ -93,4 +127,104 @@ test("serve --domains on the plan free serves only its own names if the file has
   expect((await exit).stderr).toContain(
     "empty.yaml has changed and is invalid; keeping the previous configuration",
   );
+});
+
+let folder = "";
+let file = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "store-orders-domains-"));
+  file = join(folder, "domains.yaml");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Replaces the file in one step, so that its identity changes even within the resolution of its time. */
+function replace(text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+function watch(clock?: () => number) {
+  const reports: string[] = [];
+  const hosts = watchDomainsFile(file, "pro", ["127.0.0.1"], (line) => reports.push(line), clock);
+  const serves = (host: string) => routeHost(hosts(), host, "/").action === "serve";
+  return { reports, serves };
+}
+
+describe("a served domains file", () => {
+  test.each<[string, string, () => void]>([
+    ["deleted", "missing", () => rmSync(file)],
+    ["replaced by an invalid mapping", "invalid", () => replace("domains: { primary: 5 }")],
+    ["replaced by text that is not YAML", "invalid", () => replace("domains: [")],
+    ["emptied", "invalid", () => replace("")],
+    [
+      "replaced by a directory",
+      "invalid",
+      () => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+    [
+      "replaced by a link to itself",
+      "invalid",
+      () => {
+        rmSync(file);
+        symlinkSync(file, file);
+      },
+    ],
+  ])(
+    "after the file was %s, the previous mapping stays in effect, and this is reported once",
+    (_name, state, spoil) => {
+      replace("domains: { primary: orders.example.com }");
+      const { reports, serves } = watch();
+      spoil();
+      for (let request = 0; request < 5; request += 1) {
+        expect([serves("orders.example.com"), serves("shop.example.com")]).toEqual([true, false]);
+      }
+      expect(reports).toEqual([
+        expect.stringContaining(`${file} has changed and is ${state}; keeping the previous configuration: `),
+      ]);
+
+      rmSync(file, { recursive: true, force: true });
+      replace("domains: { primary: shop.example.com }");
+      expect([serves("orders.example.com"), serves("shop.example.com")]).toEqual([false, true]);
+      expect(reports.slice(1)).toEqual([`${file} has changed and is now in effect.`]);
+    },
+  );
+
+  test("a file that is being written is read at once, reported once it is quiet, and then read again", () => {
+    replace("domains: { primary: orders.example.com }");
+    let now = Date.now();
+    const { reports, serves } = watch(() => now);
+    const write = (text: string) => {
+      writeFileSync(file, text);
+      utimesSync(file, now / 1000, now / 1000);
+    };
+    now += 1000;
+    write("domains: { primary: ord");
+    expect(serves("orders.example.com")).toBe(true);
+    expect(reports).toEqual([]);
+    write("domains: { primary: shop.example.com }");
+    expect([serves("orders.example.com"), serves("shop.example.com")]).toEqual([false, true]);
+    // The same time and the same length.
+    write("domains: { primary: late.example.com }");
+    expect(reports).toEqual([]);
+    now += 200;
+    expect(serves("late.example.com")).toBe(true);
+    expect(reports).toEqual([`${file} has changed and is now in effect.`]);
+    now += 1000;
+    write("domains: [");
+    now += 200;
+    expect(serves("late.example.com")).toBe(true);
+    expect(reports).toHaveLength(2);
+    expect(reports[1]).toContain("has changed and is invalid");
+    expect(serves("late.example.com")).toBe(true);
+    expect(reports).toHaveLength(2);
+  });
+
+  test("a file that is missing or invalid at the start is an error", () => {
+    expect(watch).toThrow("The file does not exist (ENOENT)");
+    replace("domains: { primary: 5 }");
+    expect(watch).toThrow("domains.primary");
+  });
 });

@@ -1,22 +1,31 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
+import manifest from "../../../package.json" with { type: "json" };
 import {
   baseEnvironment,
   createCommandLine,
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
+import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+const { version } = manifest;
 
 const START_MESSAGE = new RegExp(
   [
@@ -50,11 +59,25 @@ test("serve --demo adds demo data and prints how to call the API; a second start
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  expect(lines).toHaveLength(7);
-  expect(lines[0]).toMatchObject({ operation: "listOrders", status: 200, accountId: "demo", plan: "free" });
-  expect(lines[0]).toMatchObject({ level: "info", method: "GET", path: "/v1/store/orders" });
-  expect(stderr).not.toContain("127.0.0.1");
-  expect(lines.slice(5)).toMatchObject([
+  const [created, started, ...rows] = lines;
+  expect(created).toMatchObject({
+    level: "warn",
+    message: "There was no database at demo.db, so an empty one was created.",
+  });
+  expect(started).toMatchObject({
+    level: "info",
+    version,
+    node: process.version,
+    store: "demo.db",
+    schema: SCHEMA_VERSION,
+    environment: "test",
+    settings: { port: 0, trustProxy: false, plan: "free", banPolicy: { maxRejections: 20 } },
+  });
+  expect(rows).toHaveLength(7);
+  expect(rows[0]).toMatchObject({ operation: "listOrders", status: 200, accountId: "demo", plan: "free" });
+  expect(rows[0]).toMatchObject({ level: "info", method: "GET", path: "/v1/store/orders" });
+  expect(JSON.stringify(rows)).not.toContain("127.0.0.1");
+  expect(rows.slice(5)).toMatchObject([
     { level: "info", message: "Stopping because of SIGTERM; requests in flight are completed." },
     { level: "info", message: "Stopped." },
   ]);
@@ -67,13 +90,50 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   second.kill("SIGINT");
   const rest = await waitForExit(second);
   expect(rest).toMatchObject({ status: 0, stdout: "" });
-  const [notice = ""] = rest.stderr.split("\n");
+  const [, notice = ""] = rest.stderr.split("\n");
   const [, printed = ""] =
     /^The database has data already.*run:\n {2}(.*)$/.exec(JSON.parse(notice).message) ?? [];
   expect(printed).toBe("npm run --silent cli -- keys issue --account demo --database demo.db");
   expect(rest.stderr).not.toContain("so_test_");
   expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);
   expect(await cli.json("keys", "list", "--account", "demo", "--database", "demo.db")).toHaveLength(1);
+});
+
+test("serve --existing serves a database that exists, and exits with an error instead of creating one", async () => {
+  const missing = await cli.run(["serve", "--existing", "--port", "0", "--database", "unmounted.db"]);
+  expect(missing).toMatchObject({ status: 2, stdout: "" });
+  expect(missing.stderr).toContain("There is no database at unmounted.db.");
+  writeFileSync(join(cli.directory, "empty.db"), "");
+  const empty = await cli.run(["serve", "--existing", "--port", "0", "--database", "empty.db"]);
+  expect(empty).toMatchObject({ status: 3, stdout: "" });
+  expect(empty.stderr).toContain("The database is empty. Restore it from a backup.");
+  expect(existsSync(join(cli.directory, "unmounted.db"))).toBe(false);
+  expect(readFileSync(join(cli.directory, "empty.db"), "utf8")).toBe("");
+
+  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "mounted.db"]);
+  const server = cli.spawn(["serve", "--existing", "--port", "0", "--database", "mounted.db"]);
+  await waitForOutput(server, /^database.*\n/m);
+  server.kill("SIGTERM");
+  const { status, stderr } = await waitForExit(server);
+  expect(status).toBe(0);
+  expect(stderr).not.toContain('"level":"warn"');
+});
+
+test("serve prints no address if its database cannot be written, or a newer version has written it", async () => {
+  const serve = (database: string) => cli.run(["serve", "--port", "0", "--json", "--database", database]);
+  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "newer.db"]);
+  using db = new DatabaseSync(join(cli.directory, "newer.db"));
+  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  const newer = await serve("newer.db");
+  expect(newer).toMatchObject({ status: 2, stdout: "" });
+  expect(JSON.parse(newer.stderr)).toMatchObject({ code: "newer_schema" });
+
+  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "locked.db"]);
+  using lock = new DatabaseSync(join(cli.directory, "locked.db"));
+  lock.exec("BEGIN IMMEDIATE");
+  const locked = await serve("locked.db");
+  expect(locked).toMatchObject({ status: 3, stdout: "" });
+  expect(JSON.parse(locked.stderr)).toMatchObject({ code: "store_unavailable" });
 });
 
 test("serve without --demo adds no data, and its flags take precedence over HOST and PORT", async () => {
@@ -84,7 +144,7 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
 
   const failed = await cli.run(["serve", "--demo"], { env });
   expect(failed).toMatchObject({ status: 2, stdout: "" });
-  expect(failed.stderr).toBe(
+  expect(failed.stderr.split("\n").slice(1).join("\n")).toBe(
     `error: 127.0.0.1:${port} is already in use. Stop the process that uses it, or choose another port with --port or PORT.\n`,
   );
   occupied.close();
@@ -159,3 +219,165 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
   stop.resolve("SIGTERM");
   expect(await running).toBe(0);
 });
+
+/** A demo server with flags. */
+async function serve(database: string, ...flags: readonly string[]) {
+  const process = cli.spawn(["serve", "--demo", "--json", "--port", "0", "--database", database, ...flags]);
+  process.stderr.resume();
+  const { url, docs, key } = JSON.parse(await waitForOutput(process, /\}\s*$/)) as Record<string, string>;
+  const headers = { authorization: `Bearer ${key}` };
+  const exit = waitForExit(process);
+  const stop = () => {
+    process.kill("SIGTERM");
+    return exit;
+  };
+  return { url: url ?? "", docs: docs ?? "", headers, stop };
+}
+
+test("serve --base-path serves everything below the path, and the document names the servers of --server", async () => {
+  const production = "https://example.com/shop/v1";
+  const staging = "https://staging.example.com/shop/v1";
+  const { url, docs, headers, stop } = await serve(
+    "base.db",
+    ...["--base-path", "/shop", "--server", production, "--server", staging],
+  );
+  expect([url.endsWith("/shop/v1"), docs.endsWith("/shop/docs")]).toEqual([true, true]);
+  expect((await fetch(`${url}/store/orders`, { headers })).status).toBe(200);
+  expect((await fetch(docs)).status).toBe(200);
+  expect((await fetch(new URL("/v1/store/orders", url), { headers })).status).toBe(404);
+  expect((await fetch(new URL("/shop/readyz", url))).status).toBe(200);
+
+  const { servers } = (await (await fetch(new URL("../openapi.json", `${url}/`))).json()) as {
+    servers: { url: string }[];
+  };
+  expect(servers.map((server) => new URL(server.url, new URL("/shop/openapi.json", url)).href)).toEqual([
+    url,
+    production,
+    staging,
+  ]);
+  const pet = await fetch(`${url}/pets/1`, { headers });
+  const [, link = ""] = /^<([^>]+)>/.exec(pet.headers.get("link") ?? "") ?? [];
+  expect(new URL(link, url).href).toBe(docs);
+  expect((await stop()).status).toBe(0);
+});
+
+test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban", async () => {
+  const { url, headers, stop } = await serve(
+    "ban.db",
+    ...["--docs-url", "https://docs.example.com/pets", "--ban-after", "1", "--ban-minutes", "2"],
+  );
+  const pet = await fetch(`${url}/pets/1`, { headers });
+  expect(pet.headers.get("link")).toMatch(/^<https:\/\/docs\.example\.com\/pets>/);
+  let last = pet;
+  // The limit is 60 a minute; a minute can begin in between.
+  for (let requests = 0; requests < 130; requests++) {
+    last = await fetch(`${url}/store/orders/9`, { method: "DELETE", headers });
+    const { code } = (await last.json()) as { code: string };
+    if (code === "api_key_banned") break;
+  }
+  expect(last.status).toBe(429);
+  expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(60);
+  expect(Number(last.headers.get("retry-after"))).toBeLessThanOrEqual(120);
+  await stop();
+});
+
+test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {
+  const child = cli.spawn(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
+  const stopping = setTimeout(() => child.kill("SIGTERM"), 5_000);
+  const { status, stdout, stderr } = await waitForExit(child);
+  clearTimeout(stopping);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toBe(
+    "error: --host: The host is empty. Use 127.0.0.1 for this machine only, or 0.0.0.0 for every address of it.\n",
+  );
+});
+
+test("openapi prints no example host, and the given servers", async () => {
+  const text = (await cli.run(["openapi"])).stdout;
+  expect(JSON.parse(text).servers).toEqual([{ url: "./v1", description: "This server" }]);
+  expect(text).not.toMatch(/example\.(?:com|org|net)/);
+  const servers = ["https://a.example/v1", "https://b.example/v1"];
+  const { stdout } = await cli.run(["openapi", "--server", ...servers]);
+  expect(JSON.parse(stdout).servers).toEqual(servers.map((url) => ({ url })));
+});
+
+describe("a signal", () => {
+  /** The list has 11 MB: more than the buffers of a connection hold while its client does not read. */
+  const ORDERS = 150_000;
+  let key = "";
+  beforeAll(async () => {
+    const store = createSqliteStore({ path: join(cli.directory, "long.db") });
+    const orders = Array.from({ length: ORDERS }, (_, id) => ({
+      record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
+      status: "pending" as const,
+    }));
+    await store.orders.place(orders);
+    await store.close();
+    const database = ["--database", "long.db"];
+    await cli.json("accounts", "create", "acme", "--plan", "pro", ...database);
+    ({ key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...database));
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s completes the request in flight, accepts no new one, and exits with 0",
+    async (signal) => {
+      const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
+      const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+      const exit = waitForExit(server);
+      const { hostname, port } = new URL(url);
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      await once(socket, "readable");
+      server.kill(signal);
+      await sleep(200);
+      await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
+
+      let response = "";
+      for await (const chunk of socket) response += chunk;
+      const body = response.slice(response.indexOf("\r\n\r\n"));
+      expect(body.match(/"id":/g)?.length).toBe(ORDERS);
+      expect(body.trimEnd().endsWith("\r\n0")).toBe(true);
+      const { status, stderr } = await exit;
+      expect(status).toBe(0);
+      const lines = stderr.trimEnd().split("\n");
+      expect(lines).toHaveLength(4);
+      expect(JSON.parse(lines[2] ?? "")).toMatchObject({ status: 200, bodyEnd: "complete" });
+    },
+  );
+
+  test("SIGTERM ends the server with 0 while nothing reads its log", async () => {
+    const server = cli.spawn(["serve", "--port", "0", "--database", "stalled.db"]);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+    // More log lines than the pipe of standard error holds.
+    for (let batch = 0; batch < 40; batch++) {
+      const requests = Array.from({ length: 50 }, () => fetch(`${url}/${"x".repeat(500)}`));
+      for (const response of await Promise.all(requests)) await response.text();
+    }
+    const exit = once(server, "exit", { signal: AbortSignal.timeout(8_000) });
+    server.kill("SIGTERM");
+    expect(await exit).toEqual([0, null]);
+    server.stderr.resume();
+  });
+});
+
+test.skipIf(skipsBecause("a signal to npm stops the server", noPosix))(
+  "npm start accepts arguments, and a signal to npm stops the server",
+  async () => {
+    const args = ["start", "--", "--port", "0", "--database", join(cli.directory, "npm.db")];
+    const npm = spawn("npm", args, { cwd: root, env: baseEnvironment() });
+    const message = await waitForOutput(npm, /^try.*\n/m);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
+    expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
+    npm.kill("SIGTERM");
+    await expect
+      .poll(
+        () =>
+          fetch(`${url}/v1/store/orders`).then(
+            () => "serving",
+            () => "stopped",
+          ),
+        { timeout: 5_000 },
+      )
+      .toBe("stopped");
+  },
+);

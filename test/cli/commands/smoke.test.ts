@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Handler } from "../../../lib/http/handler-options.ts";
+import type { Handler } from "../../../lib/http/options.ts";
 import { startNodeServer } from "../../../lib/node/index.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { createCommandLine } from "../../support/command-line.ts";

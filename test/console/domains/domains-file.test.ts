@@ -15,9 +15,167 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDomainsFile } from "../../../lib/console/domains/domains-file.ts";
-import { readTextFile } from "../../../lib/console/domains/read-file.ts";
-import { replaceFile } from "../../../lib/console/domains/replace-file.ts";
+import type { DomainChange } from "../../../lib/console/domains/domains-document.ts";
+import { changeDomains, openDomainsFile } from "../../../lib/console/domains/domains-file.ts";
+import { readTextFile, replaceFile } from "../../../lib/console/domains/text-file.ts";
+
+const FILE = `# yaml-language-server: $schema=domains.schema.json
+domains:
+  primary: orders.example.com   # the shop
+
+  # partners use it
+  aliases: [api.example.com]
+  redirects:
+    # printed on the bags
+    - { from: www.orders.example.com, to: orders.example.com, status: 301 }
+    - from: "shop.example.com"
+      to: Orders.Example.com.  # since 2024
+# the end
+`;
+
+const change = (text: string, ...changes: readonly DomainChange[]) =>
+  changes.reduce((before, each) => {
+    const result = changeDomains(before, "pro", each);
+    if (!result.ok) throw new Error(JSON.stringify(result));
+    return result.text;
+  }, text);
+
+/** The lines that only one of two texts has. */
+function difference(before: string, after: string): readonly string[] {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+    ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
+  ];
+}
+
+describe("a change leaves every other line as it was", () => {
+  test.each<[string, DomainChange, readonly string[]]>([
+    [
+      "an alias is added",
+      { kind: "add", host: "New.Example.com", role: "alias" },
+      ["-   aliases: [api.example.com]", "+   aliases: [api.example.com, new.example.com]"],
+    ],
+    [
+      "a redirect is added in the style of the last one",
+      { kind: "add", host: "old.example.com", role: "redirect" },
+      ["+     - from: old.example.com", "+       to: orders.example.com", "+       status: 301"],
+    ],
+    [
+      "an alias is removed; the comment above its list stays",
+      { kind: "remove", host: "api.example.com" },
+      ["-   aliases: [api.example.com]", "+   aliases: []"],
+    ],
+    [
+      "a redirect is removed with its own lines",
+      { kind: "remove", host: "shop.example.com" },
+      ['-     - from: "shop.example.com"', "-       to: Orders.Example.com.  # since 2024"],
+    ],
+    [
+      "an alias becomes the primary, the old primary an alias, and every redirect leads to the new one",
+      { kind: "set_role", host: "api.example.com", role: "primary" },
+      [
+        "-   primary: orders.example.com   # the shop",
+        "-   aliases: [api.example.com]",
+        "-     - { from: www.orders.example.com, to: orders.example.com, status: 301 }",
+        "-       to: Orders.Example.com.  # since 2024",
+        "+   primary: api.example.com # the shop",
+        "+   aliases: [orders.example.com]",
+        "+     - { from: www.orders.example.com, to: api.example.com, status: 301 }",
+        "+       to: api.example.com # since 2024",
+      ],
+    ],
+  ])("%s", (_, each, expected) => {
+    expect(difference(FILE, change(FILE, each))).toEqual(expected);
+  });
+
+  test.each([
+    "domains:\n  primary: 'a.example.com'\n  aliases:\n  # one\n  - 'b.example.com'\n",
+    "domains:\r\n    primary: 'a.example.com'\r\n    aliases:\r\n        - 'b.example.com'\r\n",
+  ])("indentation, line ends and quotes stay as they are: %j", (file) => {
+    const [last = ""] = /.*'b.example.com'\r?\n$/.exec(file) ?? [];
+    expect(change(file, { kind: "add", host: "c.example.com", role: "alias" })).toBe(
+      file + last.replace("b.", "c."),
+    );
+  });
+
+  test("a JSON file stays JSON", () => {
+    const file = '{\n    "domains": {\n        "primary": "a.example.com"\n    }\n}\n';
+    const changed = change(file, { kind: "add", host: "b.example.com", role: "redirect" });
+    expect(JSON.parse(changed).domains.redirects).toEqual([
+      { from: "b.example.com", to: "a.example.com", status: 301 },
+    ]);
+    expect(changed).toContain('\n        "primary": "a.example.com",\n');
+  });
+});
+
+test("the first domain becomes the primary, and after the last removal the file is as before", () => {
+  const added = change("domains: {}\n", { kind: "add", host: "a.example.com", role: "primary" });
+  expect(added).toBe("domains:\n  primary: a.example.com\n");
+  const more = change(
+    added,
+    { kind: "add", host: "b.example.com", role: "alias" },
+    { kind: "add", host: "c.example.com", role: "redirect" },
+    { kind: "set_role", host: "b.example.com", role: "redirect" },
+  );
+  expect(more).toBe(`domains:
+  primary: a.example.com
+  redirects:
+    - { from: c.example.com, to: a.example.com, status: 301 }
+    - { from: b.example.com, to: a.example.com, status: 301 }
+`);
+  expect(
+    change(
+      more,
+      { kind: "remove", host: "b.example.com" },
+      { kind: "remove", host: "c.example.com" },
+      { kind: "remove", host: "a.example.com" },
+    ),
+  ).toBe("domains: {}\n");
+});
+
+describe("nothing is written", () => {
+  test.each([
+    ["http://a.example.com/", "This is a URL. Write only its hostname: a.example.com."],
+    ["", "The hostname is empty. Write one such as orders.example.com."],
+    [
+      "api.example.com",
+      "api.example.com is listed twice, first at domains.aliases[0]. Remove one of the two.",
+    ],
+    ["<script>alert(1)</script>", "This contains a path or query. Write only the hostname."],
+    ["a.example.com\n  - b.example.com", "A hostname cannot contain spaces. Remove them."],
+    ["&anchor", 'A hostname cannot contain "&". Use only letters, digits, hyphens and dots.'],
+  ])("for %j: the rules of every domains file reject it", (host, message) => {
+    const result = changeDomains(FILE, "pro", { kind: "add", host, role: "alias" });
+    expect(result).toMatchObject({ ok: false, code: "invalid_domains" });
+    expect(!result.ok && "issues" in result && result.issues.map((issue) => issue.message)).toEqual([
+      message,
+    ]);
+  });
+
+  test("for the primary while others need it, and for a plan without domains", () => {
+    expect(changeDomains(FILE, "pro", { kind: "remove", host: "orders.example.com" })).toMatchObject({
+      code: "invalid_domains",
+    });
+    expect(
+      changeDomains("domains: {}", "free", { kind: "add", host: "a.example.com", role: "primary" }),
+    ).toMatchObject({ code: "invalid_domains" });
+  });
+
+  test.each([
+    ["a file with an error", "domains: [", "invalid_file"],
+    ["anchors", "x: &x a.example.com\ndomains: { primary: *x }", "invalid_file"],
+    [
+      "anchors that are valid",
+      "domains:\n  primary: &p a.example.com\n  redirects: [{ from: b.example.com, to: *p }]",
+      "not_editable",
+    ],
+    ["a host that is not there any more", "domains: { primary: a.example.com }", "host_not_found"],
+  ])("for %s", (_, text, code) => {
+    const result = changeDomains(text, "pro", { kind: "remove", host: "b.example.com" });
+    expect(result).toMatchObject({ ok: false, code });
+  });
+});
 
 let directory: string;
 let path: string;
@@ -30,8 +188,10 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const ADD = { kind: "add", host: "b.example.com", role: "alias" } as const;
 
+const open = (file: string) => openDomainsFile({ kind: "file", path: file, plan: "pro" });
+
 async function versionOf(file: string): Promise<string> {
-  const snapshot = await openDomainsFile(file, "pro").read();
+  const snapshot = await open(file).read();
   if (!snapshot.ok) throw new Error(JSON.stringify(snapshot));
   return snapshot.version;
 }
@@ -41,7 +201,7 @@ describe("a change replaces the file", () => {
     chmodSync(path, 0o640);
     if (process.getuid?.() === 0) execFileSync("chown", ["65534:65534", path]);
     const before = statSync(path);
-    expect(await openDomainsFile(path, "pro").change(await versionOf(path), ADD)).toMatchObject({ ok: true });
+    expect(await open(path).change(await versionOf(path), ADD)).toMatchObject({ ok: true });
     const after = statSync(path);
     expect(after.ino).not.toBe(before.ino);
     expect([after.mode, after.uid, after.gid]).toEqual([before.mode, before.uid, before.gid]);
@@ -52,7 +212,7 @@ describe("a change replaces the file", () => {
   test("and a symbolic link to it stays one", async () => {
     const link = join(directory, "link.yaml");
     symlinkSync("domains.yaml", link);
-    expect(await openDomainsFile(link, "pro").change(await versionOf(link), ADD)).toMatchObject({ ok: true });
+    expect(await open(link).change(await versionOf(link), ADD)).toMatchObject({ ok: true });
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readFileSync(path, "utf8")).toContain("b.example.com");
   });
@@ -64,7 +224,7 @@ describe("somebody else's change is not overwritten", () => {
   test("if it came before the request", async () => {
     const version = await versionOf(path);
     writeFileSync(path, theirs);
-    const result = await openDomainsFile(path, "pro").change(version, ADD);
+    const result = await open(path).change(version, ADD);
     expect(result).toMatchObject({ ok: false, code: "file_changed" });
     expect(readFileSync(path, "utf8")).toBe(theirs);
   });
@@ -85,7 +245,7 @@ describe("somebody else's change is not overwritten", () => {
     writeFileSync(victim, readFileSync(path));
     symlinkSync("victim.yaml", `${link}.new`);
     renameSync(`${link}.new`, link);
-    const result = await openDomainsFile(link, "pro").change(version, ADD);
+    const result = await open(link).change(version, ADD);
     expect(result).toMatchObject({ code: "file_changed" });
     expect(readFileSync(victim, "utf8")).not.toContain("b.example.com");
   });
@@ -94,7 +254,10 @@ describe("somebody else's change is not overwritten", () => {
     const version = await versionOf(path);
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        openDomainsFile(path, "pro").change(version, { ...ADD, host: `b${index}.example.com` }),
+        open(path).change(version, {
+          ...ADD,
+          host: `b${index}.example.com`,
+        }),
       ),
     );
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
@@ -108,7 +271,7 @@ describe("somebody else's change is not overwritten", () => {
     const victim = join(directory, "victim");
     writeFileSync(victim, "precious");
     symlinkSync(victim, join(directory, ".domains.yaml.next"));
-    const result = await openDomainsFile(path, "pro").change(await versionOf(path), ADD);
+    const result = await open(path).change(await versionOf(path), ADD);
     expect(result).toMatchObject({ ok: false, code: "not_written" });
     expect(readFileSync(victim, "utf8")).toBe("precious");
   });
@@ -129,7 +292,7 @@ describe("a file that is not a valid domains file", () => {
     ],
   ])("is shown with line and column: %j", async (text, problem) => {
     writeFileSync(path, text);
-    const snapshot = await openDomainsFile(path, "pro").read();
+    const snapshot = await open(path).read();
     expect(snapshot).toMatchObject({
       ok: false,
       problems: expect.arrayContaining([expect.objectContaining(problem)]),
@@ -174,8 +337,10 @@ describe("a file that is not a valid domains file", () => {
     ],
   ])("%s is reported, quickly", async (_, prepare, message) => {
     prepare();
-    const snapshot = await openDomainsFile(path, "pro").read();
+    const snapshot = await open(path).read();
     expect(!snapshot.ok && snapshot.problems[0]?.message).toContain(message);
-    expect(await openDomainsFile(path, "pro").change("", ADD)).toMatchObject({ ok: false });
+    expect(await open(path).change("", ADD)).toMatchObject({
+      ok: false,
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AUTHORITIES, evaluateCaa } from "../../../lib/domains/verification/caa.ts";
+import { AUTHORITIES, evaluateCaa, findAuthority } from "../../../lib/domains/verification/caa.ts";
 import type { CaaRecord } from "../../../lib/domains/verification/resolver.ts";
 
 const { amazon } = AUTHORITIES;
@@ -16,7 +16,8 @@ test.each<[string, readonly CaaRecord[]]>([
   ["the authority's name", set("0 issue amazon.com")],
   ["another of its names", set("0 issue awstrust.com")],
   ["the name in another case, with spaces and a trailing dot", set("0 issue  Amazon.COM. ")],
-  ["parameters after the name", set("0 issue amazon.com; account=12345; validationmethods=dns-01")],
+  ["parameters after the name", set("0 issue amazon.com; account=12345; policy=ev;")],
+  ["a limit beside a record without one", set("0 issue amazon.com; accounturi=x", "0 issue amazon.com")],
   ["the name next to others", set("0 issue letsencrypt.org", "0 issue amazon.com")],
   ["the name next to a rule that forbids everyone", set("0 issue ;", "0 issue amazon.com")],
   ["a tag in upper case", set("0 ISSUE amazon.com")],
@@ -26,7 +27,7 @@ test.each<[string, readonly CaaRecord[]]>([
   ["contacts only", set("0 iodef mailto:a@example.com")],
   ["a rule for wildcards only", set("0 issuewild letsencrypt.org")],
 ])("a plain name is permitted by %s", (_, records) => {
-  expect(evaluateCaa(records, amazon)).toEqual({ ok: true });
+  expect(evaluateCaa(records, amazon)).toEqual({ ok: true, limits: [] });
 });
 
 test.each<[string, readonly CaaRecord[]]>([
@@ -38,12 +39,44 @@ test.each<[string, readonly CaaRecord[]]>([
   ["a name below it", set("0 issue ca.amazon.com")],
   ["the name as a parameter", set("0 issue letsencrypt.org; amazon.com")],
   ["a value that is not a name", set("0 issue amazon com")],
+  ["a parameter without a value", set("0 issue amazon.com; account")],
+  ["a parameter whose name is not one", set("0 issue amazon.com; -a=b")],
+  ["a parameter with a space in its value", set("0 issue amazon.com; a=b c")],
+  ["two semicolons", set("0 issue amazon.com;; a=b")],
   [
     "a permission for wildcards only, next to another authority",
     set("0 issue letsencrypt.org", "0 issuewild amazon.com"),
   ],
 ])("a plain name is forbidden by %s", (_, records) => {
   expect(evaluateCaa(records, amazon)).toEqual({ ok: false, code: "not_listed" });
+});
+
+test("the limits of an authority are those of its own records (RFC 8657)", () => {
+  const records = set(
+    "0 issue amazon.com; accounturi = https://example.com/1; policy=ev",
+    "0 issue amazon.com; ValidationMethods=dns-01,http-01",
+    "0 issue letsencrypt.org; accounturi=https://example.com/2",
+  );
+  expect(evaluateCaa(records, amazon)).toEqual({
+    ok: true,
+    limits: ["accounturi=https://example.com/1", "ValidationMethods=dns-01,http-01"],
+  });
+});
+
+test.each([
+  ["amazon", "Amazon"],
+  ["LetsEncrypt", "Let's Encrypt"],
+  ["letsencrypt.org", "Let's Encrypt"],
+  ["PKI.goog.", "Google Trust Services"],
+  ["zerossl", "ZeroSSL"],
+  ["digicert", "DigiCert"],
+  ["ca.example.org", "ca.example.org"],
+])("the authority %s is %s", (name, found) => {
+  expect(findAuthority(name)?.name).toBe(found);
+});
+
+test.each(["nobody", "", "http://ca.example.org", "constructor"])("%j is no authority", (name) => {
+  expect(findAuthority(name)).toBeUndefined();
 });
 
 test.each([128, 129, 255])("a critical record (flags %i) with an unknown tag forbids everything", (flags) => {

@@ -2,7 +2,7 @@ import {
   type Verification,
   type VerificationOptions,
   verifyHost,
-} from "../../../lib/domains/verification/verify-host.ts";
+} from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 
@@ -11,6 +11,10 @@ export const HOST = "orders.example.com";
 export const TARGET = "d-1a2b3c.platform.example.net";
 /** The record that `HOST` needs. */
 export const CORRECT = `${HOST} CNAME ${TARGET}`;
+
+/** The part of a fix that names the name servers of the base zone. */
+export const ASKED =
+  " DNS asks ns1.example.com for example.com: if your provider's name servers are others, enter those at the registrar.";
 
 /** The records that every test has. */
 const BASE_ZONE = `

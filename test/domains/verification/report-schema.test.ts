@@ -1,13 +1,12 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { adviceFor } from "../../../lib/domains/verification/advice.ts";
-import { formatReport } from "../../../lib/domains/verification/report.ts";
-import { hostReportsJsonSchema, hostReportsSchema } from "../../../lib/domains/verification/report-schema.ts";
 import {
-  type HostReport,
-  type HostToVerify,
-  verifyHosts,
-} from "../../../lib/domains/verification/verify-hosts.ts";
+  formatReport,
+  hostReportsJsonSchema,
+  hostReportsSchema,
+} from "../../../lib/domains/verification/report.ts";
+import { type HostReport, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import type { ConfiguredHost } from "../../../lib/domains/mapping.ts";
 import { formatReport } from "../../../lib/domains/verification/report.ts";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
-import { eventOf } from "../../../lib/domains/verification/verify-host.ts";
-import { type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify-hosts.ts";
+import { eventOf, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
@@ -59,6 +58,30 @@ function createResolver(cnames: Readonly<Record<string, string>>): DnsResolver {
   };
 }
 
+test("26 hosts take the time of the slowest, and many hosts are verified with a bound", async () => {
+  const run = async (count: number, concurrency?: number) => {
+    let [running, most] = [0, 0];
+    const busy = new Map<string, number>();
+    const resolver: DnsResolver = async (name) => {
+      const host = name.replace(/^store-orders-wildcard-probe\.|\.example\.com$/g, "");
+      busy.set(host, (busy.get(host) ?? 0) + 1);
+      running = [...busy.entries()].filter(([key, queries]) => /^h\d+$/.test(key) && queries > 0).length;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      busy.set(host, (busy.get(host) ?? 0) - 1);
+      return NO_DATA;
+    };
+    const hosts = Array.from({ length: count }, (_, index) => ({
+      host: `h${index}.example.com`,
+      role: "alias" as const,
+    }));
+    await verifyHosts(hosts, { resolver, target: TARGET, ...(concurrency && { concurrency }) });
+    return most;
+  };
+  expect(await run(26)).toBe(26);
+  expect(await run(60, 8)).toBeLessThanOrEqual(8);
+});
+
 test("control characters in DNS records do not reach the terminal", async () => {
   const resolver = createResolver({ "www.example.com": "\u001b[2J\u009b31mred\u202e.example.net" });
   const reports = await verifyHosts([{ host: "www.example.com", role: "alias" }], {
@@ -77,7 +100,7 @@ test("a report on verified hosts says what is set and what happens next", async 
     target: TARGET,
   });
   expect(formatReport(reports)).toBe(
-    `✓ www.example.com  verified  (primary)\n    CNAME ${TARGET}; the certificate authority may issue\n    next      The certificate is issued automatically, usually within a couple of minutes.\n\n1 of 1 host verified.\n`,
+    `✓ www.example.com  verified  (primary)\n    CNAME ${TARGET}; the certificate authority may issue\n    note      DNS did not say which zone this is, so example.com is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.\n    next      The certificate is issued automatically, usually within a couple of minutes.\n\n1 of 1 host verified.\n`,
   );
 });
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { eventOf } from "../../../lib/domains/verification/verify-host.ts";
-import { type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify-hosts.ts";
+import { eventOf, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Reason } from "../../../lib/domains/verification/reasons.ts";
-import { TARGET, verify } from "./fixture.ts";
+import { ASKED, TARGET, verify } from "./fixture.ts";
 
 describe("verification of an apex", () => {
   const APEX = "example.com";
@@ -20,7 +20,7 @@ describe("verification of an apex", () => {
   });
 
   test.each<[string, string, string, Partial<Reason>]>([
-    ["no record", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS }],
+    ["no record", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS + ASKED }],
     [
       "another address",
       "A 192.0.2.1",
@@ -51,7 +51,7 @@ describe("verification of an apex", () => {
   ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
     const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
     const { reasons, ...rest } = await verify(APEX, zone);
-    expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed" });
+    expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed", notes: [] });
     expect(reasons).toEqual([expect.objectContaining(reason)]);
   });
 
@@ -84,7 +84,10 @@ describe("verification of an apex", () => {
     "the missing record of an apex at %s is the one that its provider has",
     async (nameServer, expected, fix) => {
       const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
-      expect(reasons).toMatchObject([{ code: "record_missing", expected, fix }]);
+      expect(reasons).toMatchObject([{ code: "record_missing", expected }]);
+      expect(reasons[0]?.fix).toBe(
+        `${fix} DNS asks ns1.example.com, ${nameServer} for example.com: if your provider's name servers are others, enter those at the registrar.`,
+      );
       const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
       expect(wrong.reasons[0]).toMatchObject({ fix: `Remove the address records of ${APEX}. ${fix}` });
       expect(wrong).not.toHaveProperty("found");

@@ -112,8 +112,8 @@ describe("verification of CAA records", () => {
 
   test("another certificate authority can be verified", async () => {
     const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
-    const authority = { name: "Let's Encrypt", issuers: ["letsencrypt.org"] } as const;
-    expect(await verify(HOST, zone, {}, { authority })).toMatchObject({ state: "verified" });
+    const letsEncrypt = { name: "Let's Encrypt", issuers: ["letsencrypt.org"] } as const;
+    expect(await verify(HOST, zone, {}, { authorities: [letsEncrypt] })).toMatchObject({ state: "verified" });
   });
 
   test.each(AUTHORITIES.amazon.issuers)("CAA records with the issuer %s permit Amazon", async (issuer) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { addDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
-import { eventOf, verifyHost } from "../../../lib/domains/verification/verify-host.ts";
+import { eventOf, verifyHost } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
@@ -34,9 +34,9 @@ describe("verification of the zone", () => {
     });
   });
 
-  test("a known zone takes the place of the registrable domain", async () => {
+  test("a given zone takes the place of the one in DNS", async () => {
     const zone = "www.eu.example.com A 192.0.2.1";
-    const { reasons } = await verify("www.eu.example.com", zone, {}, { knownZones: ["eu.example.com"] });
+    const { reasons } = await verify("www.eu.example.com", zone, {}, { zone: "eu.example.com" });
     expect(reasons[0]?.fix).toContain("At the DNS provider of eu.example.com, remove the A record of www,");
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Reason } from "../../../lib/domains/verification/reasons.ts";
-import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+import { ASKED, CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
-const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`;
+const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
 const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
 
 describe("verification of a subdomain", () => {
@@ -17,6 +17,7 @@ describe("verification of a subdomain", () => {
       state: "verified",
       dns: "ok",
       certificate: "allowed",
+      notes: [],
       found: `CNAME ${TARGET}`,
       reasons: [],
     });
@@ -133,6 +134,7 @@ describe("verification of a subdomain", () => {
         state: "pending_dns",
         dns,
         certificate: "allowed",
+        notes: [],
         reasons: [{ host: HOST, name: HOST, expected: `CNAME ${TARGET}`, ...reason }],
       });
     },
@@ -171,6 +173,6 @@ test("the fix for a record whose name had the zone appended by the provider is t
   const { dns, reasons } = await verify(HOST, `${HOST}.example.com CNAME ${TARGET}`);
   expect(dns).toBe("missing");
   expect(reasons[0]?.fix).toBe(
-    "At the DNS provider of example.com, rename the CNAME record orders.example.com.example.com to orders: the provider appends the zone to the name.",
+    `At the DNS provider of example.com, rename the CNAME record orders.example.com.example.com to orders: the provider appends the zone to the name.${ASKED}`,
   );
 });

@@ -1,10 +1,7 @@
 /** A Pulumi program that gives its own API, which has nothing to do with orders, a custom domain. */
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { CustomDomain, enforcePolicies } from "store-orders/infra";
-
-// Checks all resources of this program against the policies of the service.
-enforcePolicies({ protect: false });
+import { CustomDomain } from "store-orders/infra";
 
 const config = new pulumi.Config("own-domain");
 const body = {

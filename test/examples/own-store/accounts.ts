@@ -41,9 +41,9 @@ export function accountsIn(path: string): AccountStore {
 
     find: async (id) => find(id),
 
-    async *list() {
-      const { accounts } = readData(path);
-      yield* [...accounts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    async *list(after = "", limit) {
+      const accounts = [...readData(path).accounts.values()].filter(({ id }) => id > after);
+      yield* accounts.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
     },
 
     async update(id, updater) {

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import {
   type Account,
   type Environment,
-  parseLine,
+  fromWire,
   type StoredOrder,
   StoreUnavailableError,
   toLine,
@@ -32,12 +32,21 @@ export function readData(path: string): Data {
     } else if (line.startsWith(ENVIRONMENT_PREFIX)) {
       environment = JSON.parse(line) as Pick<Data, "environment">;
     } else {
-      const parsed = parseLine(line);
-      if (!parsed.ok) throw new Error(`${path} has an invalid line: ${line}`);
-      orders.set(parsed.order.record.id, parsed.order);
+      const order = readOrder(line, path);
+      orders.set(order.record.id, order);
     }
   }
   return { orders, accounts, ...environment };
+}
+
+/** Reads an order as it was stored: it was validated when it was placed, by the rules of that time. */
+function readOrder(line: string, path: string): StoredOrder {
+  try {
+    const { status } = JSON.parse(line) as StoredOrder;
+    return { record: fromWire(line), status };
+  } catch (cause) {
+    throw new Error(`${path} has an invalid line: ${line}`, { cause });
+  }
 }
 
 /** Replaces the content of the file. After a crash the file has either the old or the new content. */

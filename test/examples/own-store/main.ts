@@ -14,7 +14,12 @@ let failed = 0;
 for (const [index, { name, check }] of storeContract.entries()) {
   const path = join(folder, `data-${index}.jsonl`);
   try {
-    await check({ orders: ordersIn(path), accounts: accountsIn(path), close: async () => {} });
+    await check({
+      orders: ordersIn(path),
+      accounts: accountsIn(path),
+      check: async () => {},
+      close: async () => {},
+    });
   } catch (error) {
     failed += 1;
     process.stdout.write(`failed: ${name}\n${error instanceof Error ? error.message : error}\n`);

@@ -1,24 +1,29 @@
-import { type OrderStore, type StoredOrder, toLine, toWire, transition } from "store-orders";
+import {
+  type OrderQuery,
+  type OrderStatus,
+  type OrderStore,
+  type StoredOrder,
+  toLine,
+  toWire,
+  transition,
+  validateOrderQuery,
+} from "store-orders";
 import { readData, writeData } from "./data-file.ts";
 
 const PAGE_SIZE = 500;
 
 /** The orders in a file. No other code runs between a read and its write, so every change is atomic. */
 export function ordersIn(path: string): OrderStore {
-  async function* scan(after?: bigint) {
-    for (let from = after; ; ) {
-      const page = ordersAfter(from).slice(0, PAGE_SIZE);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      from = last.record.id;
-    }
-  }
-
-  function ordersAfter(after: bigint | undefined): readonly StoredOrder[] {
+  /** One more order than the page has, if there is one. */
+  function read({ after, status, order = "asc", limit }: OrderQuery): readonly StoredOrder[] {
+    const sign = order === "asc" ? 1 : -1;
     return [...readData(path).orders.values()]
-      .filter(({ record }) => after === undefined || record.id > after)
-      .sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
+      .filter(
+        ({ record }) => after === undefined || (order === "asc" ? record.id > after : record.id < after),
+      )
+      .filter((each) => status === undefined || each.status === status)
+      .sort((a, b) => (a.record.id < b.record.id ? -sign : sign))
+      .slice(0, limit + 1);
   }
 
   return {
@@ -47,13 +52,28 @@ export function ordersIn(path: string): OrderStore {
     },
 
     async *list() {
-      for await (const page of scan()) {
-        yield { json: page.map(({ record }) => toWire(record)).join(","), last: page.length < PAGE_SIZE };
-        if (page.length < PAGE_SIZE) return;
+      for (let after: bigint | undefined; ; ) {
+        const found = read({ after, limit: PAGE_SIZE });
+        const page = found.slice(0, PAGE_SIZE);
+        const last = found.length <= PAGE_SIZE;
+        yield { json: page.map(({ record }) => toWire(record)).join(","), last };
+        if (last) return;
+        after = page.at(-1)?.record.id;
       }
-      yield { json: "", last: true };
     },
 
-    scan,
+    async page(query) {
+      validateOrderQuery(query);
+      const found = read(query);
+      const orders = found.slice(0, query.limit);
+      const last = orders.at(-1);
+      return found.length > query.limit && last !== undefined ? { orders, next: last.record.id } : { orders };
+    },
+
+    async countByStatus() {
+      const all = [...readData(path).orders.values()];
+      const count = (status: OrderStatus) => all.filter((order) => order.status === status).length;
+      return { pending: count("pending"), shipped: count("shipped"), cancelled: count("cancelled") };
+    },
   };
 }

@@ -3,12 +3,11 @@ import {
   type AccountStore,
   type Clock,
   createAnonymousCallers,
-  ERRORS,
-  type ErrorCode,
   parseKey,
   type Quota,
   secondsUntil,
 } from "store-orders";
+import { sendError } from "./errors.ts";
 
 /** Checks the API key and the limits before any route. Requests without a valid key are limited by IP address. */
 export function accessControl(accounts: AccountStore, clock: Clock): onRequestAsyncHookHandler {
@@ -32,12 +31,6 @@ export function accessControl(accounts: AccountStore, clock: Clock): onRequestAs
       return sendError(reply.header("retry-after", admission.retryAfterSeconds), admission.code);
     }
   };
-}
-
-/** Sends the Error body of a code with its status. */
-export function sendError(reply: FastifyReply, code: ErrorCode): FastifyReply {
-  const { status, message } = ERRORS[code];
-  return reply.code(status).send({ code, message, status });
 }
 
 function setLimitHeaders(reply: FastifyReply, { limit, remaining, resetsAt }: Quota): void {

@@ -7,12 +7,11 @@ export async function runDemo(app: FastifyInstance, accounts: Accounts): Promise
   const issued = await accounts.issueKey("acme");
   if (!issued.ok) throw new Error(issued.code);
 
-  async function call(url: string, key: string, payload = {}) {
-    const authorization = `Bearer ${key}`;
+  async function call(url: string, key: string, payload: object | string = {}) {
     const { statusCode, body, headers } = await app.inject({
       method: "POST",
       url,
-      headers: { authorization },
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       payload,
     });
     const remaining = headers["x-ratelimit-remaining"] ?? "-";
@@ -20,13 +19,17 @@ export async function runDemo(app: FastifyInstance, accounts: Accounts): Promise
   }
 
   const lines = [
-    await call("/pets/9007199254740993/orders", issued.key, { quantity: 2 }),
+    await call("/pets/9007199254740993/orders", issued.key, { id: 7, quantity: 2 }),
+    await call("/pets/9007199254740993/orders", issued.key, { id: 7, quantity: 2 }),
+    await call("/pets/9007199254740993/orders", issued.key, { id: 7, quantity: 3 }),
+    await call("/pets/1/orders", issued.key, { quantity: -1 }),
+    await call("/pets/1/orders", issued.key, "{"),
     await call("/orders/7/cancel", issued.key),
     await call("/orders/7/cancel", issued.key),
     await call("/orders/8/cancel", issued.key),
     await call("/orders/7/cancel", "not-a-key"),
   ];
-  for (let calls = 4; calls < 60; calls++) await call("/orders/8/cancel", issued.key);
+  for (let calls = 8; calls < 60; calls++) await call("/orders/8/cancel", issued.key);
   lines.push(await call("/pets/1/orders", issued.key, { quantity: 1 }));
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -3,10 +3,20 @@
  * may do.
  */
 import Fastify, { type FastifyRequest } from "fastify";
-import { type Clock, createAccounts, createOrders, parseInt64, parseInt64Json, toWire } from "store-orders";
+import {
+  type Clock,
+  createAccounts,
+  createOrders,
+  InvalidInputError,
+  type NewOrder,
+  parseInt64,
+  parseInt64Json,
+  toWire,
+} from "store-orders";
 import { createMemoryStore } from "store-orders/memory";
-import { accessControl, sendError } from "./access.ts";
+import { accessControl } from "./access.ts";
 import { runDemo } from "./demo.ts";
+import { handleError, sendError } from "./errors.ts";
 
 /** A fixed time makes the output reproducible. A real service uses `systemClock`, which is the default. */
 const clock: Clock = () => Date.UTC(2026, 10, 20, 12);
@@ -14,21 +24,34 @@ const store = createMemoryStore();
 const orders = createOrders({ store: store.orders, clock });
 const app = Fastify();
 
-// Identifiers are int64, which `JSON.parse` would round.
-const parse = async (_request: FastifyRequest, body: string) => parseInt64Json(body);
-app.addContentTypeParser("application/json", { parseAs: "string" }, parse);
+/** Identifiers are int64, which `JSON.parse` would round. */
+async function parseBody(_request: FastifyRequest, body: string): Promise<unknown> {
+  try {
+    return parseInt64Json(body);
+  } catch {
+    throw new InvalidInputError([{ path: "", message: "The body is not valid JSON." }]);
+  }
+}
+
+app.addContentTypeParser("application/json", { parseAs: "string" }, parseBody);
+app.setErrorHandler(handleError);
 
 app.addHook("onRequest", accessControl(store.accounts, clock));
 
-app.post<{ Params: { pet: string }; Body: { quantity: number } }>(
-  "/pets/:pet/orders",
-  async (request, reply) => {
-    const petId = parseInt64(request.params.pet);
-    if (petId === undefined) return sendError(reply, "pet_not_found");
-    const { record } = await orders.place({ id: 7n, petId, quantity: request.body.quantity });
-    return reply.code(201).type("application/json").send(toWire(record));
-  },
-);
+app.post<{ Params: { pet: string }; Body: NewOrder }>("/pets/:pet/orders", async (request, reply) => {
+  const petId = parseInt64(request.params.pet);
+  if (petId === undefined) return sendError(reply, "pet_not_found");
+  // `place` validates the fields, and rejects with every issue.
+  const placed = await orders.place({ ...request.body, petId });
+  if (!placed.ok) {
+    const message = `Order ${placed.id} already exists with different content; it was not changed.`;
+    return reply.code(409).send({ code: placed.code, message, status: 409 });
+  }
+  return reply
+    .code(placed.created ? 201 : 200)
+    .type("application/json")
+    .send(toWire(placed.record));
+});
 
 app.post<{ Params: { order: string } }>("/orders/:order/cancel", async (request, reply) => {
   const id = parseInt64(request.params.order);

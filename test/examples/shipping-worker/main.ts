@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAccounts } from "store-orders";
+import { createAccounts, eachOrder } from "store-orders";
 import { createHandler } from "store-orders/http";
 import { createSqliteStore } from "store-orders/sqlite";
 import type { Result } from "./result.ts";
@@ -47,7 +47,7 @@ for (const id of ids.toReversed()) apiResults.push(await cancel(id));
 const [workerResults] = await workerDone;
 
 const statuses = new Map<string, string>();
-for await (const page of store.orders.scan()) {
+for await (const page of eachOrder(store.orders)) {
   for (const { record, status } of page) statuses.set(`${record.id}`, status);
 }
 const count = (status: string) => [...statuses.values()].filter((each) => each === status).length;

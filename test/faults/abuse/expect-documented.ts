@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { ERRORS } from "../../../lib/errors.ts";
+import { ERRORS } from "../../../lib/http/errors.ts";
 
 /** A response, from a socket or from a handler. */
 export interface ResponseParts {

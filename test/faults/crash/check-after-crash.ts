@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { isActive } from "../../../lib/accounts/account.ts";
-import { hashKey, parseKey } from "../../../lib/accounts/api-key.ts";
+import { hashKey, parseKey } from "../../../lib/accounts/hash-key.ts";
+import { eachOrder } from "../../../lib/orders/order-query.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { AcknowledgedState } from "./acknowledged-state.ts";
@@ -43,7 +44,7 @@ function integrityViolations(path: string): readonly string[] {
 async function orderViolations(store: Store, ledger: Ledger, first: bigint): Promise<readonly string[]> {
   const violations: (string | undefined)[] = [];
   const missing = new Set([...ledger.ids()].filter((id) => id >= first));
-  for await (const page of store.orders.scan(first - 1n)) {
+  for await (const page of eachOrder(store.orders, { after: first - 1n })) {
     for (const order of page) {
       const { id } = order.record;
       missing.delete(id);

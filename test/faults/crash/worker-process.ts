@@ -4,9 +4,8 @@
  */
 import { once } from "node:events";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { importOrders } from "../../../lib/orders/import.ts";
+import { importOrders, splitLines } from "../../../lib/orders/import.ts";
 import type { OrderStatus } from "../../../lib/orders/lifecycle.ts";
-import { splitLines } from "../../../lib/orders/lines.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { instantOf } from "./ledger.ts";
 

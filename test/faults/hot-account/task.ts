@@ -7,10 +7,15 @@ export interface Task {
   readonly hotAfterMs: number;
   readonly hotEveryMs: number;
   readonly durationMs: number;
+  /** Added to the system clock, so that the run is within one minute window. */
+  readonly clockOffsetMs: number;
+  /** The end of that window. On a busy machine, the clock stops before it. */
+  readonly windowEnd: number;
 }
 
 /** The outcome of one request. */
 export interface Outcome {
+  readonly account: string;
   readonly code:
     | "admitted"
     | "rate_limit_exceeded"
@@ -19,6 +24,8 @@ export interface Outcome {
     | "store_unavailable";
   /** As in the header, of a rejection or a failure. */
   readonly retryAfterSeconds?: number;
+  /** True if the store was unavailable because of throttling. */
+  readonly isThrottled?: boolean;
   /** The end of the window. */
   readonly resetsAt?: number;
   readonly at: number;

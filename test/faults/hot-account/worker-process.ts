@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
-import { isStoreUnavailable } from "../../../lib/errors.ts";
+import { isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { failureReply } from "../../../lib/http/response.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { hashOf, type Outcome, type Outcomes, type Task } from "./task.ts";
@@ -31,7 +31,7 @@ async function requestHot(): Promise<readonly Outcome[]> {
   const { hotAfterMs, hotEveryMs, durationMs } = task;
   const outcomes: Promise<Outcome>[] = [];
   for (let at = hotAfterMs; at < durationMs; at += hotEveryMs) {
-    await sleep(started + at - Date.now());
+    await sleep(Math.max(0, started + at - Date.now()));
     outcomes.push(request("hot"));
   }
   return Promise.all(outcomes);
@@ -49,10 +49,11 @@ async function requestQuiet(): Promise<readonly Outcome[]> {
 
 async function request(accountId: string): Promise<Outcome> {
   const began = performance.now();
-  const at = Date.now();
+  const at = Math.min(Date.now() + task.clockOffsetMs, task.windowEnd - 1);
+  const account = accountId;
   try {
     const admission = await accounts.admit({ accountId, hash: hashOf(accountId) }, at, POLICY);
-    const timing = { at, waitedMs: performance.now() - began };
+    const timing = { account, at, waitedMs: performance.now() - began };
     if (admission.ok) return { code: "admitted", resetsAt: admission.quota.resetsAt, ...timing };
     if (admission.code === "invalid_api_key") return { code: admission.code, ...timing };
     const { code, retryAfterSeconds, quota } = admission;
@@ -60,6 +61,8 @@ async function request(accountId: string): Promise<Outcome> {
   } catch (error) {
     if (!isStoreUnavailable(error)) throw error;
     const retryAfterSeconds = Number(failureReply(error).headers?.["retry-after"]);
-    return { code: "store_unavailable", retryAfterSeconds, at, waitedMs: performance.now() - began };
+    const isThrottled = String(error).includes("throttles");
+    const waitedMs = performance.now() - began;
+    return { account, code: "store_unavailable", isThrottled, retryAfterSeconds, at, waitedMs };
   }
 }

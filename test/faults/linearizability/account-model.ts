@@ -1,3 +1,4 @@
+import type { AccountErrorCode } from "../../../lib/accounts/account.ts";
 import {
   type Account,
   type AccountResult,
@@ -15,8 +16,8 @@ import {
   decideRejections,
   type KeyState,
 } from "../../../lib/accounts/admission.ts";
-import type { Instant } from "../../../lib/clock.ts";
-import type { AccountErrorCode, Failure } from "../../../lib/errors.ts";
+import type { Failure } from "../../../lib/core/errors.ts";
+import type { Instant } from "../../../lib/core/time.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import type { Model } from "./history.ts";
 
@@ -81,7 +82,7 @@ export const accountModel: Model<Account, AccountCall, AccountCallResult> = {
         const next = withRejections(counted, state, save.rejections);
         const result = guaranteed(admission);
         return admission.ok
-          ? { state: next, other: withoutEnded(next, state), result }
+          ? { state: next, other: withoutEndedBan(next, state), result }
           : { state: next, result };
       }
       case "recordRejections": {
@@ -148,15 +149,10 @@ function guaranteedAccount<A extends Account | undefined>(account: A): A {
   return { ...account, rejections: Object.fromEntries(rejections) };
 }
 
-/**
- * The account after an admitted request, if the store also removes what has ended by then: the ban of the key, and its
- * rejections of another minute.
- */
-function withoutEnded(account: Account, state: KeyState | undefined): Account | undefined {
+/** The account after an admitted request, if the store also removes the ban of the key, which has ended by then. */
+function withoutEndedBan(account: Account, state: KeyState | undefined): Account | undefined {
   const rejections = state?.rejections;
-  if (state === undefined || rejections === undefined) return undefined;
-  const { [state.key.id]: _ended, ...others } = account.rejections;
-  if (rejections.windowStart !== account.usage.minute.start) return { ...account, rejections: others };
+  if (state === undefined || rejections?.bannedUntil === undefined) return undefined;
   const { windowStart, count } = rejections;
-  return { ...account, rejections: { ...others, [state.key.id]: { windowStart, count } } };
+  return { ...account, rejections: { ...account.rejections, [state.key.id]: { windowStart, count } } };
 }

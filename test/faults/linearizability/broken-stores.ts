@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Account } from "../../../lib/accounts/account.ts";
 import { type BanPolicy, type Decision, decideAdmission } from "../../../lib/accounts/admission.ts";
-import type { Instant } from "../../../lib/clock.ts";
+import type { Instant } from "../../../lib/core/time.ts";
 import { transition } from "../../../lib/orders/lifecycle.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
 import type { Store } from "../../../lib/stores/store.ts";

@@ -1,4 +1,4 @@
-import type { Instant } from "../../../lib/clock.ts";
+import type { Instant } from "../../../lib/core/time.ts";
 import { type OrderEvent, type StoredOrder, transition } from "../../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";

@@ -5,7 +5,7 @@
  */
 import { once } from "node:events";
 import { promisify } from "node:util";
-import { StoreUnavailableError } from "../../../lib/errors.ts";
+import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { BROKEN } from "./broken-stores.ts";

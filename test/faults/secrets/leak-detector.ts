@@ -1,4 +1,5 @@
-import { generateKey, hashKey } from "../../../lib/accounts/api-key.ts";
+import { generateKey } from "../../../lib/accounts/api-key.ts";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
 
 /** Records every text that leaves the service, and finds secrets in them. */
 export interface LeakDetector {

@@ -1,19 +1,25 @@
 import { expect, test } from "vitest";
-import { ERRORS } from "../../../lib/errors.ts";
-import { openApiDocument } from "../../../lib/http/openapi/document.ts";
+import { ERRORS } from "../../../lib/http/errors.ts";
+import { openApiDocument } from "../../../lib/http/openapi.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
 import { createHandlerFixture } from "../fixture.ts";
 
 interface Response {
   readonly headers: Record<string, object>;
   readonly content?: {
-    readonly "application/json": { readonly examples: Record<string, { value: object }> };
+    readonly "application/json": {
+      readonly schema: object;
+      readonly examples: Record<string, { value: object }>;
+    };
   };
 }
 interface Document {
   readonly paths: Record<
     string,
-    Record<string, { operationId: string; tags: string[]; responses: Record<string, Response> }>
+    Record<
+      string,
+      { operationId: string; "x-stability"?: string; tags: string[]; responses: Record<string, Response> }
+    >
   >;
 }
 const plain = (document: object) => JSON.parse(JSON.stringify(document)) as Document;
@@ -51,7 +57,7 @@ test("it has the published operations, with their names, paths, tags and statuse
   ]);
 });
 
-test("the try-it panel of listOrders is disabled, getPet is deprecated, and no operation is experimental", () => {
+test("the try-it panel of listOrders is disabled, and getPet is deprecated", () => {
   const { paths } = plain(openApiDocument());
   expect(paths["/store/orders"]?.["get"]).toMatchObject({ "x-try-it-out": false });
   expect(paths["/store/orders/{orderId}"]?.["delete"]).not.toHaveProperty("x-try-it-out");
@@ -59,17 +65,40 @@ test("the try-it panel of listOrders is disabled, getPet is deprecated, and no o
     deprecated: true,
     "x-sunset": "2027-06-01T00:00:00Z",
   });
-  expect(JSON.stringify(paths)).not.toContain("x-stability");
 });
 
-test("the stability of an operation appears in the document", () => {
-  const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "beta" as const }));
-  expect(plain(openApiDocument({ operations })).paths["/store/orders"]?.["get"]).toMatchObject({
-    "x-stability": "beta",
-  });
+test("listOrders is beta, because v2 will change it, and an operation without a marker is stable", () => {
+  const { paths } = plain(openApiDocument());
+  const markers = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).map((operation) => [operation.operationId, operation["x-stability"]]),
+  );
+  expect(markers).toEqual([
+    ["listOrders", "beta"],
+    ["cancelOrder", undefined],
+    ["getPet", undefined],
+  ]);
 });
 
-test("every response has the rate-limit headers, a 429 and a 503 have Retry-After, and every error has the Error body with examples", () => {
+test("the served document has what the specification declares: 409 without a schema, and 429 on every operation", async () => {
+  const { send } = await createHandlerFixture();
+  const document = JSON.parse((await send("GET", "/openapi.json")).text);
+  expect(document.openapi).toMatch(/^3\.1\./);
+  expect(document.info.version).toBe("1.0.0");
+  expect(document.components.securitySchemes.apiKey).toMatchObject({ type: "http", scheme: "bearer" });
+  const error = { $ref: "#/components/schemas/Error" };
+  for (const methods of Object.values((document as Document).paths)) {
+    for (const { responses } of Object.values(methods)) {
+      expect(responses["429"]?.content?.["application/json"]?.schema).toEqual(error);
+      for (const [status, { content }] of Object.entries(responses)) {
+        if (status === "409" || status === "204") expect(content, status).toBeUndefined();
+        else if (Number(status) >= 400) expect(content?.["application/json"]?.schema, status).toEqual(error);
+      }
+    }
+  }
+  expect(Object.keys(document.paths["/store/orders/{orderId}"].delete.responses)).toContain("409");
+});
+
+test("every response has the rate-limit headers, a 429 and a 503 have Retry-After, and every error but 409 has the Error body with examples", () => {
   const { paths } = plain(openApiDocument());
   for (const methods of Object.values(paths)) {
     for (const { responses } of Object.values(methods)) {
@@ -78,7 +107,7 @@ test("every response has the rate-limit headers, a 429 and a 503 have Retry-Afte
           expect.arrayContaining(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]),
         );
         expect("Retry-After" in headers).toBe(status === "429" || status === "503");
-        if (Number(status) < 400) continue;
+        if (Number(status) < 400 || status === "409") continue;
         const examples = Object.entries(content?.["application/json"].examples ?? {});
         expect(examples.length).toBeGreaterThan(0);
         for (const [code, { value }] of examples) {

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openApiDocument } from "../../../lib/http/openapi/document.ts";
+import { openApiDocument } from "../../../lib/http/openapi.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
 
 const PACKAGE = createRequire(import.meta.url).resolve("@redocly/cli/package.json");

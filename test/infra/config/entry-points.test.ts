@@ -1,11 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { parseSettings } from "../../../infra/config/parse.ts";
-import { withDefaults } from "../../../infra/config/settings.ts";
-import { readDomainsFile } from "../../../lib/cli/domains-file.ts";
+import { parseSettings, withDefaults } from "../../../infra/config/settings.ts";
+import { readDomainsFile } from "../../../lib/cli/config-files.ts";
+import { InvalidInputError, type Issue } from "../../../lib/core/errors.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
-import { InvalidInputError, type Issue } from "../../../lib/errors.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 import { cloud } from "../harness/cloud.ts";
 import { run } from "../harness/program.ts";

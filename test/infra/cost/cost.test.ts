@@ -88,6 +88,9 @@ describe("infra/scale.md", () => {
     expect(text).toContain(`makes a list of realistic orders ${ratio.toFixed(1)} times smaller`);
     const { bytes } = listCost(measured, ratio, 1);
     const longest = QUOTAS.streamBytes / bytes / 1e6;
+    const seconds = (QUOTAS.streamBytes - QUOTAS.burstBytes) / QUOTAS.streamBytesPerSecond;
+    expect(text).toContain(`million orders, after ${seconds} seconds`);
+    expect(text).toContain(`each takes ${QUOTAS.requestsPerSecond} requests a second`);
     expect(text).toContain(`ends at about ${longest.toFixed(1)} million orders`);
     // Rounded down.
     expect(Math.floor((longest / ratio) * 10) / 10).toBe(1.6);

@@ -1,5 +1,5 @@
 import { withDefaults } from "../../../infra/config/settings.ts";
-import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/layout.ts";
+import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import type { Measured } from "./measure.ts";
 import { priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
@@ -74,8 +74,10 @@ export const LIMITS: readonly Limit[] = [
     name: `Lambda, ${QUOTAS.concurrency.toLocaleString("en-US")} executions at once`,
     next: "have the quota raised, or lists from a container",
     ofRequests: true,
-    share: (load, { seconds }) =>
-      (peakOf(load) * ((1 - LISTS) * DURATION_SECONDS + LISTS * seconds)) / QUOTAS.concurrency,
+    share: (load, { seconds }) => {
+      const executions = peakOf(load) * ((1 - LISTS) * DURATION_SECONDS + LISTS * seconds);
+      return Math.max(executions, peakOf(load) / QUOTAS.requestsPerSecond) / QUOTAS.concurrency;
+    },
   },
   {
     name: `the \`orders\` table, ${QUOTAS.tableReadsPerSecond.toLocaleString("en-US")} read units a second`,
@@ -102,7 +104,7 @@ export function monthCost(measured: Measured, { requestsAMonth, orders }: Load, 
   const lists = requestsAMonth * LISTS;
   const cancels = requestsAMonth - lists;
   return (
-    priceOf("gateway", cancels + lists * Math.ceil(list.bytes / QUOTAS.burstBytes)) +
+    priceOf("gateway", cancels + lists * Math.ceil(list.bytes / QUOTAS.gatewayBytesPerRequest)) +
     priceOf("invocation", requestsAMonth) +
     priceOf("duration", (cancels * DURATION_SECONDS + lists * list.seconds) * MEMORY_GB) +
     priceOf("streamed", lists * Math.max(0, list.bytes - FREE_STREAM_BYTES)) +

@@ -1,5 +1,6 @@
+import * as pulumi from "@pulumi/pulumi";
 import { planAlarms } from "../../../infra/observability/alarms.ts";
-import { planReleaseAlarms } from "../../../infra/observability/release-alarms.ts";
+import { planReleaseAlarms } from "../../../infra/observability/release.ts";
 import type { Consumption, Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
@@ -24,7 +25,7 @@ const MONITORED = {
   tables: { orders: "", accounts: "" },
 };
 const ALARMS = planAlarms(MONITORED).length;
-const RELEASED = { name: "", version: "", resource: "" };
+const RELEASED = { function: { name: pulumi.output(""), version: pulumi.output("") } };
 const RELEASE_ALARMS = planReleaseAlarms({ list: RELEASED, api: RELEASED }, MONITORED).length;
 /** A rate limit is one rule. */
 const WEB_ACL_RULES = 1;
@@ -79,7 +80,7 @@ export function monthRows(measured: Measured): Rows {
 export function longListCost(measured: Measured, bytes: number) {
   const { bytes: measuredBytes, readUnits } = consumptionOf(measured, "list 10,000 orders");
   const units = Math.round((readUnits / measuredBytes) * bytes);
-  const requests = Math.ceil(bytes / QUOTAS.burstBytes);
+  const requests = Math.ceil(bytes / QUOTAS.gatewayBytesPerRequest);
   const streamed = bytes - FREE_STREAM_BYTES;
   const seconds = (bytes - QUOTAS.burstBytes) / QUOTAS.streamBytesPerSecond;
   const parts = {

@@ -13,6 +13,9 @@ const server = await startDnsServer(
   strict-shop.example.com CNAME strict.platform.example.net
   strict.platform.example.net CAA 128 future "x"
   open.example.com CAA 0 issue "amazon.com"
+  empty.example.net CAA 0 issue ""
+  odd.example.net CAA 0 iodef ""
+  odd.example.net CAA 0 contactemail ""
 `,
   { "refused.example.org": "REFUSED", "broken.example.org": "SERVFAIL" },
 );
@@ -43,6 +46,21 @@ test("each record that forbids a certificate is a problem with its fix, also beh
       "strict-shop.example.com: a critical CAA record with an unknown tag forbids every authority to issue the certificate: strict.platform.example.net CAA 128 future "x". strict-shop.example.com or one of its parents is a CNAME that leads to strict.platform.example.net, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of strict.platform.example.net to remove the critical record.",
     ]
   `);
+});
+
+test("an empty value forbids its own host, permits it in another property, and hides no other host's records", async () => {
+  const hosts = ["odd.example.net", "open.example.com", "empty.example.net", "orders.example.com"];
+  for (const [index] of hosts.entries()) {
+    const order = [...hosts.slice(index), ...hosts.slice(0, index)];
+    for (let repetition = 0; repetition < 5; repetition++) {
+      const { problems, warnings } = await find(false, ...order);
+      expect(problems.map((problem) => problem.split(":")[0]).toSorted()).toEqual([
+        "empty.example.net",
+        "orders.example.com",
+      ]);
+      expect(warnings).toEqual([]);
+    }
+  }
 });
 
 test("records that prevent the renewal of a certificate are a warning", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { cloud } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
-import { find, ofType } from "../harness/program.ts";
+import { endOfSuite, find, ofType } from "../harness/program.ts";
 import { production, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
@@ -20,8 +20,9 @@ const oneMoreHost = update(
   { cloud: oneCloud },
 );
 
+const signal = endOfSuite();
 /** The next update, without the alias. */
-const standard = oneMoreHost.then(({ state }) => update(production, { cloud: oneCloud, state }));
+const standard = oneMoreHost.then(({ state }) => update(production, { cloud: oneCloud, state, signal }));
 
 describe("a host", () => {
   test("resources are created in order: certificate, validation record, validation, domain name, mapping, routing record", async () => {

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { readStackDomains } from "../../../lib/cli/stack-domains.ts";
+import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
 import type { State } from "../harness/deployment.ts";
-import { type Outcome, ofType, operationOn } from "../harness/program.ts";
+import { endOfSuite, type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
@@ -36,6 +36,7 @@ afterAll(async () => {
   for (const server of [dns, liveDns, emptyDns, silentDns]) await server[Symbol.asyncDispose]();
 });
 
+const signal = endOfSuite();
 const config = withDomains({ primary: HOST }, { "store-orders:dns": "manual" });
 const withCertificates = (...certificates: readonly Omit<AcmCertificate, "host">[]) =>
   cloud({ certificates: certificates.map((each) => ({ ...each, host: HOST })) });
@@ -44,7 +45,9 @@ const next = (
   server: typeof dns,
   ...certificates: readonly Omit<AcmCertificate, "host">[]
 ) =>
-  state.then(({ state }) => update(config, { cloud: withCertificates(...certificates), state, dns: server }));
+  state.then(({ state }) =>
+    update(config, { cloud: withCertificates(...certificates), state, dns: server, signal }),
+  );
 
 const first = update(config, { dns: emptyDns });
 const validated = next(first, dns, { status: "PENDING_VALIDATION" });
@@ -56,6 +59,7 @@ const requestedAgain = first.then(({ state }) =>
       cloud: withCertificates({ status: "VALIDATION_TIMED_OUT", arn: "the certificate before" }),
       state,
       dns: emptyDns,
+      signal,
     },
   ),
 );

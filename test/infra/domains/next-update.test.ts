@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { cloud, type TestCloud } from "../harness/cloud.ts";
 import type { ZoneRecord } from "../harness/dns-records.ts";
 import type { Outcome } from "../harness/program.ts";
-import { operationOn, run } from "../harness/program.ts";
+import { endOfSuite, operationOn, run } from "../harness/program.ts";
 import { production, success, update } from "../harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
@@ -35,6 +35,7 @@ const routingRecords = (at: TestCloud) => at.records().filter(({ name }) => name
 describe("an update of a live stack", () => {
   const at = cloud();
   const live = update(production, { cloud: at });
+  const signal = endOfSuite();
   /** The same stack with settings for single hosts. `adopt` gets the identifier of the record that the stack created. */
   const next = live.then(({ state }) => {
     // The test cloud's identifiers are names; Cloudflare's have this form.
@@ -53,7 +54,10 @@ describe("an update of a live stack", () => {
       "store-orders:adopt": { "orders.example.com": id },
       "store-orders:hold": ["www.orders.example.com"],
     };
-    return update(config, { cloud: nextCloud, state: renamed }).then((outcome) => ({ outcome, nextCloud }));
+    return update(config, { cloud: nextCloud, state: renamed, signal }).then((outcome) => ({
+      outcome,
+      nextCloud,
+    }));
   });
 
   test("the first number under 'reverify' requests a new certificate for this host only", async () => {

@@ -12,6 +12,8 @@ const DOMAIN = "aws:apigateway/domainName:DomainName";
 const RECORD = "cloudflare:index/dnsRecord:DnsRecord";
 const CERTIFICATE = "aws:acm/certificate:Certificate";
 
+const BOUNDARY = "arn:aws:iam::123456789012:policy/store-orders-production-boundary";
+
 /** The record of a host that another service serves. */
 const liveElsewhere = {
   id: "0123456789abcdef0123456789abcdef",
@@ -32,6 +34,7 @@ const allOptions = run({
     {
       "store-orders:alarmEmail": "oncall@example.com",
       "store-orders:accessLogs": "manage",
+      "store-orders:permissionsBoundary": BOUNDARY,
       "store-orders:reservedConcurrency": 20,
       "store-orders:timeoutSeconds": 60,
       "store-orders:reverify": { "www.example.com": 2 },
@@ -118,6 +121,13 @@ describe("several hosts", () => {
       (each) => each !== subscription && each.type !== "pulumi:pulumi:Stack",
     );
     expect(JSON.stringify(others)).not.toContain("oncall@");
+  });
+
+  test("every role has the permissions boundary of the settings, and without one none has", async () => {
+    const boundaries = async (run: Promise<Recording>) =>
+      ofType(await run, "aws:iam/role:Role").map(({ inputs }) => inputs["permissionsBoundary"]);
+    expect(await boundaries(success(allOptions))).toEqual([BOUNDARY, BOUNDARY, BOUNDARY]);
+    expect(await boundaries(success(standard))).toEqual([undefined, undefined]);
   });
 
   test("a changed shape of the API triggers a new deployment, and the stream timeout equals that of its function", async () => {

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { delegationCandidates, selectZone, zoneCandidates } from "../../../infra/domains/zone-check.ts";
+import {
+  delegationCandidates,
+  findRecordConflicts,
+  findRisks,
+  selectZone,
+  zoneCandidates,
+} from "../../../infra/domains/zone-check.ts";
 import { hostKey } from "../../../infra/names.ts";
 import { zone } from "../harness/cloud.ts";
 
@@ -46,4 +52,94 @@ test("different hosts have different logical names", () => {
   const host = fc.array(label, { minLength: 2, maxLength: 4 }).map((labels) => labels.join("."));
   fc.assert(fc.property(host, host, (one, other) => one === other || hostKey(one) !== hostKey(other)));
   expect(hostKey("a-b.example.com")).not.toBe(hostKey("a.b.example.com"));
+});
+
+const HOST = "orders.example.com";
+const COMMENT = "store-orders/staging, kept by Pulumi";
+const record = (type: string, name: string, comment?: string) => ({
+  id: "1",
+  name,
+  type,
+  content: "elsewhere",
+  ...(comment === undefined ? {} : { comment }),
+});
+type TestRecord = ReturnType<typeof record>;
+const conflictsAt = (host: string, ...records: readonly TestRecord[]) =>
+  findRecordConflicts({ host, held: false }, "example.com", records, COMMENT);
+
+describe("conflicting records", () => {
+  test.each(["A", "AAAA", "CNAME"])("another owner's %s record at the host conflicts", (type) => {
+    expect(conflictsAt(HOST, record(type, HOST))).toMatchSnapshot();
+  });
+
+  test("another stack's record conflicts, and the message contains its comment", () => {
+    const other = record("CNAME", HOST, "store-orders/production, kept by Pulumi");
+    expect(conflictsAt(HOST, other)[0]).toContain("'store-orders/production");
+  });
+
+  test("the stack's own CNAME and records of other types do not conflict", () => {
+    expect(conflictsAt(HOST, record("CNAME", HOST, COMMENT), record("TXT", HOST))).toEqual([]);
+  });
+
+  test("an address record conflicts even with the stack's comment", () => {
+    expect(conflictsAt(HOST, record("A", HOST, COMMENT))).toHaveLength(1);
+  });
+
+  test("an NS record between the host and its zone conflicts, the zone's own NS records do not", () => {
+    expect(conflictsAt("a.eu.example.com", record("NS", "eu.example.com"))).toMatchSnapshot();
+    expect(conflictsAt("example.com", record("NS", "example.com"))).toEqual([]);
+  });
+
+  test("no record at a held host conflicts, except for a delegation", () => {
+    const check = (...records: readonly TestRecord[]) =>
+      findRecordConflicts({ host: HOST, held: true }, "example.com", records, COMMENT);
+    expect(check(record("A", HOST), record("CNAME", HOST))).toEqual([]);
+    expect(check(record("NS", HOST))).toHaveLength(1);
+  });
+});
+
+describe("a record to adopt", () => {
+  const check = (adopt: string, ...records: readonly TestRecord[]) =>
+    findRecordConflicts({ host: HOST, held: false, adopt }, "example.com", records, COMMENT);
+
+  test("another owner's CNAME with this identifier does not conflict", () => {
+    expect(check("1", record("CNAME", HOST))).toEqual([]);
+  });
+
+  test("an address record with this identifier conflicts", () => {
+    expect(check("1", record("A", HOST))).toHaveLength(1);
+  });
+
+  test("an identifier that is not at the host is an error", () => {
+    expect(check("2")).toMatchSnapshot();
+    expect(check("1", record("CNAME", "www.example.com"))).toHaveLength(1);
+  });
+
+  test("the identifier is ignored if the stack has created the record", () => {
+    expect(check("2", record("CNAME", HOST, COMMENT))).toEqual([]);
+  });
+});
+
+describe("risks", () => {
+  const validation = (name: string, comment?: string) => ({
+    ...record("CNAME", name, comment),
+    content: "_4567.acm-validations.aws",
+  });
+  const risksOf = (held: boolean, ...records: readonly TestRecord[]) =>
+    findRisks({ host: HOST, held }, records, COMMENT);
+
+  test("another owner's validation record of the host is a risk", () => {
+    expect(risksOf(false, validation(`_0123.${HOST}`, "shop"))).toHaveLength(1);
+    expect(risksOf(false, validation(`_0123.${HOST}`))).toHaveLength(1);
+  });
+
+  test("the stack's own validation record and those of other hosts are not", () => {
+    expect(risksOf(false, validation(`_0123.${HOST}`, COMMENT), validation(`_0123.www.${HOST}`))).toEqual([]);
+  });
+
+  test("holding a host with the stack's own record is a risk, with another owner's it is not", () => {
+    expect(risksOf(true, record("CNAME", HOST, COMMENT))).toHaveLength(1);
+    expect(risksOf(true, record("CNAME", HOST))).toEqual([]);
+    expect(risksOf(false, record("CNAME", HOST, COMMENT))).toEqual([]);
+  });
 });

@@ -1,7 +1,9 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
-import { beforeAll, describe, expect, test } from "vitest";
-import { buildFunctions, type FunctionBundle } from "../../../infra/functions/build.ts";
+import { join } from "node:path";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { buildFunctions, type FunctionBundle, writeBundle } from "../../../infra/functions/build.ts";
 
 const MAX_KIB = 250;
 
@@ -31,4 +33,18 @@ describe("the function bundle", () => {
       process.chdir(before);
     }
   });
+});
+
+test("a deployment does not overwrite the code of another one that runs at the same time", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "store-orders-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const write = async (code: string) => {
+    const paths = await writeBundle({ "entry.mjs": code, "entry.mjs.map": "{}" }, folder);
+    return paths["entry.mjs"] ?? "";
+  };
+  const first = await write("first");
+  const second = await write("second");
+  expect(await readFile(first, "utf8")).toBe("first");
+  expect(await readFile(second, "utf8")).toBe("second");
+  expect(await write("first")).toBe(first);
 });

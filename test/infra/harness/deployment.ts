@@ -52,7 +52,7 @@ export function startDeployment(cloud: Cloud, previous: State, preview: boolean)
     operations,
     state,
     register(requested) {
-      const old = findEntry(previous, requested);
+      const old = previous.get(requested.urn);
       if (old !== undefined) used.add(old);
       const kept = withoutIgnoredChanges(requested, old);
       const operation = operationFor(kept, old);
@@ -66,7 +66,6 @@ export function startDeployment(cloud: Cloud, previous: State, preview: boolean)
       if (preview) return keepsOld && old !== undefined ? withTags(old) : undefined;
       if (old !== undefined && !keepsOld) replaced.push(old);
       const resource = apply(cloud, operation, registration, old);
-      if (old !== undefined) state.delete(old.registration.urn);
       state.set(registration.urn, { ...resource, registration });
       return withTags(resource);
     },
@@ -95,12 +94,6 @@ function apply(
   if (old === undefined || operation === "replace") return cloud.create(registration);
   if (operation === "update") cloud.update(old.id, registration);
   return old;
-}
-
-/** The entry of a resource in the state, under its name or a former one. */
-function findEntry(state: State, { urn, name, aliases }: Registration): StateEntry | undefined {
-  const urns = [urn, ...aliases.map((alias) => `${urn.slice(0, -name.length)}${alias}`)];
-  return urns.map((each) => state.get(each)).find((entry) => entry !== undefined);
 }
 
 /** The inputs with the old value of each input, and of each tag, whose changes are ignored. */

@@ -32,7 +32,6 @@ function resourceText({ type, name, inputs, ...options }: Registration): string 
   const settings = Object.entries({
     protect: options.protect,
     retainOnDelete: options.retainOnDelete,
-    aliases: options.aliases.length === 0 ? "" : options.aliases,
     ignoreChanges: options.ignoreChanges.length === 0 ? "" : options.ignoreChanges,
     import: options.importId,
     replacementTrigger: options.replacementTrigger,

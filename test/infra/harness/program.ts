@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import type { Cloud, State } from "./deployment.ts";
@@ -14,8 +15,12 @@ const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/inde
 
 const NO_BUNDLING = new URL("no-bundling.ts", import.meta.url).href;
 
+/** Ends a program whose standard input closes, which happens however the process of its test ends. */
+export const END_WITH_PARENT =
+  'data:text/javascript,process.stdin.on("close",()=>process.kill(process.pid,"SIGKILL")).resume().unref()';
+
 /** A run allocates many short-lived objects. */
-const NODE_FLAGS = ["--max-semi-space-size=64"];
+const NODE_FLAGS = ["--max-semi-space-size=64", "--import", END_WITH_PARENT];
 
 /** A program and its environment. */
 export interface RunOptions {
@@ -35,6 +40,8 @@ export interface RunOptions {
   readonly bundle?: boolean;
   /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
   readonly traces?: boolean;
+  /** Ends the program. @default the end of the test that is running, or of the file if none is */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The result of a run. */
@@ -49,12 +56,43 @@ export function stackFile(stack: string): Readonly<Record<string, unknown>> {
   return parse(readFileSync(`Pulumi.${stack}.yaml`, "utf8")).config;
 }
 
-/** Runs a program under Pulumi's language host, as the command line does, against the test engine. */
+/**
+ * Runs a program under Pulumi's language host, as the command line does, against the test engine. The program ends with
+ * the test that runs it, or with the file if no test does. Its run is then rejected in the first case; in the second, it
+ * stays pending, because no test is left to wait for it.
+ */
 export function run(options: RunOptions): Promise<Outcome> {
-  const outcome = (queues[next] ?? Promise.resolve()).then(() => runNow(options));
+  const testEnd = options.signal === undefined ? endOfTest() : undefined;
+  const signal = options.signal ?? testEnd ?? endOfSuite();
+  const outcome = (queues[next] ?? Promise.resolve()).then(() => runNow(options, signal));
   queues[next] = outcome.catch(() => {});
   next = (next + 1) % MAX_CONCURRENT;
-  return outcome;
+  if (testEnd !== undefined) return outcome;
+  return outcome.catch((error) => {
+    if (error === signal.reason) return new Promise<never>(() => {});
+    throw error;
+  });
+}
+
+/**
+ * Aborts at the end of the file, or of the `describe`, that calls it outside of its tests. A program needs it that
+ * several tests share and that starts after an earlier one: some test is running then, which does not own it.
+ */
+export function endOfSuite(): AbortSignal {
+  const controller = new AbortController();
+  afterAll(() => controller.abort(new Error("The tests of this program have ended.")));
+  return controller.signal;
+}
+
+/** Aborts at the end of the test that is running, if one is. */
+function endOfTest(): AbortSignal | undefined {
+  const controller = new AbortController();
+  try {
+    onTestFinished(() => controller.abort(new Error("The test of this program has ended.")));
+  } catch {
+    return undefined;
+  }
+  return controller.signal;
 }
 
 /** Runs are limited by the processor, so more would not be faster. */
@@ -62,18 +100,22 @@ const MAX_CONCURRENT = 2;
 const queues: Promise<unknown>[] = [];
 let next = 0;
 
-async function runNow({
-  program,
-  stack,
-  config,
-  secretKeys = [],
-  preview = false,
-  bundle = false,
-  traces = false,
-  cloud,
-  state = new Map(),
-  dns,
-}: RunOptions): Promise<Outcome> {
+async function runNow(
+  {
+    program,
+    stack,
+    config,
+    secretKeys = [],
+    preview = false,
+    bundle = false,
+    traces = false,
+    cloud,
+    state = new Map(),
+    dns,
+  }: RunOptions,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  signal.throwIfAborted();
   await using emptyDns = await startDnsServer("");
   const engine = await startEngine({ project: PROJECT, stack, preview }, cloud, state);
   const settings = { "store-orders:resolver": (dns ?? emptyDns).address, ...(config ?? stackFile(stack)) };
@@ -97,7 +139,7 @@ async function runNow({
       program ?? mainOf("Pulumi.yaml"),
     ],
     {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
       env: {
         PATH: process.env["PATH"],
         PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
@@ -111,8 +153,14 @@ async function runNow({
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (output += text));
-  const [exitCode] = (await once(child, "close")) as [number];
-  const code = engine.stop(exitCode);
+  const end = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  const [exitCode] = (await once(child, "close")) as [number | null];
+  signal.removeEventListener("abort", end);
+  const code = engine.stop(exitCode ?? 1);
+  // A program that ended by itself has a result.
+  if (exitCode === null) signal.throwIfAborted();
   const errors = engine.recording.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
   return { ...engine.recording, code, errors: [...errors, output].join("\n").trim() };
 }

@@ -15,8 +15,6 @@ export interface Registration {
   readonly retainOnDelete: boolean;
   readonly deleteBeforeReplace: boolean;
   readonly deletedWith: string;
-  /** Former logical names. */
-  readonly aliases: readonly string[];
   readonly importId: string;
   readonly replacementTrigger: Value;
   /** The paths of inputs whose changes are ignored, such as `tags["name"]`. */
@@ -53,10 +51,6 @@ export function toRegistration(
     retainOnDelete: request.getRetainondelete() === true,
     deleteBeforeReplace: request.getDeletebeforereplace(),
     deletedWith: request.getDeletedwith(),
-    aliases: request
-      .getAliasesList()
-      .map((alias) => alias.getSpec()?.getName() ?? "")
-      .filter((alias) => alias !== ""),
     importId: request.getImportid(),
     replacementTrigger: decode(request.getReplacementTrigger()?.toJavaScript() ?? null),
     ignoreChanges: request.getIgnorechangesList(),

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
-import { hashKey, keyIdOf } from "../../../lib/accounts/api-key.ts";
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { keyIdOf } from "../../../lib/accounts/api-key.ts";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
+import { MAX_PAGE_ORDERS, type OrderQueryPage } from "../../../lib/orders/order-query.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
+import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
@@ -123,6 +127,44 @@ describe("requests for an order", () => {
   });
 });
 
+test("an admission after the end of a ban is two requests, because the first one finds the ban, and then one", async () => {
+  const key = { accountId: "acme", hash: KEY.hash };
+  const admit = () => store.accounts.admit(key, AT + MINUTE_MS);
+  await store.accounts.create({ id: "acme", plan: "free", keys: [KEY] });
+  await store.accounts.admit(key, AT);
+  await store.accounts.recordRejections(key, 1, AT, { maxRejections: 0, durationMs: 1_000 });
+  expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
+  expect(await cost(admit)).toEqual(["UpdateItem"]);
+});
+
+test("each change by an operator is the requests that the documentation states", async () => {
+  const accounts = createAccounts({ store: store.accounts, environment: "live", clock: () => AT });
+  expect(await cost(() => store.accounts.recordEnvironment("live"))).toEqual(["PutItem"]);
+  // Once an engine has returned an item with a failed condition, it need not be read.
+  for (let call = 0; call < 2; call++) await accounts.create("other", { plan: "free" });
+  // The details come first: they have no effect until the admission item names them.
+  const details = ["UpdateItem", "PutItem", "UpdateItem"];
+  expect(await cost(() => accounts.create("acme", { plan: "free" }))).toEqual([...details, "PutItem"]);
+  const change = ["GetItem", "GetItem", "UpdateItem", "UpdateItem"];
+  let issued: IssuedKey | undefined;
+  const issue = await cost(async () => {
+    issued = (await accounts.issueKey("acme")) as IssuedKey;
+  });
+  expect(issue).toEqual(["PutItem", ...change]);
+  const key = { accountId: "acme", hash: hashKey(issued?.key ?? "") };
+  const changePlan = () =>
+    store.accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
+  expect(await cost(changePlan)).toEqual(["GetItem", "GetItem", "UpdateItem"]);
+  expect(await cost(() => store.accounts.recordRejections(key, 1, AT))).toEqual(["GetItem", "UpdateItem"]);
+  expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual([
+    "GetItem",
+    "UpdateItem",
+  ]);
+  expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual(["GetItem"]);
+  expect(await cost(() => store.accounts.resetUsage("acme"))).toEqual(["UpdateItem", "BatchGetItem"]);
+  expect(await cost(() => accounts.revokeKey(issued?.keyId ?? ""))).toEqual(change);
+});
+
 describe("requests to list a table of one page", () => {
   const orderAt = (index: number): StoredOrder => ({
     record: { id: 250n - BigInt(index) },
@@ -192,4 +234,97 @@ describe("requests to list a longer table", () => {
       }),
     ).toEqual([]);
   });
+});
+
+describe("requests for pages of orders", () => {
+  const count = 5_000;
+  const large = { prefix: "calls-pages", buckets: DEFAULT_BUCKETS };
+  // Identifiers without a pattern, so that buckets differ. One order in 500 is cancelled.
+  const orderAt = (index: number): StoredOrder => ({
+    record: { id: BigInt(`0x${hashKey(`${index}`).slice(0, 15)}`), quantity: index },
+    status: index % 500 === 0 ? "cancelled" : "pending",
+  });
+  const ids = Array.from({ length: count }, (_, index) => orderAt(index).record.id).sort((a, b) =>
+    a < b ? -1 : 1,
+  );
+  beforeAll(async () => {
+    await createDynamodbTables({ ...large, client: dynamodb.client });
+    await fillOrders(dynamodb.client, large, count, orderAt);
+  });
+  beforeEach(async () => {
+    store = createDynamodbStore({ prefix: large.prefix, client: dynamodb.client });
+    await store.orders.find(0n);
+    dynamodb.proxy.takeUnits();
+  });
+
+  test("a page of 50 orders is complete after one read of each bucket, in both directions, and states its cost", async () => {
+    for (const order of ["asc", "desc"] as const) {
+      const sorted = order === "asc" ? ids : ids.toReversed();
+      let page: OrderQueryPage = { orders: [] };
+      const calls = await cost(async () => {
+        page = await store.orders.page({ limit: 50, order, after: sorted[99] });
+      });
+      expect(calls).toEqual(Array(DEFAULT_BUCKETS).fill("Query"));
+      expect(page.orders.map(({ record }) => record.id)).toEqual(sorted.slice(100, 150));
+      expect(page.next).toBe(sorted[149]);
+      // Less than 4 KB of each bucket.
+      expect(dynamodb.proxy.takeUnits()).toEqual(Array(DEFAULT_BUCKETS).fill(1));
+      expect(page.readUnits).toBe(DEFAULT_BUCKETS);
+    }
+  });
+
+  test("a walk over all orders costs less than twice as much as the list", async () => {
+    const found: bigint[] = [];
+    let walk = 0;
+    for (let after: bigint | undefined, more = true; more; more = after !== undefined) {
+      const { orders, next, readUnits = 0 } = await store.orders.page({ after, limit: MAX_PAGE_ORDERS });
+      found.push(...orders.map(({ record }) => record.id));
+      walk += readUnits;
+      after = next;
+    }
+    expect(found).toEqual(ids);
+    dynamodb.proxy.takeUnits();
+    await collect(store.orders.list());
+    const list = dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0);
+    expect(walk).toBeLessThan(2 * list);
+  });
+
+  test("a page of a rare status reads each bucket at most four times, and leads on", async () => {
+    const found: StoredOrder[] = [];
+    let pages = 0;
+    for (let after: bigint | undefined, more = true; more; more = after !== undefined) {
+      let page: OrderQueryPage = { orders: [] };
+      const calls = await cost(async () => {
+        page = await store.orders.page({ after, limit: 5, status: "cancelled" });
+      });
+      expect(calls.length).toBeLessThanOrEqual(4 * DEFAULT_BUCKETS);
+      expect(page.readUnits).toBe(dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0));
+      found.push(...page.orders);
+      after = page.next;
+      pages++;
+    }
+    expect(found.map(({ record }) => record.id)).toEqual(
+      ids.filter((id) => found.some(({ record }) => record.id === id)),
+    );
+    expect(found).toHaveLength(count / 500);
+    expect(found.every(({ status }) => status === "cancelled")).toBe(true);
+    expect(pages).toBeGreaterThan(2);
+  });
+
+  test("counting reads each order once", async () => {
+    const calls = await cost(async () => {
+      expect(await store.orders.countByStatus()).toEqual({ pending: 4_990, shipped: 0, cancelled: 10 });
+    });
+    expect(calls).toEqual(Array(DEFAULT_BUCKETS).fill("Query"));
+  });
+});
+
+test("a check is one write to each table that is never done", async () => {
+  await store.accounts.recordEnvironment("live");
+  const calls = await cost(() => store.check());
+  expect(calls.toSorted()).toEqual(["UpdateItem", "UpdateItem"]);
+  expect(await store.accounts.recordEnvironment("test")).toBe("live");
+  dynamodb.proxy.chooseFault = ({ operation }) => (operation === "UpdateItem" ? "deny" : "pass");
+  await expect(store.check()).rejects.toMatchObject({ code: "store_unavailable" });
+  dynamodb.proxy.chooseFault = () => "pass";
 });

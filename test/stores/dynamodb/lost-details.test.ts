@@ -1,13 +1,12 @@
 import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { beforeEach, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
-import { hashKey } from "../../../lib/accounts/api-key.ts";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS } from "../../../lib/plans/windows.ts";
-import { createAccountStore } from "../../../lib/stores/dynamodb/accounts.ts";
+import { createAccountStore, detailsIdOf } from "../../../lib/stores/dynamodb/accounts.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { detailsIdOf } from "../../../lib/stores/dynamodb/layout.ts";
-import { openTable, type Table } from "../../../lib/stores/dynamodb/table.ts";
+import { createTableClient, type TableClient } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
@@ -70,9 +69,9 @@ test("a key whose details are lost is admitted although invalid keys of its acco
 test("a change never takes the details for lost, although other processes change the keys between its two reads again and again", async () => {
   const first = await issue(AT + DAY_MS);
   await accounts.revokeKey(first.keyId);
-  const table = openTable(emulator.client, `${prefix}-accounts`);
+  const table = createTableClient(emulator.client, `${prefix}-accounts`);
   let reads = 0;
-  const contended: Table = {
+  const contended: TableClient = {
     ...table,
     async get(key, signal) {
       const item = await table.get(key, signal);

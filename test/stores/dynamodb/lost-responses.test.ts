@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { addKey } from "../../../lib/accounts/account.ts";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
-import { StoreUnavailableError } from "../../../lib/errors.ts";
+import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";

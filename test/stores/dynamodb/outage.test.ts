@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { StoreUnavailableError } from "../../../lib/errors.ts";
+import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { pointTo } from "../../support/dynamodb/point-to.ts";

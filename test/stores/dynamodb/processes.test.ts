@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { eachOrder } from "../../../lib/orders/order-query.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
@@ -59,7 +60,7 @@ test("when four processes cancel and ship 300 orders, exactly one event succeeds
   const applied = await runTogether("events", events.map(applyAll));
   expect(applied.flat().toSorted()).toEqual(ids.map(String).toSorted());
   const winners = new Map(applied.flatMap((won, index) => won.map((id) => [BigInt(id), events[index]])));
-  for await (const page of orders.scan()) {
+  for await (const page of eachOrder(orders)) {
     for (const { record, status } of page) {
       expect(status).toBe(winners.get(record.id) === "ship" ? "shipped" : "cancelled");
     }

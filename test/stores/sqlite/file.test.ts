@@ -1,11 +1,14 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
-import { NewerSchemaError, StoreUnavailableError } from "../../../lib/errors.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
+import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
+import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
@@ -36,35 +39,89 @@ describe("a database file", () => {
     await store.close();
   });
 
-  test("a database of a newer version is rejected and left unmodified", async () => {
-    const path = newPath();
-    await createSqliteStore({ path }).close();
-    const raw = new DatabaseSync(path);
-    raw.exec("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE");
-    raw.close();
-    const before = readFileSync(path);
-    expect(() => createSqliteStore({ path })).toThrow(NewerSchemaError);
-    expect(() => createSqliteStore({ path })).toThrow(
-      `The database has schema version 99; this version supports up to ${SCHEMA_VERSION}.`,
-    );
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
-  test("a database of another program is rejected and left unmodified", () => {
-    const path = newPath();
-    const raw = new DatabaseSync(path);
-    raw.exec("CREATE TABLE notes (text)");
-    raw.close();
-    const before = readFileSync(path);
-    const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
-    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
   test("a file that is not a database, or cannot be opened, makes the store unavailable", () => {
     const path = newPath();
     writeFileSync(path, "This text is not a database. ".repeat(100));
     expect(() => createSqliteStore({ path })).toThrow(StoreUnavailableError);
     expect(() => createSqliteStore({ path: directory })).toThrow(StoreUnavailableError);
+  });
+});
+
+test.runIf(process.platform === "linux")(
+  "a folder shows each change of its entries, also behind a link",
+  async () => {
+    const path = newPath();
+    writeFileSync(path, "");
+    const link = join(directory, "link.db");
+    symlinkSync(path, link);
+    const file = databaseFile(link);
+    expect(file.isFolderUnchanged()).toBe(false);
+    await sleep(50);
+    file.check();
+    expect(file.isFolderUnchanged()).toBe(true);
+    renameSync(path, `${path}.moved`);
+    expect(file.isFolderUnchanged()).toBe(false);
+    await sleep(50);
+    expect(file.isFolderUnchanged()).toBe(false);
+    renameSync(`${path}.moved`, path);
+    file.check();
+    // Too recent to tell a further change within the same tick of the clock.
+    expect(file.isFolderUnchanged()).toBe(false);
+  },
+);
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode of a database file", () => {
+  test("a database that other users could read becomes private when it is opened, with its log files", async () => {
+    const path = join(directory, "restored.db");
+    await createSqliteStore({ path }).close();
+    chmodSync(path, 0o644);
+    const store = createSqliteStore({ path });
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    await store.close();
+  });
+
+  test("a database behind a symbolic link becomes private too, and a deleted log file is noticed", async () => {
+    const target = join(directory, "target.db");
+    const link = join(directory, "linked.db");
+    await createSqliteStore({ path: target }).close();
+    chmodSync(target, 0o644);
+    symlinkSync(target, link);
+    const store = createSqliteStore({ path: link });
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(target + suffix), suffix).toBe(0o600);
+    rmSync(`${target}-wal`);
+    await expect(store.orders.place([{ record: { id: 1n }, status: "pending" }])).rejects.toThrow(
+      "The write-ahead log",
+    );
+    await store.close();
+  });
+
+  test("a path that SQLite would read as a URI is the path of a file, as for everything else", async () => {
+    const cwd = process.cwd();
+    onTestFinished(() => process.chdir(cwd));
+    process.chdir(directory);
+    const path = "file:named.db?mode=memory";
+    const store = createSqliteStore({ path });
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    expect(await backUpSqlite({ path, to: "file:copy.db" })).toEqual({ ok: true });
+    await store.close();
+    const copy = createSqliteStore({ path: join(directory, "file:copy.db") });
+    expect((await copy.orders.find(1n))?.status).toBe("pending");
+    await copy.close();
+    expect(readdirSync(directory).filter((name) => /^(named|copy)/.test(name))).toEqual([]);
+  });
+
+  test("a file that is not a database of this package keeps its mode", () => {
+    const foreign = join(directory, "foreign.db");
+    new DatabaseSync(foreign).exec("CREATE TABLE foreign_table (x)");
+    const text = join(directory, "text.db");
+    writeFileSync(text, "This text is not a database. ".repeat(50));
+    for (const path of [foreign, text]) {
+      chmodSync(path, 0o644);
+      expect(() => createSqliteStore({ path })).toThrow();
+      expect(modeOf(path)).toBe(0o644);
+    }
   });
 });

@@ -1,72 +1,210 @@
-import { renameSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { AdmittedWork } from "../../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
-import { openConnection } from "../../../lib/stores/sqlite/connection.ts";
-import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
+import { countRecords } from "../../../lib/orders/wire.ts";
+import { MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
+import { accountQueries, sqliteAccounts } from "../../../lib/stores/sqlite/accounts.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { orderQueries, sqliteOrders } from "../../../lib/stores/sqlite/orders.ts";
+import { openDatabase } from "../../../lib/stores/sqlite/transaction.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
-import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
+import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
-const { directory, newPath } = temporaryDirectory();
+const { newPath } = temporaryDirectory();
+
+const CANCEL = { type: "apply", id: 1n, event: "cancel" } as const;
+
+test("durable writes wait for the disk, and relaxed writes do not", async () => {
+  const { read, write, close } = openDatabase(newPath(), (opened) => opened, { existing: false });
+  const db = await read((opened) => opened);
+  const synchronous = db.prepare("PRAGMA synchronous");
+  const modes = [];
+  for (const durability of ["durable", "relaxed", "durable"] as const) {
+    modes.push(await write(durability, () => synchronous.get()?.["synchronous"]));
+  }
+  expect(modes).toEqual([2, 1, 2]);
+  expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  const together = [write("relaxed", () => synchronous.get()), write("durable", () => synchronous.get())];
+  expect(await Promise.all(together)).toEqual([{ synchronous: 2 }, { synchronous: 2 }]);
+  await close();
+});
+
+/** Opens a store that records, for each write, what SQLite waits for at its commit. */
+function openObservedStore() {
+  const observed: (readonly [query: string, synchronous: unknown])[] = [];
+  const observe = <Q extends object>(db: DatabaseSync, queries: Q): Q =>
+    Object.fromEntries(
+      Object.entries(queries).map(([name, query]) => [
+        name,
+        (...args: never[]) => {
+          if (db.isTransaction)
+            observed.push([name, db.prepare("PRAGMA synchronous").get()?.["synchronous"]]);
+          return query(...args);
+        },
+      ]),
+    ) as Q;
+  const database = openDatabase(
+    newPath(),
+    (db) => ({ orders: observe(db, orderQueries(db)), accounts: observe(db, accountQueries(db)) }),
+    { existing: false },
+  );
+  return { ...database, orders: sqliteOrders(database), accounts: sqliteAccounts(database), observed };
+}
+
+test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {
+  const { orders, accounts, observed, close } = openObservedStore();
+  const FULL = 2;
+  const NORMAL = 1;
+  const drain = async (pages: AsyncIterable<unknown>) => void (await collect(pages));
+  const calls: Record<string, [call: () => Promise<unknown>, ...expected: typeof observed]> = {
+    "orders.place": [() => orders.place([{ record: { id: 1n }, status: "pending" }]), ["place", FULL]],
+    "orders.apply": [() => orders.apply(1n, "ship", AT), ["apply", FULL]],
+    "orders.find": [() => orders.find(1n)],
+    "orders.list": [() => drain(orders.list())],
+    "orders.page": [() => orders.page({ limit: 1 })],
+    "orders.countByStatus": [() => orders.countByStatus()],
+    "accounts.recordEnvironment": [() => accounts.recordEnvironment("test"), ["recordEnvironment", FULL]],
+    "accounts.create": [() => accounts.create(ACCOUNT), ["create", FULL]],
+    "accounts.find": [() => accounts.find("acme")],
+    "accounts.list": [() => drain(accounts.list())],
+    "accounts.update": [
+      () => accounts.update("acme", (account) => ({ ok: true, account })),
+      ["update", FULL],
+    ],
+    "accounts.resetUsage": [() => accounts.resetUsage("acme"), ["resetUsage", FULL]],
+    "accounts.unban": [() => accounts.unban("acme", KEY.id), ["unban", FULL]],
+    "accounts.admit": [() => accounts.admit(PRESENTED, AT), ["admit", NORMAL]],
+    "accounts.admit with a list": [
+      () => accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { type: "list" }),
+      ["admit", NORMAL],
+      ["listPage", NORMAL],
+    ],
+    "accounts.admit with an event": [
+      () => accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL),
+      ["admit", FULL],
+      ["apply", FULL],
+    ],
+    "accounts.recordRejections": [
+      () => accounts.recordRejections(PRESENTED, 1, AT),
+      ["recordRejections", NORMAL],
+    ],
+  };
+  for (const [name, [call, ...expected]] of Object.entries(calls)) {
+    observed.length = 0;
+    await call();
+    expect(observed, name).toEqual(expected);
+  }
+  const methods = [
+    ...Object.keys(orders).map((name) => `orders.${name}`),
+    ...Object.keys(accounts).map((name) => `accounts.${name}`),
+  ];
+  expect(methods.filter((name) => !(name in calls))).toEqual([]);
+  await close();
+});
+
+test("a store that is closed commits what was called before, and opens its file no more", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  const placed = store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  const closed = store.close();
+  expect(await placed).toEqual(["placed"]);
+  await closed;
+  const moved = createSqliteStore({ path });
+  renameSync(path, `${path}.moved`);
+  await expect(moved.orders.apply(1n, "cancel", AT)).rejects.toThrow("was moved or replaced");
+  await moved.close();
+  renameSync(`${path}.moved`, path);
+  await expect(moved.orders.find(1n)).rejects.toMatchObject({ code: "store_unavailable" });
+});
+
+test("the rejections of an unknown key are counted for nobody", async () => {
+  const store = createSqliteStore({ path: newPath() });
+  await store.accounts.create(ACCOUNT);
+  await store.accounts.recordRejections({ ...PRESENTED, hash: "2".repeat(64) }, 5, AT);
+  await store.accounts.recordRejections({ ...PRESENTED, accountId: "other" }, 5, AT);
+  expect((await store.accounts.find("acme"))?.rejections).toEqual({});
+  await store.close();
+});
+
+test("a call waits without blocking the event loop while another process locks the database", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(ACCOUNT);
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  const admission = store.accounts.admit(PRESENTED, AT);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  other.exec("COMMIT");
+  other.close();
+  expect(await admission).toMatchObject({ ok: true });
+  await store.close();
+});
+
+test("the write-ahead log stays bounded during many writes", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create({ ...ACCOUNT, plan: "business" });
+  for (let round = 0; round < 3_000; round++) await store.accounts.admit(PRESENTED, AT + round * MINUTE_MS);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(8 * 1024 * 1024);
+  await store.close();
+});
 
 test("a cancel is committed in the transaction that admits it", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.accounts.create(ACCOUNT);
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-  let applied: Promise<unknown> | undefined;
-  const start = () => {
-    applied = store.orders.apply(1n, "cancel", AT);
-  };
-  await store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { durable: true, start });
-  // A second transaction would have to wait for this lock.
+  const admission = await store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL);
+  // A second transaction would begin in a later turn of the event loop.
   const other = new DatabaseSync(path);
-  other.exec("BEGIN IMMEDIATE");
   expect(other.prepare("SELECT status FROM orders").get()).toEqual({ status: "cancelled" });
-  expect(await Promise.race([applied, sleep(500)])).toMatchObject({ ok: true });
+  const order = { record: { id: 1n }, status: "cancelled" };
+  expect(admission).toMatchObject({ outcome: { type: "apply", result: { ok: true, order } } });
   other.close();
   await store.close();
 });
 
-test("the service reads a short list and cancels in the transaction that admits the request", async () => {
+test("the first page of a list is read in the transaction that admits it, and the rest on demand", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
-  const { accounts, orders } = store;
-  const started: string[] = [];
-  const { send } = await createHandlerFixture({
-    store: {
-      ...store,
-      accounts: {
-        ...accounts,
-        async admit(key, at, policy, work) {
-          const admission = await accounts.admit(key, at, policy, work && { ...work, start: trace(work) });
-          started.push("admitted");
-          return admission;
-        },
-      },
-      orders,
-    },
-  });
-  const trace =
-    ({ durable, start }: AdmittedWork): AdmittedWork["start"] =>
-    (caller) => {
-      started.push(durable ? "durable work" : "work");
-      start(caller);
-    };
-  expect((await send("GET", "/v1/store/orders")).status).toBe(200);
-  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
-  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(409);
-  expect((await send("GET", "/v1/pets/1")).status).toBe(404);
-  const cancel = ["durable work", "admitted"];
-  expect(started).toEqual(["work", "admitted", ...cancel, ...cancel, "admitted"]);
+  await store.accounts.create(ACCOUNT);
+  const place = (from: number, count: number) =>
+    store.orders.place(
+      Array.from({ length: count }, (_, id) => ({ record: { id: BigInt(from + id) }, status: "pending" })),
+    );
+  await place(0, 1_500);
+  const admission = await store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { type: "list" });
+  if (!admission.ok || admission.outcome?.type !== "list") throw new Error("The list has no outcome.");
+  const { first, rest } = admission.outcome;
+  expect([countRecords(first.json), first.last]).toEqual([1_000, false]);
+  await place(1_500, 10);
+  const pages = await collect(rest);
+  expect(pages.map(({ json, last }) => [countRecords(json), last])).toEqual([[510, true]]);
   await store.close();
 });
 
-test("nothing waits between the admission of a request and its cancel, so that they share a transaction", async () => {
+test("an admission counts although its order is damaged, and the caller gets the error when it performs it", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(ACCOUNT);
+  const db = new DatabaseSync(path);
+  db.exec("INSERT INTO orders VALUES (1, 'pending', 'no JSON')");
+  db.close();
+  const [damaged, other] = await Promise.all([
+    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL),
+    // Shares the transaction.
+    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { ...CANCEL, id: 2n }),
+  ]);
+  expect(damaged).not.toHaveProperty("outcome");
+  expect(other).toMatchObject({ outcome: { result: { code: "order_not_found" } } });
+  expect((await store.accounts.find("acme"))?.usage.minute.count).toBe(2);
+  await store.close();
+});
+
+test("the service cancels with its admission, also behind a wrapper that waits", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   const other = new DatabaseSync(path);
@@ -77,9 +215,10 @@ test("nothing waits between the admission of a request and its cancel, so that t
       accounts: {
         ...store.accounts,
         async admit(...args) {
+          await sleep(5);
           const admission = await store.accounts.admit(...args);
-          // A transaction of its own would begin in a later turn of the event loop.
           statuses.push(other.prepare("SELECT status FROM orders WHERE id = 1").get());
+          await sleep(5);
           return admission;
         },
       },
@@ -105,50 +244,6 @@ test("if the transaction fails, so does the request, and it is neither counted n
   expect((await fixture.send("DELETE", "/v1/store/orders/1")).status).toBe(204);
   await store.close();
 });
-
-test("a write that joins a transaction is rolled back with it, and a durable one joins no relaxed transaction", async () => {
-  const { db, write, close } = openConnection(newPath());
-  db.exec("CREATE TABLE notes (id INTEGER PRIMARY KEY)");
-  const insert = db.prepare("INSERT INTO notes VALUES (?)");
-  let joined: Promise<unknown> | undefined;
-  const failed = write("durable", () => {
-    insert.run(1);
-    joined = write("durable", () => insert.run(1));
-    joined.catch(() => {});
-  });
-  await expect(failed).rejects.toThrow("UNIQUE");
-  await expect(joined).rejects.toThrow("UNIQUE");
-  expect(db.prepare("SELECT count(*) AS count FROM notes").get()).toEqual({ count: 0 });
-  let later: Promise<unknown> | undefined;
-  await write("relaxed", () => {
-    later = write("durable", () => db.prepare("PRAGMA synchronous").get());
-  });
-  expect(await later).toEqual({ synchronous: 2 });
-  await close();
-});
-
-test.runIf(process.platform === "linux")(
-  "a folder shows each change of its entries, also behind a link",
-  async () => {
-    const path = newPath();
-    writeFileSync(path, "");
-    const link = join(directory, "link.db");
-    symlinkSync(path, link);
-    const file = databaseFile(link);
-    expect(file.isFolderUnchanged()).toBe(false);
-    await sleep(50);
-    file.check();
-    expect(file.isFolderUnchanged()).toBe(true);
-    renameSync(path, `${path}.moved`);
-    expect(file.isFolderUnchanged()).toBe(false);
-    await sleep(50);
-    expect(file.isFolderUnchanged()).toBe(false);
-    renameSync(`${path}.moved`, path);
-    file.check();
-    // Too recent to tell a further change within the same tick of the clock.
-    expect(file.isFolderUnchanged()).toBe(false);
-  },
-);
 
 test("an account is changed completely or not at all, also if a value cannot be stored", async () => {
   const store = createSqliteStore({ path: newPath() });

@@ -1,4 +1,4 @@
-import type { Item } from "../../../lib/stores/dynamodb/item.ts";
+import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import { itemSize } from "./item-size.ts";
 
 /** The size of a write unit, in bytes. */

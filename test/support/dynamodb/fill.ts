@@ -1,7 +1,8 @@
 import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
-import { bucketOf, tableShapes } from "../../../lib/stores/dynamodb/layout.ts";
+import { bucketOf } from "../../../lib/stores/dynamodb/buckets.ts";
+import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
 
 /**
  * Fills an emulator's table directly, 25 items per request, because the conditional writes of the store are slow there.
@@ -13,7 +14,7 @@ export async function fillOrders(
   count: number,
   orderAt: (index: number) => StoredOrder,
 ): Promise<void> {
-  const { orders } = tableShapes(prefix);
+  const { orders } = tableDefinitions(prefix);
   const request = (index: number): WriteRequest => {
     const { record, status } = orderAt(index);
     const key = { bucket: { N: `${bucketOf(record.id, buckets)}` }, id: { N: `${record.id}` } };

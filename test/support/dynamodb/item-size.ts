@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../lib/stores/dynamodb/item.ts";
+import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 
 /**
  * The size of an item in bytes, by the rules in "DynamoDB item sizes and formats": names and texts in UTF-8, a number at

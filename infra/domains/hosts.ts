@@ -1,0 +1,117 @@
+import type * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import type { HostRole } from "../../lib/domains/mapping.ts";
+import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
+import { locateInZone } from "../../lib/domains/zone.ts";
+import { BASE_PATH } from "../../lib/http/operations.ts";
+import { ownershipTag } from "../names.ts";
+import { CustomDomain } from "./custom-domain.ts";
+import { goesLive, type HostPlan } from "./host-plan.ts";
+import type { HostStatus } from "./host-status.ts";
+
+/** A DNS record in the stack's outputs. */
+export interface RecordOutput {
+  /** The zone that the record belongs to. */
+  readonly zone: string;
+  readonly type: string;
+  /** Relative to the zone, as providers take it; `@` at the apex. */
+  readonly name: string;
+  readonly ttl: number;
+  /** Missing until it is known. */
+  readonly value?: pulumi.Input<string>;
+}
+
+/** A host in the stack's outputs: its role, each property of its status, and its DNS records. */
+export interface DomainOutput
+  extends Readonly<{ [Property in keyof HostStatus]-?: pulumi.Output<HostStatus[Property]> }> {
+  readonly role: HostRole;
+  /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
+  readonly record: RecordOutput;
+  /**
+   * The ACM validation record, if it has to be set by hand. Keep it for renewals. Missing if ACM has given up on the
+   * certificate that it validates.
+   */
+  readonly validationRecord?: pulumi.Output<RecordOutput | undefined>;
+}
+
+/** A host as it was planned, and the domain that was created for it. */
+export interface CreatedHost {
+  readonly plan: HostPlan;
+  readonly domain: CustomDomain;
+}
+
+/** Creates the domain of every host, one after another: API Gateway creates at most one domain name per 30 seconds. */
+export function createHosts(
+  name: string,
+  hosts: readonly HostPlan[],
+  { restApi, stage }: { readonly restApi: aws.apigateway.RestApi; readonly stage: aws.apigateway.Stage },
+  parent: pulumi.Resource,
+): readonly CreatedHost[] {
+  const tags = ownershipTag(pulumi.getProject(), pulumi.getStack());
+  const created: CreatedHost[] = [];
+  for (const plan of hosts) {
+    const { host, key, dns, reverify } = plan;
+    const target = { restApi: restApi.id, stageName: stage.stageName };
+    const args = { host, dns, reverify, tags, ...target, createAfter: created.at(-1)?.domain };
+    created.push({ plan, domain: new CustomDomain(`${name}-${key}`, args, { parent }) });
+  }
+  return created;
+}
+
+/** The address of the primary host if this update routes traffic to it. */
+export function primaryUrl(hosts: readonly HostPlan[]): string | undefined {
+  const primary = hosts.find((plan) => plan.role === "primary" && goesLive(plan));
+  return primary === undefined ? undefined : urlOf(primary.host);
+}
+
+/** The address of the primary host once it is live, otherwise of the API Gateway hostname. */
+export function baseUrl(
+  hosts: readonly CreatedHost[],
+  { invokeUrl }: aws.apigateway.Stage,
+): pulumi.Output<string> {
+  // Known in the preview, too.
+  const known = primaryUrl(hosts.map(({ plan }) => plan));
+  if (known !== undefined) return pulumi.output(known);
+  const platform = pulumi.interpolate`${invokeUrl}${BASE_PATH}`;
+  const primary = hosts.find(({ plan }) => plan.role === "primary");
+  if (primary === undefined) return platform;
+  const { plan, domain } = primary;
+  return pulumi
+    .all([domain.state, platform])
+    .apply(([now, url]) => (now === "live" ? urlOf(plan.host) : url));
+}
+
+function urlOf(host: string): string {
+  return `https://${host}${BASE_PATH}`;
+}
+
+/** Describes a host for the stack's outputs. */
+export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
+  const { host, role, dns } = plan;
+  const knownZones = plan.zone === undefined ? [] : [plan.zone];
+  const { zone, type, name, ttl } = recordOf({ host, role }, "", knownZones);
+  const { target, status } = domain;
+  // This program creates a CNAME at an apex, too: Cloudflare flattens it.
+  const created = dns.provider === "cloudflare" ? "CNAME" : type;
+  const validationRecord =
+    dns.provider === "manual" ? { validationRecord: validationOutput(domain, zone) } : {};
+  return {
+    role,
+    state: domain.state,
+    attention: status.apply(({ attention }) => attention),
+    reason: status.reason,
+    next: status.next,
+    since: status.apply(({ since }) => since),
+    until: status.apply(({ until }) => until),
+    record: { zone, type: created, name, ttl, ...(target === undefined ? {} : { value: target }) },
+    ...validationRecord,
+  };
+}
+
+function validationOutput({ status, validationRecord, domainName }: CustomDomain, zone: string) {
+  const { type, name, value } = validationRecord;
+  return pulumi.all([status, name, value]).apply(([{ state }, full, content]) => {
+    if (domainName === undefined && state === "needs_attention") return undefined;
+    return { zone, type, name: locateInZone(full, [zone]).label, ttl: RECORD_TTL_SECONDS, value: content };
+  });
+}

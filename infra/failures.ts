@@ -1,0 +1,93 @@
+import * as pulumi from "@pulumi/pulumi";
+import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/lifecycle.ts";
+import { MINUTE_MS } from "../lib/plans/windows.ts";
+
+/**
+ * An error hook that logs an explanation of a failed operation on a resource. `explain` gets the errors of the provider
+ * and the inputs; without an explanation the errors stand for themselves. None under `pulumi.runtime.setMocks`, which
+ * has no engine that could call a hook, and fails on registering one.
+ */
+function explainOnError(
+  name: string,
+  resource: pulumi.Resource,
+  explain: (errors: readonly string[], inputs: Readonly<Record<string, unknown>>) => string | undefined,
+): pulumi.ErrorHook[] {
+  const monitor = pulumi.runtime.getMonitor();
+  if (monitor !== undefined && !("registerErrorHook" in monitor)) return [];
+  return [
+    new pulumi.ErrorHook(name, async ({ errors, newInputs }) => {
+      const message = explain(errors, newInputs ?? {});
+      // The engine stops the program after this hook, so the log call must complete first.
+      if (message !== undefined) await pulumi.log.error(message, resource);
+      return false;
+    }),
+  ];
+}
+
+/** Explains the failure to create a resource because its name is taken. `advice` is the way out. */
+export function explainExisting(
+  name: string,
+  { subject, advice }: { readonly subject: string; readonly advice: string },
+  resource: pulumi.Resource,
+): pulumi.ErrorHook[] {
+  return explainOnError(`${name}-exists`, resource, (errors) =>
+    errors.some((error) => /already exists/i.test(error))
+      ? `${subject} exists, but not in the state of this stack. An interrupted update or a lost state leaves it behind. ${advice} See infra/README.md#an-interrupted-run.`
+      : undefined,
+  );
+}
+
+/** The time that an update waits for a certificate, as a Pulumi duration. See lib/README.md#domain-verification. */
+export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
+
+/** Explains the checks if no certificate was issued in time. `reverify` is the number that is configured now. */
+export function explainCertificateTimeout(
+  name: string,
+  { host, reverify }: { readonly host: string; readonly reverify: number },
+  resource: pulumi.Resource,
+): pulumi.ErrorHook[] {
+  return explainOnError(`${name}-certificate-timeout`, resource, (errors) =>
+    [
+      `No certificate was issued for ${host} within 30 minutes.`,
+      "  1. Check that the DNS records of the host are correct: store-orders domains check",
+      "  2. Check that no CAA record forbids the certificate authority: either there is none, or one allows amazon.com.",
+      `  3. Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,
+      "  See infra/README.md#certificate-not-issued.",
+      ...errors.map(fromProvider),
+    ].join("\n"),
+  );
+}
+
+/** The purpose of a DNS record that the stack creates. */
+export type RecordPurpose = "routing" | "validation";
+
+/**
+ * Explains the next steps if a DNS record cannot be created. The usual reason is that it exists, but not in the stack's
+ * state.
+ */
+export function explainRecordFailure(
+  name: string,
+  purpose: RecordPurpose,
+  resource: pulumi.Resource,
+): pulumi.ErrorHook[] {
+  return explainOnError(`${name}-failure`, resource, (errors, inputs) =>
+    [
+      `Cannot create the DNS record CNAME ${String(inputs["name"])} → ${String(inputs["content"])}.`,
+      "  If the record exists at Cloudflare, an interrupted update or another owner created it.",
+      `  ${WAYS_OUT[purpose]}`,
+      "  See infra/README.md#an-interrupted-run.",
+      ...errors.map(fromProvider),
+    ].join("\n"),
+  );
+}
+
+const WAYS_OUT = {
+  routing:
+    "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
+  validation:
+    "Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.",
+} as const satisfies Record<RecordPurpose, string>;
+
+function fromProvider(error: string): string {
+  return `  Error from the provider: ${error}`;
+}

@@ -1,0 +1,94 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type DomainMapping, serializeDomains } from "../../lib/domains/mapping.ts";
+import { defineDomains } from "../../lib/domains/parse.ts";
+import { BUFFERED_MS } from "../api/api.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Tables } from "../tables.ts";
+import { OrdersFunction } from "./function.ts";
+import { type FunctionRole, PERMISSIONS, tableStatements } from "./permissions.ts";
+
+/** The common arguments of both functions. */
+export interface FunctionsArgs {
+  readonly settings: Settings;
+  /** The servers in the OpenAPI document. The address that serves the document is always the first. */
+  readonly servers: NonNullable<Settings["servers"]>;
+  readonly code: pulumi.Input<pulumi.asset.Archive>;
+  readonly tables: Tables;
+}
+
+/** Creates the two functions of the service. */
+export function createFunctions(
+  name: string,
+  { settings, servers, code, tables: { orders, accounts } }: FunctionsArgs,
+  parent: pulumi.Resource,
+): Readonly<Record<FunctionRole, OrdersFunction>> {
+  const { timeoutSeconds, memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary, canary } =
+    settings;
+  const environment = functionEnvironment({ ...settings, servers }, name);
+  const create = (role: FunctionRole, description: string, seconds: number) =>
+    new OrdersFunction(
+      `${name}-${role}`,
+      {
+        ...{ description, code, environment, memoryMiB, logRetentionDays, reservedConcurrency, canary },
+        permissionsBoundary,
+        handler: `entry.${role}`,
+        statements: tableStatements(PERMISSIONS[role], { orders: orders.arn, accounts: accounts.arn }),
+        timeoutSeconds: seconds,
+      },
+      { parent },
+    );
+  return {
+    list: create("list", "Streams the list of orders", timeoutSeconds),
+    api: create(
+      "api",
+      "Handles every request except listing orders",
+      Math.min(timeoutSeconds, BUFFERED_MS / 1_000),
+    ),
+  };
+}
+
+/** Lambda's limit for all environment variables of a function together, measured as JSON. */
+export const MAX_ENVIRONMENT_BYTES = 4_096;
+
+/**
+ * The environment variables of both functions.
+ *
+ * @throws {pulumi.RunError} if they exceed Lambda's limit, which only the hosts and servers can make happen
+ */
+export function functionEnvironment(
+  {
+    domains,
+    banPolicy,
+    servers = [],
+    docsUrl,
+    corsOrigins,
+  }: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins">,
+  prefix: string,
+): Readonly<Record<string, string>> {
+  // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
+  const mapping = domains ?? defineDomains({});
+  const environment = {
+    // Stack traces in the log then refer to the sources instead of the bundle.
+    NODE_OPTIONS: "--enable-source-maps",
+    STORE_ORDERS_DYNAMODB: prefix,
+    STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
+    STORE_ORDERS_DOMAINS: serializeDomains(mapping),
+    STORE_ORDERS_SERVERS: JSON.stringify(servers),
+    ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
+    ...(corsOrigins === undefined ? {} : { STORE_ORDERS_CORS_ORIGINS: JSON.stringify(corsOrigins) }),
+  };
+  const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
+  if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));
+  return environment;
+}
+
+function explainExcess({ redirects }: DomainMapping, excess: number): string {
+  let fitting = redirects.length;
+  let left = excess;
+  // A host takes its characters and a separator.
+  while (left > 0 && fitting > 0) left -= (redirects[--fitting]?.from.length ?? 0) + 1;
+  const reason = `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes`;
+  return left > 0
+    ? `${reason}, but the domains and servers need ${excess} more. Use fewer aliases or servers.`
+    : `${reason}, so ${fitting} of the ${redirects.length} redirects fit. Remove ${redirects.length - fitting} redirects from 'domains'.`;
+}

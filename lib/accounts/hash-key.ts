@@ -1,0 +1,18 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { accountIdOf, nodeSha256, type ParsedKey } from "./api-key.ts";
+
+/**
+ * SHA-256 of a key, hexadecimal. The secret has 190 bits, so a fast hash is sufficient. Stores look keys up by their
+ * hash, so timing reveals only the hash of a guess. Without Node, a library computes it: `crypto.subtle` has no
+ * synchronous function.
+ */
+export function hashKey(key: string): string {
+  return nodeSha256?.("sha256", key) ?? bytesToHex(sha256(new TextEncoder().encode(key)));
+}
+
+/** Parses a key, or returns `undefined` if it is malformed. The checksum detects typing errors without a store call. */
+export function parseKey(key: string): ParsedKey | undefined {
+  const accountId = accountIdOf(key);
+  return accountId === undefined ? undefined : { accountId, hash: hashKey(key) };
+}

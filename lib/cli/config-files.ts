@@ -1,0 +1,86 @@
+/** Configuration files, YAML or JSON. */
+import { readFileSync } from "node:fs";
+import { parse, YAMLParseError } from "yaml";
+import * as z from "zod";
+import { InvalidInputError, type Issue, invalidInput, isInvalidInput, toIssues } from "../core/errors.ts";
+import type { DomainMapping } from "../domains/mapping.ts";
+import { parseDomainsFile } from "../domains/parse.ts";
+import { PLAN_LIMITS, type Plan, type PlanTable, validatePlans } from "../plans/plan-limits.ts";
+import { explainFileError } from "./errors.ts";
+
+/** Reads and validates a domains file. Throws an `InvalidInputError` with every problem. */
+export function readDomainsFile(path: string, plan: Plan): DomainMapping {
+  const content = readContent(path, "domains");
+  const parsed = parseDomainsFile(content, { plan });
+  if (!parsed.ok) throw new InvalidInputError(parsed.issues.map((issue) => locate(issue, path, content)));
+  return parsed.domains;
+}
+
+/**
+ * Reads and validates a plans file: limits, or `custom`, by the name of the plan. Returns its plans and the standard
+ * ones. Throws an `InvalidInputError` with every problem.
+ */
+export function readPlansFile(path: string): PlanTable {
+  const content = readContent(path, "plans");
+  const parsed = plansFileSchema.safeParse(content);
+  const issues = parsed.success
+    ? []
+    : parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS));
+  const plans: PlanTable = { ...PLAN_LIMITS, ...parsed.data };
+  try {
+    if (parsed.success) validatePlans(plans);
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    issues.push(...error.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^plans\.?/, "") })));
+  }
+  if (!parsed.success || issues.length > 0)
+    throw new InvalidInputError(issues.map((issue) => locate(issue, path, content)));
+  return plans;
+}
+
+const PLAN_FIELDS = ["perMinute", "perDay"];
+const PLAN_HINT = "Give perMinute and perDay, or 'custom' for a plan whose limits are set per account.";
+const LIMIT_HINT = "Give a whole number of at least 1.";
+const limit = z.number({ error: LIMIT_HINT });
+
+const plansFileSchema = z.record(
+  z.string(),
+  z.union([z.literal("custom"), z.strictObject({ perMinute: limit, perDay: limit })], { error: PLAN_HINT }),
+  {
+    error:
+      "Give a mapping from the name of each plan to its limits, such as 'starter: { perMinute: 30, perDay: 500 }'.",
+  },
+);
+
+/** Adds the file and the invalid value to the place. The message is the same as in TypeScript and in a stack file. */
+function locate({ path, message }: Issue, file: string, content: unknown): Issue {
+  let value: unknown = content;
+  for (const name of path.match(/[^.[\]]+/g) ?? [])
+    value = (value as Record<string, unknown> | undefined)?.[name];
+  const isText = typeof value === "string" || typeof value === "number";
+  const found = isText && !message.includes(`'${value}'`) ? [`'${value}'`] : [];
+  return { path: [file, ...(path === "" ? [] : [path]), ...found].join(": "), message };
+}
+
+function readContent(path: string, kind: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw invalidInput(path, `${explainFileError(error, "read")} Give the path of a ${kind} file.`);
+  }
+  try {
+    // Warnings, such as one about an unknown tag, would be printed by Node.
+    return parse(text, { logLevel: "error" });
+  } catch (error) {
+    throw invalidInput(path, `The file is neither YAML nor JSON: ${reasonOf(error)}`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof YAMLParseError && error.code === "MULTIPLE_DOCS") {
+    return "it has several documents, separated by '---'. Keep one.";
+  }
+  const [reason = ""] = (error as Error).message.split("\n");
+  return reason.replace(/:$/, ".");
+}

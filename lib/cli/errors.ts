@@ -1,0 +1,125 @@
+/** The failure of a command: its exit status, its report for people and programs, and the advice for common causes. */
+import { CommanderError } from "commander";
+import {
+  errorMessage,
+  explainIssues,
+  type Issue,
+  invalidInput,
+  isInvalidInput,
+  isNewerSchema,
+  isStoreUnavailable,
+} from "../core/errors.ts";
+import { escapeControls } from "../core/text.ts";
+
+/** The exit statuses of a command. */
+export const EXIT = {
+  success: 0,
+  /** An item failed, such as a line of an import or a host of a check. */
+  failed: 1,
+  /** Usage or configuration error: the same command fails until someone changes it. */
+  usage: 2,
+  /** The store cannot be reached: the same command can succeed later. */
+  unreachable: 3,
+} as const;
+
+/** A value of `EXIT`. */
+export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+
+/** Maps a thrown error to an exit status. A database of a newer version is a usage error: a retry cannot succeed. */
+export function toExitStatus(error: unknown): ExitStatus {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
+  if (isInvalidInput(error) || comesFromNewerSchema(error)) return EXIT.usage;
+  return isStoreUnavailable(error) ? EXIT.unreachable : EXIT.failed;
+}
+
+/** Describes a failure. */
+export interface ErrorReport {
+  /** The code of an error or of a failed operation, for programs. */
+  readonly code: string;
+  readonly message: string;
+  /** Every problem with an input. */
+  readonly issues?: readonly Issue[];
+}
+
+/** True if the arguments ask for JSON. Also known when the arguments cannot be parsed. */
+export function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
+}
+
+/** Describes a thrown error. */
+export function toErrorReport(error: unknown): ErrorReport {
+  if (error instanceof CommanderError) return { code: "usage_error", message: usageMessage(error) };
+  const message = errorMessage(error);
+  if (isInvalidInput(error)) return { code: error.code, message, issues: error.issues };
+  if (comesFromNewerSchema(error)) return { code: "newer_schema", message };
+  return { code: isStoreUnavailable(error) ? error.code : "internal_error", message };
+}
+
+/** True if a newer version has written the database, also if that was noticed while it was in use. */
+function comesFromNewerSchema(error: unknown): boolean {
+  return isNewerSchema(error) || (isStoreUnavailable(error) && isNewerSchema(error.cause));
+}
+
+/** Commander's message for a missing command is `(outputHelp)`. */
+function usageMessage({ code, message }: CommanderError): string {
+  return code === "commander.help"
+    ? "A command is missing. Add --help for usage."
+    : message.replace(/^error: /, "");
+}
+
+/** Formats a report for people, with one line per issue if there are several, or as one line of JSON. */
+export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
+  if (json) return JSON.stringify({ code, message, issues });
+  if (issues === undefined || issues.length <= 1) return escapeControls(`error: ${message}`);
+  const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
+  return escapeControls(`error: The input has ${lines.length} errors:${lines.join("")}`);
+}
+
+/**
+ * Replaces the error of an optional package that is not installed by one that says how to install it, or the package
+ * that brings it.
+ */
+export function explainMissingPackage(error: unknown, bringer?: string): unknown {
+  if (!(error instanceof Error && systemErrorCode(error) === "ERR_MODULE_NOT_FOUND")) return error;
+  const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
+  const name = missing && (bringer ?? missing);
+  if (name === undefined) return error;
+  const install = `Run 'npm install ${name}', with --global if store-orders was installed with it.`;
+  return invalidInput(name, `The package is not installed, and this command needs it. ${install}`);
+}
+
+/** Replaces an error of an AWS client about missing configuration by one that names what is missing and the fix. */
+export function explainAwsConfiguration(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error.message === "Region is missing") {
+    return invalidInput(
+      "AWS_REGION",
+      "The region is missing. Set AWS_REGION, or choose a profile with AWS_PROFILE.",
+    );
+  }
+  if (error.name !== "CredentialsProviderError") return error;
+  const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
+  return invalidInput("AWS credentials", `${error.message}. ${hint}`);
+}
+
+/** Explains why a file cannot be read or written. */
+export function explainFileError(error: unknown, verb: "read" | "written"): string {
+  const code = systemErrorCode(error);
+  switch (code) {
+    case "ENOENT":
+      return `${verb === "read" ? "The file" : "The folder of the file"} does not exist (${code}).`;
+    case "EACCES":
+    case "EPERM":
+      return `You have no permission: the file cannot be ${verb} (${code}).`;
+    case "EISDIR":
+      return `This is a directory; name a file (${code}).`;
+    default:
+      return `The file cannot be ${verb} (${code}).`;
+  }
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function systemErrorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
+}

@@ -1,0 +1,137 @@
+/** Results and progress, as people and programs read them. */
+import { clearLine, cursorTo } from "node:readline";
+import Table from "cli-table3";
+import type { Command } from "commander";
+import { escapeControls } from "../core/text.ts";
+import { toInt64Json } from "../orders/int64.ts";
+import { type CommandContext, globalFlags } from "./context.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A result to print. Its property names are the JSON keys and, split into words, the headings of the table. */
+export type Result = Readonly<
+  Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>
+>;
+
+/** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */
+export async function printResult(
+  context: CommandContext,
+  command: Command,
+  result: Result,
+): Promise<boolean> {
+  return globalFlags(command).json
+    ? printJson(context, result)
+    : context.terminal.print(formatResult(result));
+}
+
+/** Prints a list of results: a table with headings, or one JSON array. */
+export async function printResults(
+  context: CommandContext,
+  command: Command,
+  names: readonly string[],
+  results: readonly Result[],
+): Promise<void> {
+  if (globalFlags(command).json) await printJson(context, results);
+  else await context.terminal.print(formatResults(names, results));
+}
+
+/** Prints a value as one line of JSON. Resolves to `false` if the reader has gone. */
+export async function printJson({ terminal }: CommandContext, value: object): Promise<boolean> {
+  return terminal.print(`${toInt64Json(value)}\n`);
+}
+
+/** Formats one result for people: one line per property. */
+export function formatResult(result: Result): string {
+  const rows = Object.entries(result).flatMap(([name, value]) =>
+    value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
+  );
+  return formatTable(rows);
+}
+
+/** Formats a list of results for people: a table with headings. */
+export function formatResults(names: readonly string[], results: readonly Result[]): string {
+  const rows = results.map((result) => names.map((name) => toCell(name, result[name])));
+  return formatTable([names.map(toHeading), ...rows]);
+}
+
+function toHeading(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function toCell(name: string, value: Result[string]): string {
+  const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+  if (isMissing) return name === "expires" ? "never" : "-";
+  if (typeof value === "number") return formatCount(value);
+  return escapeControls(Array.isArray(value) ? value.join("; ") : `${value}`);
+}
+
+/** Formats a count for people: `1000`, and `10,000` with separators. Identifiers are bigints and have none. */
+export function formatCount(count: number): string {
+  countFormat ??= new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
+  return countFormat.format(count);
+}
+
+/** Created on first use: it takes 7 MiB, which a server would keep. */
+let countFormat: Intl.NumberFormat | undefined;
+
+/** Columns without borders, so that tools such as awk can split them. */
+function formatTable(rows: readonly string[][]): string {
+  const table = new Table({ chars: NO_BORDERS, style: { head: [], border: [], "padding-left": 0 } });
+  table.push(...rows);
+  return `${table.toString().replace(/ +$/gm, "")}\n`;
+}
+
+const NO_BORDERS = {
+  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },
+};
+
+/** Progress for interactive terminals. */
+export interface Progress<Counts> {
+  /** Shows new counts, and the part of the size that is done. */
+  update(counts: Counts, done: number): void;
+  /** Writes a line above the progress bar. */
+  log(line: string): void;
+  stop(): void;
+}
+
+/**
+ * Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. `format` contains the
+ * names of counts in braces, such as `{placed} placed`.
+ */
+export async function createProgress<Counts extends Readonly<Record<string, number>>>(
+  { screen, log }: Pick<Terminal, "screen" | "log">,
+  {
+    format,
+    size,
+    initial,
+  }: { readonly format: string; readonly size?: number | undefined; readonly initial: Counts },
+): Promise<Progress<Counts>> {
+  if (screen === undefined) return { update: () => {}, log, stop: () => {} };
+  // Loaded here, so that commands without a bar start sooner.
+  const { default: cliProgress } = await import("cli-progress");
+  const bar = new cliProgress.SingleBar({
+    format: size === undefined ? format : `{bar} {percentage}% | ${format} | {eta_formatted} left`,
+    stream: screen,
+    // `false` would change the terminal's wrap mode, which Ctrl-C could not restore. Long lines are truncated instead.
+    linewrap: true,
+    forceRedraw: true,
+    etaBuffer: 100,
+    barsize: 24,
+    barCompleteChar: "█",
+    barIncompleteChar: "░",
+  });
+  const toText = (counts: Counts) =>
+    Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, formatCount(count)]));
+  bar.start(size ?? 0, 0, toText(initial));
+  return {
+    update: (counts, done) => bar.update(done, toText(counts)),
+    log(line) {
+      // Replaces the bar, which is redrawn below the line.
+      cursorTo(screen, 0);
+      clearLine(screen, 0);
+      log(line);
+    },
+    stop: () => bar.stop(),
+  };
+}

@@ -1,0 +1,252 @@
+/** The stores that the command line can use: their options, and the choice and the opening of one. */
+import { existsSync, statSync } from "node:fs";
+import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
+import type { Store } from "../stores/store.ts";
+import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
+import { type EnvironmentVariables, readVariable } from "./settings.ts";
+
+/** An open store. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** The name to display, without secrets. */
+  readonly name: string;
+  /** True if the store was just created. */
+  readonly isNew: boolean;
+  /** The version of the database's layout that this program reads and writes. */
+  readonly schema: number;
+  /** True if the database bills each read. */
+  readonly isMetered: boolean;
+  /** Throws unless the store can serve now. The error names the missing parts. */
+  check(): Promise<void>;
+  /** Replaces an error by one that names what is missing and the fix, if that is known. */
+  explain(error: unknown): unknown;
+}
+
+/** Options of opening a store. */
+export interface OpenOptions {
+  /** Creates a missing database. Otherwise it is an error, so that a typo in the path does not create an empty one. */
+  readonly create: boolean;
+  /** Logs something that the operator should know about the database. */
+  warn(message: string): void;
+}
+
+/** A kind of store. */
+export interface StoreKind {
+  /** The name of the global option that selects this kind, and the name of its value in the help. */
+  readonly option: string;
+  readonly argument: string;
+  readonly description: string;
+  /** The environment variable that stands for the option. */
+  readonly variable: string;
+  /** The value if nothing selects a store. Only SQLite has one. */
+  readonly fallback?: string;
+  /** The optional package that the store needs. */
+  readonly peer?: string;
+  /** Opens the store that the option's value names. Loads the code of the store. */
+  open(location: string, options: OpenOptions): Promise<OpenedStore>;
+  /** The files of the database, if it has any. */
+  filesOf?(location: string): readonly string[];
+}
+
+/** Every kind of store. To add one, add its entry here. */
+export const STORES = {
+  sqlite: {
+    option: "database",
+    argument: "path",
+    description: "use this SQLite database",
+    variable: "STORE_ORDERS_DATABASE",
+    fallback: ".data/store-orders.db",
+    open: openSqlite,
+    filesOf: (path) => ["", "-wal", "-shm"].map((suffix) => `${path}${suffix}`),
+  },
+  dynamodb: {
+    option: "dynamodb",
+    argument: "prefix",
+    description: "use the tables PREFIX-orders and PREFIX-accounts",
+    variable: "STORE_ORDERS_DYNAMODB",
+    peer: "@aws-sdk/client-dynamodb",
+    open: openDynamodb,
+  },
+} as const satisfies Readonly<Record<string, StoreKind>>;
+
+/** The name of a kind of store. */
+export type StoreName = keyof typeof STORES;
+
+/** The names of all kinds. */
+export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
+
+/** The values of the options that select a store. */
+export type StoreFlags = Partial<Readonly<Record<(typeof STORES)[StoreName]["option"], string>>>;
+
+/** The store that a command uses. */
+export interface StoreChoice {
+  readonly kind: StoreName;
+  /** The path, prefix or address: the value of the option. */
+  readonly location: string;
+}
+
+/** The global options that select a store, as the program declares them. */
+export const STORE_OPTIONS = STORE_NAMES.map((name) => {
+  const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
+  const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
+  return { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
+});
+
+/** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
+export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
+  return (
+    chooseOne(({ option }) => ({ source: `--${option}`, location: flags[option] })) ??
+    chooseOne(({ variable }) => ({ source: variable, location: readVariable(env, variable) })) ?? {
+      kind: "sqlite",
+      location: STORES.sqlite.fallback,
+    }
+  );
+}
+
+function chooseOne(
+  read: (kind: (typeof STORES)[StoreName]) => {
+    readonly source: string;
+    readonly location: string | undefined;
+  },
+): StoreChoice | undefined {
+  const settings = STORE_NAMES.map((kind) => ({ kind, ...read(STORES[kind]) }));
+  const sources = settings.map(({ source }) => source).join(" or ");
+  const chosen = settings.flatMap(({ kind, location }) =>
+    location === undefined ? [] : [{ kind, location }],
+  );
+  if (chosen.length > 1) throw invalidInput(sources, "Set only one of them.");
+  if (chosen[0]?.location === "") throw invalidInput(sources, "The value must not be empty.");
+  return chosen[0];
+}
+
+/** Opens a store, and loads only the code for its kind. */
+export async function openStore({ kind, location }: StoreChoice, options: OpenOptions): Promise<OpenedStore> {
+  const { open, peer }: StoreKind = STORES[kind];
+  return open(location, options).catch((error: unknown) => {
+    throw explainMissingPackage(error, peer);
+  });
+}
+
+async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
+  if (!create) requireDatabase(path);
+  const isNew = !existsSync(path);
+  const [{ createSqliteStore }, { SCHEMA_VERSION }] = await Promise.all([
+    import("../stores/sqlite/index.ts"),
+    import("../stores/sqlite/schema.ts"),
+  ]);
+  const store = createSqliteStore({ path, existing: !create });
+  if (isAccessibleToOthers(path)) {
+    warn(
+      `Other users can access ${path}, and it belongs to another user. Run 'chmod 600 ${path}' as its owner.`,
+    );
+  }
+  const { check } = store;
+  return {
+    store,
+    name: path,
+    isNew,
+    schema: SCHEMA_VERSION,
+    isMetered: false,
+    check,
+    explain: (error) => error,
+  };
+}
+
+/** Throws if there is no database file at a path. */
+export function requireDatabase(path: string): void {
+  if (existsSync(path)) return;
+  const message =
+    `There is no database at ${path}. Check the path, or create a database with ` +
+    "'accounts create', 'orders place', 'orders import' or 'serve'.";
+  throw invalidInput("--database", message);
+}
+
+/** True if the store could not make the database private. Windows has no file modes. */
+function isAccessibleToOthers(path: string): boolean {
+  return (
+    process.platform !== "win32" && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
+  );
+}
+
+async function openDynamodb(prefix: string): Promise<OpenedStore> {
+  const [{ createDynamodbStore }, { LAYOUT_VERSION }] = await Promise.all([
+    import("../stores/dynamodb/index.ts"),
+    import("../stores/dynamodb/layout.ts"),
+  ]);
+  const store = createDynamodbStore({ prefix });
+  return {
+    store,
+    name: `DynamoDB, ${prefix}-orders and ${prefix}-accounts`,
+    isNew: false,
+    schema: LAYOUT_VERSION,
+    isMetered: true,
+    check: () => store.check().catch((error) => nameMissingTables(error, store, prefix)),
+    explain: (error) => explainDynamodbError(error, prefix),
+  };
+}
+
+/** Replaces an error of DynamoDB by one that names the missing setting or table, and the fix. */
+export function explainDynamodbError(error: unknown, prefix: string): unknown {
+  const cause = causeOf(error);
+  const explained = explainAwsConfiguration(cause);
+  if (explained !== cause) return explained;
+  return isMissingTable(error)
+    ? missingTables([`${prefix}-orders`, `${prefix}-accounts`], " or ", prefix)
+    : error;
+}
+
+/** Rejects with the error, or with one that names each missing table. */
+async function nameMissingTables(
+  error: unknown,
+  { orders, accounts }: Store,
+  prefix: string,
+): Promise<never> {
+  if (!isMissingTable(error)) throw error;
+  const reads = { orders: orders.find(0n), accounts: accounts.find("demo") };
+  const results = await Promise.allSettled(Object.values(reads));
+  const missing = Object.keys(reads).filter((_, index) => {
+    const result = results[index];
+    return result?.status === "rejected" && isMissingTable(result.reason);
+  });
+  if (missing.length > 0)
+    throw missingTables(
+      missing.map((table) => `${prefix}-${table}`),
+      " and ",
+      prefix,
+    );
+  throw error;
+}
+
+function missingTables(tables: readonly string[], separator: string, prefix: string): StoreUnavailableError {
+  const noun = tables.length === 1 ? "The table" : "The tables";
+  const verb = tables.length === 1 ? "does not exist" : "do not exist";
+  return new StoreUnavailableError(
+    `${noun} ${tables.join(separator)} ${verb}. Check the prefix and AWS_REGION, or create the tables with ` +
+      `'${toCommandLine(["tables", "create"], { dynamodb: prefix })}'.`,
+  );
+}
+
+function isMissingTable(error: unknown): boolean {
+  return causeOf(error)?.name === "ResourceNotFoundException";
+}
+
+function causeOf(error: unknown): Error | undefined {
+  return isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
+}
+
+/** The start of a command in a clone of the repository, or of the installed package. */
+const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "store-orders";
+
+/** Formats a command that can be run as it is printed, on the store that the flags of this command select. */
+export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): string {
+  const store = STORE_NAMES.flatMap((name) => {
+    const { option } = STORES[name];
+    const location = flags[option];
+    return location === undefined ? [] : [`--${option}`, location];
+  });
+  return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
+}
+
+function quote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,275 @@
+/** One account of the console: its page with plan, usage, traffic and keys. */
+import { html } from "hono/html";
+import {
+  type Account,
+  type AccountSettings,
+  type ApiKey,
+  isActive,
+  type KeyStatus,
+  keyStatusAt,
+  type UsedQuota,
+  usedQuotasAt,
+} from "../../accounts/account.ts";
+import { formatDuration } from "../../core/text.ts";
+import type { Instant } from "../../core/time.ts";
+import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
+import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
+import {
+  type ConsoleContext,
+  type ConsoleRequest,
+  formatCount,
+  formatInstant,
+  type Html,
+  pathOf,
+  sendPage,
+  type View,
+} from "../page.ts";
+import type { MinuteTraffic } from "./traffic.ts";
+
+/** Sends the page of one account, after a change with its result. */
+export async function sendAccountPage(
+  c: ConsoleRequest,
+  { store, clock, plans, traffic }: ConsoleContext,
+  id: string,
+  result?: FormResult,
+): Promise<Response> {
+  const view = c.get("view");
+  const account = await store.accounts.find(id);
+  const back = html`<a class="crumb" href="${pathOf(view, "accounts")}">← All accounts</a>`;
+  if (account === undefined) {
+    const body = html`<div>${back}<h1>No such account</h1><p>There is no account <code>${id}</code>.</p></div>`;
+    return sendPage(c, { title: "No such account", body, notice: result?.notice, status: 404 });
+  }
+  traffic.record(account);
+  const now = clock();
+  const action = (name: string) => pathOf(view, "accounts", id, name);
+  const expires = {
+    name: "expires",
+    label: "Expires",
+    type: "date",
+    hint: "Optional; at 00:00 UTC of this day.",
+  };
+  const body = html`<div class="head">
+      <div>${back}<h1>${id}</h1><p>Plan ${planName(account, plans)}</p></div>
+    </div>
+    <div class="columns">
+      ${usagePanel(account, now, plans)}
+      <section class="panel" aria-labelledby="plan-title">
+        <h2 id="plan-title">Plan</h2>
+        <p class="quiet small">Takes effect at the next request. What has been counted stays counted.</p>
+        ${changeForm(view, action("plan"), html`${planFields("plan", result, plans, account)}<div><button class="main">Change plan</button></div>`, "form")}
+      </section>
+    </div>
+    <section class="panel" aria-labelledby="traffic-title">
+      <h2 id="traffic-title">Last hour</h2>
+      ${trafficChart(traffic.lastHour(id))}
+      <p class="quiet small">The store holds the counters of the current windows only, so this shows what the console has seen
+        since it was started. Rejections are counted as far as the store counts them.</p>
+    </section>
+    <section class="panel flush" aria-labelledby="keys-title">
+      <div class="head">
+        <h2 id="keys-title">Keys</h2>
+        ${changeForm(view, action("keys"), html`${fieldOf("issue", expires, result)}<button class="main">Issue key</button>`, "form row")}
+      </div>
+      ${keyTable(view, account, now)}
+    </section>`;
+  return sendPage(c, { title: id, body, notice: result?.notice });
+}
+
+function usagePanel(account: Account, now: number, plans?: PlanTable): Html {
+  const { minute, day } = usageBars(account, now, plans);
+  const isKnown = limitsOf(account, plans) !== undefined;
+  return html`<section class="panel" aria-labelledby="usage-title">
+    <h2 id="usage-title">Usage</h2>
+    <div><h3>This minute</h3>${minute}</div>
+    <div><h3>Today (UTC)</h3>${day}</div>
+    ${
+      isKnown
+        ? ""
+        : html`<p>The plans of this console have no limits for <code>${account.plan}</code>. A service with other plans, such as
+      those of <code>serve --plans FILE</code>, may have them: start the console with the same file.</p>`
+    }
+  </section>`;
+}
+
+/** From this part of the limit on, a bar has another colour. */
+const HIGH = 0.8;
+
+/**
+ * The usage of both windows as bars, with the same in words. Without limits, which a plan that is not in the table has,
+ * there are only the counts.
+ */
+export function usageBars(
+  account: Account,
+  now: Instant,
+  plans?: PlanTable,
+): { readonly minute: Html; readonly day: Html } {
+  const { minute, day } = usedQuotasAt(account, now, plans);
+  if (limitsOf(account, plans) !== undefined)
+    return { minute: usageBar(minute, now), day: usageBar(day, now) };
+  const count = ({ used }: UsedQuota) => html`<div class="usage number">
+    <strong>${formatCount(used)}</strong> <span class="quiet">limit unknown</span></div>`;
+  return { minute: count(minute), day: count(day) };
+}
+
+function usageBar({ limit, used, remaining, resetsAt }: UsedQuota, now: Instant): Html {
+  const part = Math.min(1, used / limit);
+  const level = remaining === 0 ? "full" : part >= HIGH ? "high" : "";
+  return html`<div class="usage number">
+    <strong>${formatCount(used)}</strong> <span class="quiet">of ${formatCount(limit)}</span>
+    <svg class="bar ${level}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="6" rx="1"></rect>
+      <rect class="fill" width="${(part * 100).toFixed(1)}" height="6" rx="1"></rect>
+    </svg>
+    <span class="quiet small">${remaining === 0 ? "used up, " : ""}resets in ${formatDuration(resetsAt - now)}</span>
+  </div>`;
+}
+
+/** The name of an account's plan, marked if the plan is not in the table. */
+export function planName({ plan }: AccountSettings, plans: PlanTable = PLAN_LIMITS): Html {
+  const mark = Object.hasOwn(plans, plan) ? "" : html` <span class="badge warn">not in the plans</span>`;
+  return html`<span>${plan}${mark}</span>`;
+}
+
+/** The fields that choose a plan. A plan that is not in the table stays selected until somebody chooses another one. */
+export function planFields(
+  form: string,
+  result: FormResult | undefined,
+  plans: PlanTable = PLAN_LIMITS,
+  account?: AccountSettings,
+): Html {
+  const names = Object.keys(plans);
+  const custom = names.filter((name) => plans[name] === "custom");
+  const { plan = names[0] ?? "", customLimits } = account ?? {};
+  const unknown = names.includes(plan) ? [] : [[plan, `${plan} (not in the plans)`] as const];
+  const options = [...unknown, ...names.map((name) => [name, name] as const)];
+  const limitField = (name: "perMinute" | "perDay", label: string) => {
+    const value = customLimits === undefined ? {} : { value: `${customLimits[name]}` };
+    const hint = `${(custom.length === 0 ? [plan] : custom).join(", ")} only`;
+    return fieldOf(form, { name, label, hint, inputMode: "numeric", ...value }, result);
+  };
+  const limits = html`${limitField("perMinute", "Requests per minute")}${limitField("perDay", "Requests per day")}`;
+  return html`${fieldOf(form, { name: "plan", label: "Plan", options, value: plan }, result)}
+    ${custom.length > 0 || customLimits !== undefined ? limits : ""}`;
+}
+
+/**
+ * Reads the fields of a plan, which the operation validates. The limits that an account has had are no limits of its next
+ * plan if that one has fixed limits.
+ */
+export function readPlan(
+  fields: Readonly<Record<string, string>>,
+  plans: PlanTable = PLAN_LIMITS,
+  account?: AccountSettings,
+): PlanAssignment<string> {
+  const { plan = "", perMinute = "", perDay = "" } = fields;
+  const readLimit = (text: string) => (/^\d+$/.test(text.trim()) ? Number(text) : Number.NaN);
+  const customLimits = { perMinute: readLimit(perMinute), perDay: readLimit(perDay) };
+  const { customLimits: known } = account ?? {};
+  const isKept = known?.perMinute === customLimits.perMinute && known.perDay === customLimits.perDay;
+  const isFixed = Object.hasOwn(plans, plan) && plans[plan] !== "custom";
+  const isEmpty = perMinute.trim() === "" && perDay.trim() === "";
+  return { plan, ...(isEmpty || (isFixed && isKept) ? {} : { customLimits }) };
+}
+
+const [STEP, BAR, HEIGHT] = [12, 8, 120];
+
+/** The traffic of the last hour as a chart, with the same in words. Minutes that were not observed have no bar. */
+function trafficChart(minutes: readonly MinuteTraffic[]): Html {
+  const seen = minutes.filter(({ admitted }) => admitted !== undefined);
+  const first = seen[0];
+  if (first === undefined) return html`<p class="quiet">Nothing has been observed yet.</p>`;
+  const total = (name: "admitted" | "rejected") => seen.reduce((sum, minute) => sum + (minute[name] ?? 0), 0);
+  const most = Math.max(1, ...seen.map(({ admitted = 0, rejected }) => admitted + rejected));
+  const summary = `${formatCount(total("admitted"))} admitted and ${formatCount(total("rejected"))} rejected in ${seen.length === 1 ? "the one minute" : `the ${seen.length} minutes`} that this console has observed since ${formatInstant(first.start)}.`;
+  return html`<p>${summary}</p>
+    <svg class="chart" viewBox="0 0 ${minutes.length * STEP} ${HEIGHT + 2}" role="img" aria-label="Requests per minute, the last hour: ${summary}">
+      ${minutes.map((minute, index) => bar(minute, index * STEP + (STEP - BAR) / 2, most))}
+      <line class="axis" x1="0" x2="${minutes.length * STEP}" y1="${HEIGHT + 1}" y2="${HEIGHT + 1}"></line>
+    </svg>
+    <ul class="legend">
+      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="admitted" width="10" height="10"></rect></svg> admitted</li>
+      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="rejected" width="10" height="10"></rect></svg> rejected, on top</li>
+      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="unseen" y="6" width="10" height="4"></rect></svg> not observed</li>
+      <li>highest minute: ${formatCount(most)}</li>
+    </ul>`;
+}
+
+function bar({ start, admitted, rejected }: MinuteTraffic, x: number, most: number): Html {
+  if (admitted === undefined)
+    return html`<rect class="unseen" x="${x}" y="${HEIGHT - 4}" width="${BAR}" height="4"></rect>`;
+  const [low, high] = [(admitted / most) * HEIGHT, (rejected / most) * HEIGHT];
+  return html`<g><title>${formatInstant(start)}: ${admitted} admitted, ${rejected} rejected</title>
+    <rect class="admitted" x="${x}" y="${(HEIGHT - low).toFixed(1)}" width="${BAR}" height="${low.toFixed(1)}"></rect>
+    <rect class="rejected" x="${x}" y="${(HEIGHT - low - high).toFixed(1)}" width="${BAR}" height="${high.toFixed(1)}"></rect></g>`;
+}
+
+const LEVELS: Readonly<Record<KeyStatus, string>> = {
+  active: "good",
+  banned: "bad",
+  revoked: "calm",
+  expired: "calm",
+};
+
+const OVERLAPS = ["0h", "1h", "24h", "168h", "720h", "2160h"].map((value) => {
+  const hours = Number.parseInt(value, 10);
+  return [
+    `${hours * 3_600_000}`,
+    hours === 0 ? "none: the old key stops now" : formatDuration(hours * 3_600_000),
+  ] as const;
+});
+
+/** The keys of an account, active ones first, each with its actions. */
+function keyTable(view: View, account: Account, now: Instant): Html {
+  if (account.keys.length === 0) return html`<p class="empty">The account has no key yet.</p>`;
+  const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
+  return html`<table>
+    <thead><tr>
+      <th scope="col">Key</th><th scope="col">State</th><th scope="col">Created</th><th scope="col">Expires</th>
+      <th scope="col"><span class="sr">Actions</span></th>
+    </tr></thead>
+    <tbody>${keys.map((key) => keyRow(view, account, key, now))}</tbody>
+  </table>`;
+}
+
+function keyRow(view: View, account: Account, key: ApiKey, now: Instant): Html {
+  const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
+  const state = keyStatusAt(key, bannedUntil, now);
+  const end = key.revokedAt ?? key.expiresAt;
+  return html`<tr id="key-${key.id}">
+    <th scope="row"><code>${key.id}</code></th>
+    <td data-label="State"><div><span class="badge ${LEVELS[state]}">${state}</span>
+      ${state === "banned" ? html`<span class="quiet small number">${formatDuration(bannedUntil - now)} left</span>` : ""}</div></td>
+    <td data-label="Created" class="number">${formatInstant(key.createdAt)}</td>
+    <td data-label="${key.revokedAt === undefined ? "Expires" : "Revoked"}" class="number">${end === undefined ? "never" : formatInstant(end)}</td>
+    <td><div class="actions">${isActive(key, now) ? keyActions(view, account, key, state) : ""}</div></td>
+  </tr>`;
+}
+
+function keyActions(view: View, account: Account, { id, successorId }: ApiKey, state: KeyStatus): Html {
+  const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
+  const unban = changeForm(view, action("unban"), html`<button>Lift ban</button>`);
+  const overlap = {
+    name: "overlap",
+    label: "Overlap",
+    hint: "How long both keys work.",
+    options: OVERLAPS,
+    value: "86400000",
+  };
+  const rotate = changeForm(
+    view,
+    action("rotate"),
+    html`${fieldOf(`rotate-${id}`, overlap)}
+      <div class="actions"><button class="main">Rotate key</button> <button type="button" data-close>Cancel</button></div>`,
+    "form",
+  );
+  const revoke = changeForm(
+    view,
+    action("revoke"),
+    html`<p>The key <code>${id}</code> stops working at its next request. This cannot be undone.</p>
+      <div class="actions"><button class="danger">Revoke key</button> <button type="button" data-close>Cancel</button></div>`,
+  );
+  return html`${state === "banned" ? unban : ""}
+    ${successorId === undefined ? dialogButton(`rotate-dialog-${id}`, "Rotate…", "Rotate the key", rotate) : ""}
+    ${dialogButton(`revoke-dialog-${id}`, "Revoke…", "Revoke the key?", revoke)}`;
+}

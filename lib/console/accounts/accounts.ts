@@ -1,0 +1,118 @@
+import { html } from "hono/html";
+import type { AccountResult } from "../../accounts/account.ts";
+import { ACCOUNT_ERRORS } from "../../accounts/account.ts";
+import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
+import { isAccountId } from "../../accounts/api-key.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { isDateTime } from "../../orders/order.ts";
+import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
+import { submit } from "../form.ts";
+import {
+  type ConsoleApp,
+  type ConsoleContext,
+  type Html,
+  type Notice,
+  pathOf,
+  type Section,
+} from "../page.ts";
+import { readPlan, sendAccountPage } from "./account.ts";
+import { parseStarts, sendAccountsPage } from "./accounts-page.ts";
+
+/** The section about accounts: usage, bans, plans and keys. */
+export const accountsSection: Section = { path: "accounts", title: "Accounts", add: addAccountPages };
+
+/** The fields of the forms, by the names that the operations use. */
+const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "overlap" };
+
+type Fields = Readonly<Record<string, string>>;
+
+function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
+  const { store, environment, clock, plans } = context;
+  const accounts = createAccounts({
+    store: store.accounts,
+    environment,
+    clock,
+    plans: plans ?? (PLAN_LIMITS as PlanTable),
+  });
+  app.get("/accounts", (c) => sendAccountsPage(c, context, parseStarts(c.req.query("after"))));
+  // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
+  app.post("/find-account", async (c) => {
+    const view = c.get("view");
+    const id = (view.fields["id"] ?? "").trim();
+    if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
+    const refuse = () => Promise.reject(invalidInput("id", "Enter the ID of an account, such as acme."));
+    return sendAccountsPage(c, context, parseStarts(view.fields["list"]), await submit("open", view, refuse));
+  });
+  app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
+
+  app.post("/accounts", async (c) => {
+    const { fields } = c.get("view");
+    const id = (fields["account"] ?? "").trim();
+    const create = async () =>
+      noticeOf(
+        await accounts.create(id, readPlan(fields, plans)),
+        `The account ${id} has been created. Issue its first key on its page.`,
+      );
+    const result = await submit("create", c.get("view"), create, FIELD_NAMES);
+    return sendAccountsPage(c, context, parseStarts(fields["list"]), result);
+  });
+
+  /** Adds a change of an account, which shows the page of the account with its outcome. */
+  function addChange(
+    path: string,
+    form: string,
+    change: (id: string, fields: Fields, key: string) => Promise<Notice>,
+  ): void {
+    app.post(`/accounts/:id/${path}`, async (c) => {
+      const { id, key = "" } = c.req.param() as { id: string; key?: string };
+      // Otherwise the page of one account would change a key of another.
+      if (key !== "" && !key.startsWith(`${id}.`)) return c.notFound();
+      const view = c.get("view");
+      const result = await submit(form, view, () => change(id, view.fields, key), FIELD_NAMES);
+      return sendAccountPage(c, context, id, result);
+    });
+  }
+  addChange("plan", "plan", async (id, fields) => {
+    const plan = readPlan(fields, plans, await store.accounts.find(id));
+    return noticeOf(await accounts.setPlan(id, plan), `The plan is now ${fields["plan"]}.`);
+  });
+  addChange("keys", "issue", async (id, { expires = "" }) =>
+    issuedNotice(await issue(accounts, id, expires)),
+  );
+  addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) =>
+    issuedNotice(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) })),
+  );
+  addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
+    noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
+  );
+  addChange("keys/:key/unban", "unban", async (_id, _fields, key) =>
+    noticeOf(await accounts.unbanKey(key), html`The ban of <code>${key}</code> has been lifted.`),
+  );
+}
+
+function issue(accounts: Accounts<string>, id: string, expires: string): Promise<KeyResult> {
+  if (expires === "") return accounts.issueKey(id);
+  const start = `${expires}T00:00:00Z`;
+  // `Date` would take the 31st of February for a day in March.
+  if (!isDateTime(start)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
+  return accounts.issueKey(id, { expiresAt: Date.parse(start) });
+}
+
+function noticeOf(result: AccountResult, done: string | Html): Notice {
+  return result.ok
+    ? { kind: "success", message: done }
+    : { kind: "failure", message: ACCOUNT_ERRORS[result.code] };
+}
+
+/** The notice with a new key, which is shown nowhere else. */
+function issuedNotice(result: KeyResult): Notice {
+  if (!result.ok) {
+    const successor =
+      result.code === "key_already_rotated" ? ` Use its successor, ${result.successorId}.` : "";
+    return { kind: "failure", message: `${ACCOUNT_ERRORS[result.code]}${successor}` };
+  }
+  const message = html`Store the new key now: it cannot be shown again.
+    <span class="secret"><code id="issued-key">${result.key}</code>
+    <button type="button" data-copy="issued-key">Copy key</button></span>`;
+  return { kind: "success", message };
+}

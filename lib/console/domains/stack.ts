@@ -1,0 +1,133 @@
+/** The domains of a stack: their state, and the lines of the stack file that change them. */
+import { html } from "hono/html";
+import {
+  type ConfiguredHost,
+  type DomainMapping,
+  type DomainsInput,
+  type HostRole,
+  hostsOf,
+} from "../../domains/mapping.ts";
+import { type ParsedDomains, parseDomains } from "../../domains/parse.ts";
+import type { StackStatus } from "../../domains/verification/report.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import { formatInstant, type Html, pathOf, type View } from "../page.ts";
+import type { DomainChange } from "./domains-document.ts";
+import { stateBadge } from "./verification.ts";
+
+/** A host's state in the last update of the stack. */
+export function stackStatusPanel({ state, reason, next, since, until }: StackStatus): Html {
+  return html`<section class="panel" aria-labelledby="stack-title">
+    <h2 id="stack-title">In the stack's last update</h2>
+    <dl class="facts">
+      <dt>State</dt><dd>${stateBadge(state)}</dd>
+      <dt>Reason</dt><dd>${reason}</dd>
+      ${since === undefined ? "" : html`<dt>Requested</dt><dd class="number">${formatInstant(Date.parse(since))}</dd>`}
+      ${until === undefined ? "" : html`<dt>ACM gives up</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
+    </dl>
+    ${next.length === 0 ? "" : html`<h3>Next</h3><ol class="plain-list">${next.map((step) => html`<li>${step}</li>`)}</ol>`}
+  </section>`;
+}
+
+/** The lines that remove a host from the stack. */
+export function stackRemoval({ host, role }: HostToVerify, hosts: readonly HostToVerify[]): Html {
+  const result = createStackFileSnippet(hosts, { kind: "remove", host });
+  return html`<section class="panel" aria-labelledby="removal-title">
+    <h2 id="removal-title">Remove this domain</h2>
+    ${
+      result.ok
+        ? linesToCopy(result.lines, "stack-removal")
+        : html`<p>${role === "primary" ? "Make another domain the primary first." : result.issues.map(({ message }) => message).join(" ")}</p>`
+    }
+  </section>`;
+}
+
+const ROLES = [
+  ["alias", "Serves the same as the primary"],
+  ["redirect", "Redirects to the primary (301)"],
+  ["primary", "Becomes the primary; the present one becomes an alias"],
+] as const;
+
+/** A form for a host, and the lines that add it to the stack. Changes nothing. */
+export function stackAddition(
+  view: View,
+  hosts: readonly HostToVerify[],
+  query: Readonly<Record<string, string>>,
+  submitted?: FormResult,
+): Html {
+  const { host = "", role: asked = "" } = query;
+  const isFirst = !hosts.some((each) => each.role === "primary");
+  const role = isFirst ? "primary" : asked === "redirect" || asked === "primary" ? asked : "alias";
+  const lines =
+    query["host"] === undefined
+      ? undefined
+      : createStackFileSnippet(demote(hosts, role), { kind: "add", host, role });
+  const errors = lines?.ok === false ? { host: lines.issues.map(({ message }) => message).join(" ") } : {};
+  const asQueried = {
+    form: "stack",
+    notice: { kind: "failure", message: "" },
+    errors,
+    values: query,
+  } as const;
+  const result = submitted ?? asQueried;
+  const fields = html`${fieldOf("stack", { name: "host", label: "Domain", hint: "Such as orders.example.com" }, result)}
+    ${isFirst ? "" : fieldOf("stack", { name: "role", label: "What it does", options: ROLES }, result)}
+    <div><button>Show lines</button></div>`;
+  return html`<section class="panel" aria-labelledby="add-title">
+    <h2 id="add-title">Add domain</h2>
+    <p class="quiet">The stack file decides which domains there are. This shows what to write into it.</p>
+    ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
+    ${lines?.ok === true ? linesToCopy(lines.lines, "stack-addition") : ""}
+  </section>`;
+}
+
+/** A new primary makes the present one an alias. */
+function demote(hosts: readonly HostToVerify[], role: string): readonly HostToVerify[] {
+  if (role !== "primary") return hosts;
+  return hosts.map((each) => (each.role === "primary" ? { ...each, role: "alias" } : each));
+}
+
+function linesToCopy(lines: string, id: string): Html {
+  return html`<p>In <code>Pulumi.&lt;stack&gt;.yaml</code>, make <code>store-orders:domains</code> as follows, and keep the other
+      lines under <code>config</code>. Then run <code>npx pulumi preview</code> and <code>npx pulumi up</code>.</p>
+    <div class="lines"><pre id="${id}" tabindex="0" role="region" aria-label="Lines for the stack file">${lines}</pre>
+      <button type="button" data-copy="${id}">Copy lines</button></div>`;
+}
+
+/** The lines for the stack file, or the problems of the change. */
+export type StackFileSnippet =
+  | { readonly ok: true; readonly lines: string; readonly domains: DomainMapping }
+  | Extract<ParsedDomains, { ok: false }>;
+
+/** Returns `store-orders:domains` of the stack file after a change of the hosts. Pure. */
+export function createStackFileSnippet(
+  hosts: readonly ConfiguredHost[],
+  change: DomainChange,
+): StackFileSnippet {
+  const others = hosts.filter(({ host }) => change.kind === "add" || host !== change.host);
+  const changed = change.kind === "remove" ? others : [...others, { host: change.host, role: change.role }];
+  const parsed = parseDomains(toInput(changed), { plan: "pro" });
+  return parsed.ok ? { ok: true, lines: toLines(parsed.domains), domains: parsed.domains } : parsed;
+}
+
+function toInput(hosts: readonly ConfiguredHost[]): DomainsInput {
+  const named = (role: HostRole) => hosts.filter((each) => each.role === role).map(({ host }) => host);
+  const [aliases, redirects, [primary]] = [named("alias"), named("redirect"), named("primary")];
+  return {
+    ...(primary === undefined ? {} : { primary }),
+    aliases,
+    redirects: redirects.map((from) => ({ from, to: primary ?? from })),
+  };
+}
+
+/** The lines of a mapping with their place in the stack file, in the form of the documentation. */
+function toLines(domains: DomainMapping): string {
+  if (hostsOf(domains).length === 0) return "config:\n  store-orders:domains: {}";
+  const { primary, aliases, redirects } = domains;
+  const lines = [`primary: ${primary}`];
+  if (aliases.length > 0) lines.push(`aliases: [${aliases.join(", ")}]`);
+  if (redirects.length > 0) lines.push("redirects:");
+  for (const { from, to, status } of redirects)
+    lines.push(`  - { from: ${from}, to: ${to}, status: ${status} }`);
+  return ["config:", "  store-orders:domains:", ...lines.map((line) => `    ${line}`)].join("\n");
+}

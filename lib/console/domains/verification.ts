@@ -1,0 +1,186 @@
+import { html } from "hono/html";
+import { formatDuration } from "../../core/text.ts";
+import type { Clock } from "../../core/time.ts";
+import {
+  type AttentionReason,
+  CERTIFICATE_TIMEOUT_MS,
+  type DomainState,
+  type TrackedDomain,
+} from "../../domains/lifecycle.ts";
+import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
+import { PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
+import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
+import { withoutImplied } from "../../domains/verification/report.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { changeForm } from "../form.ts";
+import { formatInstant, type Html, pathOf, type View } from "../page.ts";
+import type { DomainsContext, SourceKind } from "./host-source.ts";
+import type { ObservedHost } from "./progress.ts";
+
+/** The verification of a host: its progress to live, every reason, and the next steps. */
+export function verificationPanel(
+  view: View,
+  host: HostToVerify,
+  checked: ObservedHost | undefined,
+  { source: { kind }, clock }: Pick<DomainsContext, "source" | "clock">,
+): Html {
+  const again = checked?.domain.state === "needs_attention";
+  const button = html`<button class="main">${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
+  const canVerify = host.target !== undefined || kind === "stack";
+  const action = pathOf(view, "domains", host.host, again ? "reverify" : "verify");
+  return html`<section class="panel" aria-labelledby="verification-title" id="verification">
+    <div class="head">
+      <div><h2 id="verification-title">Verification</h2>${checked === undefined ? "" : lookedUp(checked)}</div>
+      ${canVerify ? html`<div id="${again ? "reverify" : "verify"}">${changeForm(view, action, button)}</div>` : ""}
+    </div>
+    ${checked === undefined ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>` : result(checked, kind, clock)}
+  </section>`;
+}
+
+function lookedUp({ observedAt }: ObservedHost): Html {
+  return html`<p class="small">Looked up at <span class="number">${formatInstant(observedAt)}</span>.</p>`;
+}
+
+function result(checked: ObservedHost, source: SourceKind, clock: Clock): Html {
+  const steps = describeProgress(checked.domain, checked);
+  const todo = nextSteps(checked, source);
+  return html`<ol class="steps" aria-label="Progress">${steps.map((step) => progressStep(step, checked))}</ol>
+    ${deadline(checked, clock)}
+    ${withoutImplied(checked.verification.reasons).map(reasonCard)}
+    ${todo.length === 0 ? "" : html`<div class="todo"><h3>What to do</h3><ol>${todo.map((step) => html`<li>${step}</li>`)}</ol></div>`}`;
+}
+
+const STEP_NAMES: Readonly<Record<ProgressStep["name"], string>> = {
+  record: "Record",
+  verified: "Verified",
+  certificate: "Certificate",
+  live: "Live",
+};
+
+const STATUS_NAMES: Readonly<Record<ProgressStep["status"], readonly [mark: string, name: string]>> = {
+  done: ["✓", "done"],
+  current: ["…", "in progress"],
+  failed: ["✕", "failed"],
+  next: ["", "not reached"],
+};
+
+function progressStep({ name, status, detail }: ProgressStep, { domain }: ObservedHost): Html {
+  const [mark, word] = STATUS_NAMES[status];
+  const at = name === "verified" && domain.verifiedAt !== undefined ? formatInstant(domain.verifiedAt) : "";
+  return html`<li class="${status}"${status === "current" ? html` aria-current="step"` : ""}>
+    <span class="mark" aria-hidden="true">${mark}</span>
+    <span><strong>${STEP_NAMES[name]}</strong> <span class="sr">${word}</span>
+    <span class="quiet small detail">${[at, detail].filter(Boolean).join("; ")}</span></span>
+  </li>`;
+}
+
+/** The 30-minute rule, while it runs. */
+function deadline({ domain: { state, verifiedAt } }: ObservedHost, clock: Clock): Html | "" {
+  if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return "";
+  const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - clock());
+  return html`<p class="small">A certificate may take 30 minutes after verification. <span class="number">${left}</span>
+    left; then the domain needs attention, and Re-verify starts a new attempt.</p>`;
+}
+
+function reasonCard({ code, found, expected, fix }: Reason): Html {
+  return html`<div class="reason">
+    <h3>${REASONS[code].title}</h3>
+    <dl class="facts">
+      <dt>Found</dt><dd><code>${found}</code></dd>
+      <dt>Expected</dt><dd><code>${expected}</code></dd>
+      <dt>Fix</dt><dd>${fix}</dd>
+    </dl>
+  </div>`;
+}
+
+/** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
+export function nextSteps({ domain, verification }: ObservedHost, source: SourceKind): readonly string[] {
+  const { state, attention = "certificate_overdue" } = domain;
+  if (verification.state === "unknown" && state !== "live") {
+    return [
+      "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
+    ];
+  }
+  switch (state) {
+    case "pending_dns":
+      return [
+        "Fix what is listed above. While this page is open, it verifies the host again by itself.",
+        PROPAGATION,
+      ];
+    case "verified":
+    case "certificate_pending":
+      return [ISSUING[source]];
+    case "needs_attention":
+      return attentionSteps(domain, attention, verification, source);
+    default:
+      return [];
+  }
+}
+
+const ISSUING: Readonly<Record<SourceKind, string>> = {
+  file: "The server in front, such as Caddy, requests the certificate. That usually takes a couple of minutes.",
+  stack: "The certificate is issued automatically, usually within a couple of minutes.",
+};
+
+const RENEW: Readonly<Record<SourceKind, string>> = {
+  file: "Let the server in front, such as Caddy, request the certificate again. Then choose Re-verify.",
+  stack: `${REQUEST_CERTIFICATE.stack} Then choose Re-verify.`,
+};
+
+const CAUSES: Readonly<Record<AttentionReason, string>> = {
+  validation_timed_out:
+    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+  certificate_forbidden: "CAA records forbid the certificate.",
+  certificate_overdue: "No certificate has been issued 30 minutes after verification.",
+  certificate_failed: "The certificate is not valid, or its authority rejected it.",
+  dns_broken: "The DNS records no longer lead to the platform.",
+};
+
+function attentionSteps(
+  { host }: TrackedDomain,
+  attention: AttentionReason,
+  { dns, certificate }: ObservedHost["verification"],
+  source: SourceKind,
+): readonly string[] {
+  const cause = CAUSES[attention];
+  if (attention === "dns_broken" || attention === "certificate_forbidden") {
+    return [cause, "Fix the records as stated above, then choose Re-verify.", PROPAGATION];
+  }
+  if (attention === "validation_timed_out")
+    return [cause, "Set the record at the DNS provider.", RENEW[source]];
+  const verifies = { ok: "yes", unknown: "unknown, because DNS did not answer" };
+  const forbids = { allowed: "no", forbidden: "yes", unknown: "unknown, because DNS did not answer" };
+  return [
+    cause,
+    `Does ${host} still verify? Now: ${dns === "ok" || dns === "unknown" ? verifies[dns] : "no"}.`,
+    `Do CAA records block the certificate authority? Now: ${forbids[certificate]}.`,
+    RENEW[source],
+  ];
+}
+
+const STATES: Readonly<Record<DomainState, readonly [level: string, name: string]>> = {
+  pending_dns: ["warn", "Waiting for DNS"],
+  verified: ["good", "Verified"],
+  certificate_pending: ["warn", "Certificate pending"],
+  live: ["good", "Live"],
+  needs_attention: ["bad", "Needs attention"],
+  removed: ["calm", "Removed"],
+};
+
+/** The state of a host as a badge. */
+export function stateBadge(state: DomainState): Html {
+  const [level, name] = STATES[state];
+  return html`<span class="badge ${level}">${name}</span>`;
+}
+
+/** The state of a host: as this console has verified it, otherwise as its stack said. */
+export function hostState({ stack }: HostToVerify, checked: ObservedHost | undefined): Html {
+  if (checked !== undefined) {
+    const isUnknown = checked.verification.state === "unknown" && checked.domain.state !== "live";
+    return isUnknown
+      ? html`<span class="badge warn">DNS did not answer</span>`
+      : stateBadge(checked.domain.state);
+  }
+  if (stack !== undefined) return stateBadge(stack.state);
+  return html`<span class="badge calm">Not verified yet</span>`;
+}

@@ -1,0 +1,123 @@
+/** The numbers of orders by status. Where reading costs money, they are counted on request only. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { html } from "hono/html";
+import { errorMessage } from "../../core/errors.ts";
+import type { Clock, Instant } from "../../core/time.ts";
+import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
+import type { OrderCounts, OrderStore } from "../../orders/order-store.ts";
+import { changeForm } from "../form.ts";
+import { formatCount, formatTime, type Html, pathOf, type View } from "../page.ts";
+
+/** Counts the orders of a store by status, one count at a time. */
+export interface OrderCounter {
+  /** The last complete count. */
+  readonly latest: { readonly counts: OrderCounts; readonly at: Instant } | undefined;
+  readonly isRunning: boolean;
+  /** The reason why the last count failed, if it did. */
+  readonly failure: string | undefined;
+  /** Counts, unless a count is running. Resolves with its end, or after a tenth of a second. */
+  count(): Promise<void>;
+  /** Counts if counting then takes at most a twentieth of the time. */
+  refresh(): Promise<void>;
+}
+
+const MAX_SHARE = 1 / 20;
+const PATIENCE_MS = 100;
+
+/** Creates a counter that has counted nothing yet. */
+export function createOrderCounter(store: OrderStore, clock: Clock): OrderCounter {
+  let latest: OrderCounter["latest"];
+  let failure: string | undefined;
+  let running: Promise<void> | undefined;
+  let dueAt = 0;
+
+  async function countAll(): Promise<void> {
+    const start = performance.now();
+    failure = undefined;
+    try {
+      latest = { counts: await store.countByStatus(), at: clock() };
+    } catch (error) {
+      failure = errorMessage(error);
+    }
+    const end = performance.now();
+    dueAt = end + (end - start) / MAX_SHARE;
+    running = undefined;
+  }
+
+  async function count(): Promise<void> {
+    running ??= countAll();
+    await Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  }
+
+  return {
+    get latest() {
+      return latest;
+    },
+    get isRunning() {
+      return running !== undefined;
+    },
+    get failure() {
+      return failure;
+    },
+    count,
+    async refresh() {
+      if (performance.now() >= dueAt) await count();
+    },
+  };
+}
+
+/**
+ * The counts, each as a link to its orders, and on a metered store the cost of counting with a button. `list` names the
+ * page of the table.
+ */
+export function countsPanel(
+  view: View,
+  counter: OrderCounter,
+  isMetered: boolean,
+  list: Html,
+  linkTo: (status?: OrderStatus) => string,
+  current?: OrderStatus,
+): Html {
+  const { latest, isRunning, failure } = counter;
+  const items = [undefined, ...ORDER_STATUSES].map((status) => {
+    const count = latest && (status === undefined ? sumOf(latest.counts) : latest.counts[status]);
+    const mark = status === current ? html` aria-current="true"` : "";
+    return html`<div><dt><a href="${linkTo(status)}"${mark}>${status ?? "all"}</a></dt><dd>${count === undefined ? "–" : formatCount(count)}</dd></div>`;
+  });
+  const at = latest === undefined ? "Not counted yet." : `Counted at ${formatTime(latest.at)}.`;
+  const states = [
+    isMetered ? at : "",
+    isRunning && (isMetered || latest === undefined) ? "Counting …" : "",
+    failure === undefined ? "" : `The last count failed: ${failure}`,
+  ].filter(Boolean);
+  return html`<section class="panel" aria-labelledby="counts-title">
+    <h2 id="counts-title">By status</h2>
+    <dl class="counts number">${items}</dl>
+    ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
+    ${isMetered ? countOnRequest(view, counter, list) : ""}
+  </section>`;
+}
+
+function sumOf(counts: OrderCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function countOnRequest(view: View, { latest, isRunning }: OrderCounter, list: Html): Html {
+  const last = latest && sumOf(latest.counts);
+  const button = html`${list}<button${isRunning ? html` disabled` : ""}>Count now</button>`;
+  return html`<p class="small">${explainCountCost(last)}</p>
+    ${changeForm(view, pathOf(view, "orders", "count"), button)}`;
+}
+
+/** The size of the largest order in DynamoDB in bytes, with 20 digits in each identifier and the marks of its events. */
+export const MAX_ITEM_BYTES = 256;
+const READ_UNIT_BYTES = 4096;
+
+/** The cost of a count in words: for the number of orders of the last one, otherwise for a million. */
+export function explainCountCost(lastCount: number | undefined): string {
+  const orders = lastCount ?? 1_000_000;
+  const units = formatCount(Math.ceil((orders * MAX_ITEM_BYTES) / READ_UNIT_BYTES));
+  const subject =
+    lastCount === undefined ? "for a million orders" : `for the ${formatCount(orders)} of the last count`;
+  return `Counting reads every order from DynamoDB: at most ${units} read units ${subject}, and at least one for each bucket.`;
+}

@@ -1,0 +1,141 @@
+/**
+ * The basis on which every part of the library reports errors.
+ *
+ * An outcome that a caller branches on is returned as `{ ok: false, code }` with a literal code. An error that a caller
+ * can only retry or abort on is thrown as a `StoreOrdersError`; recognise it with the guards below.
+ *
+ * Codes are declared by the part that reports them: see `ERRORS` for those of the API, `ACCOUNT_ERRORS` for those of
+ * accounts, `LIFECYCLE` for those of orders, `REASONS` for those of domains, and client-errors.ts for those of the client.
+ */
+
+/** A failed operation, as data. `code` says why. */
+export interface Failure<Code extends string> {
+  readonly ok: false;
+  readonly code: Code;
+}
+
+/** The base class of everything that this library throws. */
+export abstract class StoreOrdersError extends Error {
+  /** The kind of the error, for programs. */
+  abstract readonly code: string;
+  /** True if the same call can succeed later, false if the caller has to change something first. */
+  abstract readonly retryable: boolean;
+}
+
+/**
+ * The store is unreachable, did not respond in time, or cannot be used. A write may have been applied nevertheless.
+ * `retryable` is false if its data is of no use to this program, whenever it is called.
+ */
+export class StoreUnavailableError extends StoreOrdersError {
+  override readonly name = "StoreUnavailableError";
+  readonly code = "store_unavailable";
+  readonly retryable: boolean;
+
+  constructor(message?: string, { retryable = true, ...options }: StoreUnavailableOptions = {}) {
+    super(message, options);
+    this.retryable = retryable;
+  }
+}
+
+/** Options of a `StoreUnavailableError`. */
+export interface StoreUnavailableOptions {
+  readonly cause?: unknown;
+  /** @default true */
+  readonly retryable?: boolean;
+}
+
+/** The database was written by a newer version of store-orders. It has not been changed. */
+export class NewerSchemaError extends StoreOrdersError {
+  override readonly name = "NewerSchemaError";
+  readonly code = "newer_schema";
+  readonly retryable = false;
+}
+
+/** One problem with an input: the field, and what to write instead. */
+export interface Issue {
+  /** The field, as a path such as `shipDate` or `domains.redirects[0].from`. Empty for the input as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** An input is invalid. Carries every issue, not just the first. */
+export class InvalidInputError extends StoreOrdersError {
+  override readonly name = "InvalidInputError";
+  readonly code = "invalid_input";
+  readonly retryable = false;
+  readonly issues: readonly Issue[];
+
+  constructor(issues: readonly Issue[]) {
+    super(explainIssues(issues));
+    this.issues = issues;
+  }
+}
+
+/** An `InvalidInputError` with one issue. */
+export function invalidInput(path: string, message: string): InvalidInputError {
+  return new InvalidInputError([{ path, message }]);
+}
+
+/** True for a `StoreUnavailableError`, also one from another copy of this package. */
+export function isStoreUnavailable(error: unknown): error is StoreUnavailableError {
+  return hasCode(error, "store_unavailable");
+}
+
+/** True for an `InvalidInputError`, also one from another copy of this package. */
+export function isInvalidInput(error: unknown): error is InvalidInputError {
+  return hasCode(error, "invalid_input");
+}
+
+/** True for a `NewerSchemaError`, also one from another copy of this package. */
+export function isNewerSchema(error: unknown): error is NewerSchemaError {
+  return hasCode(error, "newer_schema");
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/** All issues in one line. Most are sentences. */
+export function explainIssues(issues: readonly Issue[]): string {
+  return issues
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    .join("; ")
+    .replaceAll(/([.!?]);/g, "$1");
+}
+
+/** An error's message with that of its cause, for people. Never a stack trace. */
+export function errorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
+/** The part of a schema error (zod) that an `Issue` is made from, so that this file needs no schema library. */
+export interface SchemaIssue {
+  readonly code: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  /** The unknown keys of an `unrecognized_keys` error. */
+  readonly keys?: readonly string[];
+}
+
+/**
+ * Converts a schema error to issues, one for each unknown key. `keysAt` returns the keys that are allowed at a path;
+ * they are named in the message.
+ */
+export function toIssues(
+  { code, path, message, keys = [] }: SchemaIssue,
+  keysAt: (path: readonly PropertyKey[]) => readonly string[],
+): readonly Issue[] {
+  if (code !== "unrecognized_keys") return [{ path: formatPath(path), message }];
+  const allowed = keysAt(path);
+  const fix = allowed.length === 0 ? "Remove it." : `Remove it, or use one of: ${allowed.join(", ")}.`;
+  return keys.map((key) => ({ path: formatPath([...path, key]), message: `Unknown key. ${fix}` }));
+}
+
+/** Writes a path as people do: `domains.redirects[0].from`. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`;
+    return text === "" ? String(key) : `${text}.${String(key)}`;
+  }, "");
+}

@@ -1,0 +1,32 @@
+import type { Instant } from "./time.ts";
+
+/**
+ * Replaces control characters, so that text from outside, such as a DNS record or an argument, cannot control the
+ * terminal of whoever reads it. Line feeds stay.
+ */
+export function escapeControls(text: string): string {
+  return text.replace(/[^\P{C}\n]/gu, "?");
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+  ["s", 1],
+] as const;
+
+/** Formats a duration with its two largest units, rounded up to a second: `2 h 5 min`, `37 s`. */
+export function formatDuration(ms: number): string {
+  let seconds = Math.max(0, Math.ceil(ms / 1000));
+  const parts = UNITS.flatMap(([unit, size]) => {
+    const count = Math.floor(seconds / size);
+    seconds -= count * size;
+    return count === 0 ? [] : [`${count} ${unit}`];
+  });
+  return parts.length === 0 ? "0 s" : parts.slice(0, 2).join(" ");
+}
+
+/** Formats an instant as RFC 3339 with whole seconds. */
+export function formatTimestamp(at: Instant): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,4 +1,0 @@
-/** A DNS name in lower case, without the trailing dot. */
-export function normalizeName(name: string): string {
-  return name.toLowerCase().replace(/\.$/, "");
-}

@@ -1,0 +1,70 @@
+import { BlockList } from "node:net";
+import type { DnsRecord } from "../records.ts";
+import { isWithin } from "../zone.ts";
+
+/** The way in which a DNS provider points an apex, which cannot have its own CNAME record, to another host. */
+export interface ApexRecord {
+  readonly provider: string;
+  /** The record to set. A CNAME is flattened: the provider returns the addresses of its target. */
+  readonly type: DnsRecord["type"];
+}
+
+/** By the name of the provider's name servers. */
+const APEX_RECORDS: readonly (ApexRecord & { readonly nameServers: string })[] = [
+  { nameServers: "ns.cloudflare.com", provider: "Cloudflare", type: "CNAME" },
+  { nameServers: "dnsimple.com", provider: "DNSimple", type: "ALIAS" },
+  { nameServers: "dnsmadeeasy.com", provider: "DNS Made Easy", type: "ANAME" },
+  { nameServers: "nsone.net", provider: "NS1", type: "ALIAS" },
+];
+
+/** Finds out from a zone's name servers which record its provider has for the apex, if the provider is known. */
+export function findApexRecord(nameServers: readonly string[]): ApexRecord | undefined {
+  const found = APEX_RECORDS.find((known) => nameServers.some((name) => isWithin(name, known.nameServers)));
+  return found === undefined ? undefined : { provider: found.provider, type: found.type };
+}
+
+/**
+ * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
+ * missing here, a proxied record is only reported as an ordinary blocking address.
+ */
+const CLOUDFLARE = {
+  ipv4: [
+    "173.245.48.0/20",
+    "103.21.244.0/22",
+    "103.22.200.0/22",
+    "103.31.4.0/22",
+    "141.101.64.0/18",
+    "108.162.192.0/18",
+    "190.93.240.0/20",
+    "188.114.96.0/20",
+    "197.234.240.0/22",
+    "198.41.128.0/17",
+    "162.158.0.0/15",
+    "104.16.0.0/13",
+    "104.24.0.0/14",
+    "172.64.0.0/13",
+    "131.0.72.0/22",
+  ],
+  ipv6: [
+    "2400:cb00::/32",
+    "2606:4700::/32",
+    "2803:f800::/32",
+    "2405:b500::/32",
+    "2405:8100::/32",
+    "2a06:98c0::/29",
+    "2c0f:f248::/32",
+  ],
+} as const;
+
+/** True for an address of Cloudflare's proxy, which hides the target of a record. */
+export function isProxyAddress(address: string): boolean {
+  return ranges.check(address, address.includes(":") ? "ipv6" : "ipv4");
+}
+
+const ranges = new BlockList();
+for (const family of ["ipv4", "ipv6"] as const) {
+  for (const range of CLOUDFLARE[family]) {
+    const [net = "", prefix] = range.split("/");
+    ranges.addSubnet(net, Number(prefix), family);
+  }
+}

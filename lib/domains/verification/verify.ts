@@ -1,0 +1,209 @@
+import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
+import type { ConfiguredHost } from "../mapping.ts";
+import { type DnsRecord, recordIn } from "../records.ts";
+import type { ZoneMatch } from "../zone.ts";
+import { adviceFor, type Deployment } from "./advice.ts";
+import { AUTHORITIES, type CertificateAuthority, checkCaa } from "./caa.ts";
+import { checkRecords } from "./check-records.ts";
+import { unknownTarget } from "./explain-records.ts";
+import { askPresent, findZone } from "./find-zone.ts";
+import { findApexRecord } from "./providers.ts";
+import { type AspectState, type HostCheckResult, REASONS, type Reason } from "./reasons.ts";
+import type { StackStatus } from "./report.ts";
+import { type DnsResolver, memoizeResolver, normalizeName, recordsIn } from "./resolver.ts";
+
+/** The state of the host's records: `ok` if they point to the platform. */
+export type DnsState = "ok" | AspectState<"dns">;
+
+/** The state of the CAA records: `allowed` if the authority may issue a certificate for the host. */
+export type CertificateState = "allowed" | AspectState<"certificate">;
+
+/**
+ * Both aspects as one state of the lifecycle: `verified` if both are right, `pending_dns` while the records are wrong,
+ * `needs_attention` if only the certificate is forbidden. `unknown` if a lookup failed, which changes no state.
+ */
+export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
+
+/** The result of verifying a host against live DNS. */
+export interface Verification {
+  readonly host: string;
+  readonly state: VerificationState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: AttentionReason;
+  readonly dns: DnsState;
+  readonly certificate: CertificateState;
+  /** The value that is set at the DNS provider. Present only if it points to the target. */
+  readonly found?: string;
+  /** Everything that is wrong, in both aspects. */
+  readonly reasons: readonly Reason[];
+  /** Facts that change no state, such as a limit in a CAA record. */
+  readonly notes: readonly string[];
+}
+
+/** Options of `verifyHost`. */
+export interface VerificationOptions {
+  readonly resolver: DnsResolver;
+  /** The platform host that the record must point to. Omit it if the platform has not assigned one yet. */
+  readonly target?: string;
+  /**
+   * The certificate authorities from which the certificate may be requested. One that may issue it suffices.
+   * @default Amazon's
+   */
+  readonly authorities?: readonly CertificateAuthority[];
+  /** The zone of the host. @default found in DNS */
+  readonly zone?: string;
+  /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
+  readonly knownZones?: readonly string[];
+}
+
+/**
+ * Queries live DNS for a host and returns its state with every reason why it is not verified. See
+ * lib/README.md#domain-verification.
+ */
+export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
+  return verifyInZone(host, await findZone(options.resolver, host, options), options);
+}
+
+async function verifyInZone(
+  host: string,
+  zone: ZoneMatch,
+  { resolver, target, authorities = [AUTHORITIES.amazon] }: VerificationOptions,
+): Promise<Verification> {
+  const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities };
+  const [records, caa]: HostCheckResult[] = await Promise.all([
+    target === undefined ? { reasons: [unknownTarget(input)] } : checkRecords(resolver, input),
+    // An authority asks the name servers of the zone, too.
+    askPresent(resolver, zone.zone).then((present) => checkCaa(present ?? resolver, input)),
+  ]);
+  const reasons = [records, caa].flatMap((result) => result?.reasons ?? []);
+  const dns = aspectState<"dns">("dns", reasons) ?? "ok";
+  const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
+  const state = stateOf(dns, certificate);
+  return {
+    host,
+    state,
+    ...(state === "needs_attention" ? { attention: "certificate_forbidden" } : {}),
+    dns,
+    certificate,
+    ...(records?.found === undefined || dns !== "ok" ? {} : { found: records.found }),
+    reasons,
+    notes: [...explainZone(zone), ...[records, caa].flatMap((result) => result?.notes ?? [])],
+  };
+}
+
+/** Says that the zone is a guess, if it is one. */
+export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
+  if (zoneSource !== "public_suffix_list") return [];
+  return [
+    `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`,
+  ];
+}
+
+/**
+ * The lifecycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
+ * not take a domain down.
+ */
+export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certificate">): DomainEvent {
+  if (dns === "ok") return certificate === "forbidden" ? "certificate_forbidden" : "dns_verified";
+  return SAYS_NOTHING.has(dns) ? "dns_unknown" : "dns_failed";
+}
+
+const SAYS_NOTHING: ReadonlySet<DnsState> = new Set(["unknown", "lame", "outdated", "target_unknown"]);
+
+function stateOf(dns: DnsState, certificate: CertificateState): VerificationState {
+  if (dns === "unknown") return "unknown";
+  if (dns !== "ok") return "pending_dns";
+  if (certificate === "allowed") return "verified";
+  return certificate === "unknown" ? "unknown" : "needs_attention";
+}
+
+function aspectState<A extends "dns" | "certificate">(
+  aspect: A,
+  reasons: readonly Reason[],
+): AspectState<A> | undefined {
+  const codes = new Set<string>(reasons.map(({ code }) => code));
+  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && codes.has(code));
+  return worst?.[1].state as AspectState<A> | undefined;
+}
+
+/** A host to verify, with its own target if hosts have different ones. */
+export interface HostToVerify extends ConfiguredHost {
+  /** @default the `target` of the options */
+  readonly target?: string;
+  /** @default found in DNS */
+  readonly zone?: string;
+  /** The status of the host in the last update of the stack that serves it. The report repeats it. @default none */
+  readonly stack?: StackStatus;
+}
+
+/** The verification of a host, with the record that it needs and the next steps. */
+export interface HostReport extends ConfiguredHost, Verification {
+  /** Missing if the host has no target yet. */
+  readonly record?: DnsRecord;
+  /** The next steps in this state, one per entry. The fix of each reason is in the reason. */
+  readonly advice: readonly string[];
+  /** The status of the host in the last update of the stack that serves it, if that was given. */
+  readonly stack?: StackStatus;
+}
+
+/** Options of `verifyHosts`. */
+export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone"> {
+  /**
+   * The number of hosts that are verified at the same time.
+   * @default 50
+   */
+  readonly concurrency?: number;
+  /**
+   * The deployment of the hosts, for the advice: a stack, or one machine behind a server that requests certificates.
+   * @default "stack"
+   */
+  readonly deployment?: Deployment;
+}
+
+/** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
+export async function verifyHosts(
+  hosts: readonly HostToVerify[],
+  { concurrency = 50, deployment = "stack", ...options }: HostsVerificationOptions,
+): Promise<readonly HostReport[]> {
+  const resolver = memoizeResolver(options.resolver);
+  const report = async ({
+    host,
+    role,
+    target = options.target,
+    zone,
+    stack,
+  }: HostToVerify): Promise<HostReport> => {
+    const located = await findZone(resolver, host, { ...options, zone });
+    const targeted = target === undefined ? {} : { target };
+    const verification = await verifyInZone(host, located, { ...options, ...targeted, resolver });
+    const record =
+      target === undefined
+        ? {}
+        : { record: await adaptToProvider(resolver, recordIn(located, { host, role }, target)) };
+    const advice = adviceFor(verification, deployment);
+    return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
+  };
+  return mapBounded(hosts, concurrency, report);
+}
+
+/** Maps values with a bounded number of calls at the same time, in the given order. */
+export async function mapBounded<T, R>(
+  values: readonly T[],
+  concurrency: number,
+  map: (value: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results = new Array<R>(values.length);
+  const queue = values.entries();
+  const worker = async () => {
+    for (const [index, value] of queue) results[index] = await map(value);
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, values.length)) }, worker));
+  return results;
+}
+
+/** Replaces the ALIAS at an apex by the record that its DNS provider has for it. */
+export async function adaptToProvider(resolver: DnsResolver, record: DnsRecord): Promise<DnsRecord> {
+  if (record.type !== "ALIAS") return record;
+  const own = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
+  return own === undefined ? record : { ...record, type: own.type, alternatives: [] };
+}

@@ -1,0 +1,356 @@
+import { ORDER_FIELDS, orderJsonSchema } from "../orders/order.ts";
+import { PLAN_LIMITS, type PlanTable } from "../plans/plan-limits.ts";
+import { cachedDocument } from "./compression.ts";
+import { ERRORS, type ErrorCode } from "./errors.ts";
+import {
+  BASE_PATH,
+  INTERFACE_VERSION,
+  OPERATIONS,
+  type Operation,
+  type OperationParameter,
+  SHARED_ERRORS,
+} from "./operations.ts";
+import type { Reply, RequestHead } from "./response.ts";
+
+/** A base URL of the service, for the OpenAPI document. */
+export interface Server {
+  readonly url: string;
+  readonly description?: string;
+}
+
+/** The server of the document, relative to it, so that it is right on every host and below every path. */
+const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This server" };
+
+/** The OpenAPI 3.1 document, derived from the operations. */
+export function openApiDocument({
+  operations = OPERATIONS,
+  servers = [THIS_SERVER],
+  plans,
+}: {
+  readonly operations?: readonly Operation[];
+  readonly servers?: readonly Server[];
+  readonly plans?: PlanTable | undefined;
+} = {}): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Store Orders",
+      version: INTERFACE_VERSION,
+      summary: "List the orders of a store and cancel them.",
+      description: describeApi(plans),
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers,
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: TAG_DESCRIPTIONS[name] ?? `Operations on ${name}.`,
+    })),
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "so_<environment>_<account>_<secret>",
+          description: "Your API key.",
+        },
+      },
+      schemas: SCHEMAS,
+      headers: HEADERS,
+    },
+  };
+}
+
+const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  orders: "The orders of the store.",
+  pets: "The animals in the orders.",
+};
+
+function describe(operation: Operation): object {
+  const { id, tag, summary, parameters, success, errors, stability, deprecation, tryIt } = operation;
+  const responses: Record<string, object> = { [success.status]: succeeded(operation) };
+  const byStatus = Map.groupBy<number, ErrorCode>(
+    [...errors, ...SHARED_ERRORS],
+    (code) => ERRORS[code].status,
+  );
+  for (const [status, codes] of byStatus) responses[status] = failed(status, codes, operation);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: describeOperation(operation),
+    ...(parameters === undefined ? {} : { parameters: Object.entries(parameters).map(describeParameter) }),
+    responses,
+    ...(stability === undefined ? {} : { "x-stability": stability }),
+    ...(deprecation === undefined ? {} : { deprecated: true, "x-sunset": deprecation.sunset }),
+    ...(tryIt === false ? { "x-try-it-out": false } : {}),
+  };
+}
+
+function describeParameter([name, { description, type }]: readonly [string, OperationParameter]): object {
+  return {
+    name,
+    in: "path",
+    required: true,
+    description,
+    ...(type === "string"
+      ? { schema: { type: "string" } }
+      : { schema: { type: "integer", format: "int64" }, example: 1001 }),
+  };
+}
+
+function succeeded(operation: Operation): object {
+  const { description, schema } = operation.success;
+  const content = schema && {
+    "application/json":
+      typeof schema === "string"
+        ? { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] }
+        : { schema },
+  };
+  return {
+    description,
+    headers: headersOf(namesFor(operation)),
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function failed(status: number, codes: readonly ErrorCode[], operation: Operation): object {
+  const wait = status === 429 || status === 503 ? ["Retry-After"] : [];
+  const challenge = status === 401 ? ["WWW-Authenticate"] : [];
+  const content = {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/Error" },
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { value: { code, message: ERRORS[code].message, status } }]),
+      ),
+    },
+  };
+  const describe = (code: ErrorCode) => (status === 409 ? `\`${code}\`: ` : "") + ERRORS[code].message;
+  return {
+    description: codes.map(describe).join(" "),
+    headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
+    // The specification declares no schema for 409. Its response has the Error body all the same.
+    ...(status === 409 ? {} : { content }),
+  };
+}
+
+/** The headers of every response of an operation. */
+function namesFor({ deprecation }: Operation): readonly string[] {
+  const deprecated = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
+  return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...deprecated];
+}
+
+function headersOf(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The number of addresses for which a compressed document is kept. For any further one, it is assembled, uncompressed. */
+const MAX_ADDRESSES = 20;
+
+/**
+ * Creates a function that serves the OpenAPI document. Its first server is the one that was asked: with its address if
+ * the runtime knows it (`publicUrl`), otherwise as a URL relative to the document.
+ */
+export function createServedDocument(
+  described: { readonly operations: readonly Operation[]; readonly plans: PlanTable | undefined },
+  configured: readonly Server[],
+): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
+  const create = (own: Server) => {
+    const others = configured.filter(({ url }) => url !== own.url);
+    const known = configured.find(({ url }) => url === own.url);
+    const document = openApiDocument({ ...described, servers: [known ?? own, ...others] });
+    return cachedDocument(JSON.stringify(document));
+  };
+  const relative = create(THIS_SERVER);
+  const [start, end] = JSON.stringify(
+    openApiDocument({ ...described, servers: [{ ...THIS_SERVER, url: ANY_ADDRESS }, ...configured] }),
+  ).split(JSON.stringify(ANY_ADDRESS));
+  const byAddress = new Map<string, ReturnType<typeof cachedDocument>>();
+
+  return async (request, publicUrl) => {
+    if (publicUrl === undefined) return relative(request);
+    const url = `${publicUrl}${BASE_PATH}`;
+    let document = byAddress.get(url);
+    if (document === undefined) {
+      // Anyone can send any host, so a new address must cost little.
+      if (byAddress.size >= MAX_ADDRESSES && !configured.some((server) => server.url === url))
+        return { status: 200, body: `${start}${JSON.stringify(url)}${end}` };
+      document = create({ ...THIS_SERVER, url });
+      byAddress.set(url, document);
+    }
+    return document(request);
+  };
+}
+
+const ANY_ADDRESS = "https://any-address.invalid";
+
+/** Errors that are returned before an operation is found: all that no operation lists. */
+const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];
+const OTHER_ERRORS = Object.entries(ERRORS).filter(([code]) => !OPERATION_ERRORS.includes(code));
+
+/** The description of the API, as Markdown. */
+function describeApi(plans: PlanTable = PLAN_LIMITS): string {
+  return `All paths start with \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
+
+## Keys
+
+Every call needs an API key as a bearer token: \`Authorization: Bearer <API_KEY>\`.
+
+## Limits
+
+The plan of an account limits its requests per minute and per day (UTC).
+
+${table(
+  ["Plan", "Requests per minute", "Requests per day"],
+  Object.entries(plans).map(([plan, limits]) =>
+    limits === "custom" ? [plan, "custom", "custom"] : [plan, `${limits.perMinute}`, `${limits.perDay}`],
+  ),
+)}
+
+Every response carries the limit of the tighter window in \`X-RateLimit-Limit\`, the requests left in it in
+\`X-RateLimit-Remaining\`, and the time at which it resets, in Unix seconds, in \`X-RateLimit-Reset\`. After a 429, wait
+for \`Retry-After\` and back off exponentially: a key that keeps sending requests is temporarily banned.
+
+## Integers
+
+\`id\` and \`petId\` are int64, sent as JSON numbers with all their digits. Many JSON parsers read numbers as doubles
+and change values beyond 9007199254740991. Use a parser that keeps every digit.
+
+## Errors
+
+Every error response has the Error body. In addition to the errors of each operation, these can be returned before an
+operation is found:
+
+${table(
+  ["Status", "Code", "Meaning"],
+  OTHER_ERRORS.map(([code, { status, message }]) => [`${status}`, `\`${code}\``, message]),
+)}
+`;
+}
+
+/** An operation's description, with what its stability and deprecation mean for callers. */
+function describeOperation({ description, stability, deprecation }: Operation): string {
+  const notes = [
+    ...(stability === undefined ? [] : [`This operation is ${stability}: it may change.`]),
+    ...(deprecation === undefined
+      ? []
+      : [
+          `Deprecated since ${day(deprecation.since)}. From ${day(deprecation.sunset)} on it returns 410.` +
+            (deprecation.link === undefined ? "" : ` [What to do](${deprecation.link})`),
+        ]),
+  ];
+  return [description, ...notes].join("\n\n");
+}
+
+function day(instant: string): string {
+  return new Date(instant).toISOString().slice(0, 10);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const order = Object.fromEntries(Object.entries(ORDER_FIELDS).map(([name, { example }]) => [name, example]));
+
+/** The schemas of the OpenAPI document. */
+const SCHEMAS = {
+  Order: { ...orderJsonSchema, examples: [order] },
+  OrderList: {
+    type: "array",
+    description: "Orders, ascending by `id`.",
+    items: { $ref: "#/components/schemas/Order" },
+  },
+  Pet: {
+    type: "object",
+    description: "An animal, with the fields that the store keeps.",
+    additionalProperties: true,
+  },
+  Error: {
+    type: "object",
+    description: "The body of every error response.",
+    additionalProperties: false,
+    required: ["code", "message", "status"],
+    properties: {
+      code: {
+        type: "string",
+        enum: Object.keys(ERRORS),
+        description: "Machine-readable error code.",
+        examples: ["order_not_found"],
+      },
+      message: {
+        type: "string",
+        description: "Human-readable description.",
+        examples: [ERRORS.order_not_found.message],
+      },
+      status: { type: "integer", description: "The HTTP status code.", examples: [404] },
+    },
+  },
+} as const;
+
+/** Examples of successful responses, by schema. */
+const EXAMPLES = {
+  OrderList: {
+    orders: {
+      summary: "Orders, one with every field and one with the identifier alone",
+      value: [order, { id: 1002 }],
+    },
+    none: { summary: "A store without orders", value: [] },
+  },
+  Pet: { pet: { summary: "An animal", value: { id: 7, name: "Rex" } } },
+} as const;
+
+const integer = { type: "integer", minimum: 0 } as const;
+const text = { type: "string" } as const;
+
+/** The headers of the OpenAPI document. */
+const HEADERS = {
+  "X-RateLimit-Limit": { description: "The limit that applies to the caller.", schema: integer, example: 60 },
+  "X-RateLimit-Remaining": {
+    description: "Requests left in the current window.",
+    schema: integer,
+    example: 59,
+  },
+  "X-RateLimit-Reset": {
+    description: "When the limit resets, in Unix seconds.",
+    schema: integer,
+    example: 1_795_176_060,
+  },
+  "X-Request-Id": {
+    description: "Identifies this request. Include it when you ask for help.",
+    schema: text,
+    example: "7f3f1c5e-4a0e-4d52-9d35-8d4c1f6a2b90",
+  },
+  "Retry-After": {
+    description: "Seconds to wait before the next request.",
+    schema: { type: "integer", minimum: 1 },
+    example: 30,
+  },
+  "WWW-Authenticate": {
+    description: "The bearer challenge. Some platforms rename this header.",
+    schema: text,
+    example: 'Bearer realm="store-orders"',
+  },
+  Deprecation: {
+    description: "Deprecated since this time (RFC 9745).",
+    schema: text,
+    example: "@1780272000",
+  },
+  Sunset: {
+    description: "Removed at this time (RFC 8594).",
+    schema: text,
+    example: "Tue, 01 Jun 2027 00:00:00 GMT",
+  },
+  Link: {
+    description: "The page that explains the change.",
+    schema: text,
+    example: '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
+  },
+} as const;

@@ -1,0 +1,187 @@
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { BanPolicy } from "../accounts/admission.ts";
+import { InvalidInputError, type Issue } from "../core/errors.ts";
+import type { HookErrorReporter } from "../core/hooks.ts";
+import type { Clock } from "../core/time.ts";
+import type { HostTable } from "../domains/routing.ts";
+import type { OrderStore } from "../orders/order-store.ts";
+import type { TransitionHook } from "../orders/transition-hook.ts";
+import type { PlanTable } from "../plans/plan-limits.ts";
+import { ERRORS, type ErrorCode } from "./errors.ts";
+import type { Server } from "./openapi.ts";
+import type { CustomOperation, ServiceOperation } from "./operations.ts";
+import type { PetSource } from "./perform-operation.ts";
+import type { ClientInfo, RequestEvent } from "./request-event.ts";
+import type { DocumentSource, PlainResponse, RequestHead } from "./response.ts";
+
+/** Options of a handler. Everything but the store has a default. */
+export interface HandlerOptions {
+  readonly store: {
+    readonly orders: OrderStore;
+    readonly accounts: AccountStore;
+    /** Rejects unless the store can serve requests; see `Store.check`. */
+    check(): Promise<void>;
+  };
+  /** Returns the current time. @default the system clock */
+  readonly clock?: Clock;
+  /** The rules by which rejected requests ban a key. @default more than 20 in a minute ban it for 15 minutes */
+  readonly banPolicy?: BanPolicy;
+  /**
+   * The plans that accounts can have, with their limits. A stored account with another plan is rejected with 401. Pass
+   * the same to `createAccounts`. @default PLAN_LIMITS
+   */
+  readonly plans?: PlanTable;
+  /**
+   * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
+   * per key. An unban or a better plan then takes effect within a second. @default true
+   */
+  readonly cacheRejections?: boolean;
+  /** Reads the pets of the deprecated operation. @default no pets */
+  readonly pets?: PetSource;
+  /**
+   * The operations: any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns.
+   * @default OPERATIONS
+   */
+  readonly operations?: readonly (ServiceOperation | CustomOperation)[];
+  /** Servers for the OpenAPI document, in addition to this one. @default none */
+  readonly servers?: readonly Server[];
+  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
+  readonly docsUrl?: string;
+  /**
+   * The path below which everything is served, such as `/shop` for `/shop/v1/…`, `/shop/openapi.json` and the health
+   * checks. Leave it out if the framework removes the prefix from the path, as Express does. @default the root
+   */
+  readonly basePath?: string;
+  /**
+   * The origins whose web pages may call the API, as browsers send them: `https://shop.example.com`.
+   * @default none: browsers allow pages of the same origin only
+   */
+  readonly corsOrigins?: readonly string[];
+  /** Returns the current custom domains. Called for each request. @default every host is served */
+  readonly hosts?: () => HostTable;
+  /** Documents to serve beside the API, such as `docsPage()`. @default none */
+  readonly documents?: DocumentSource;
+  /**
+   * Called after an order was cancelled, once that is durable, for refunds and stock. The response waits for it: if it
+   * takes long, hand the task to a queue. @default none
+   */
+  readonly onTransition?: TransitionHook;
+  /** Called with each error of `onTransition` and `onRequest`. @default writes a line to the console */
+  readonly onHookError?: HookErrorReporter;
+  /**
+   * Called once for each finished request. An error affects nothing. The event has nothing that identifies a
+   * person; the address of the caller is in the second argument.
+   */
+  readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
+}
+
+/**
+ * The facts about a request that only the runtime knows. Some runtimes pass something else as the second argument of a
+ * handler: a field of another type is ignored.
+ */
+export interface RequestContext {
+  /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
+  readonly address?: string | undefined;
+  /**
+   * The raw request target: path and query as received. Without it the target is read from the URL of the request, in
+   * which the platform has already resolved dot segments and backslashes.
+   */
+  readonly target?: string | undefined;
+  /** The requested host, if the runtime knows it better than the `Host` header. */
+  readonly host?: string | undefined;
+  /**
+   * The address at which callers reach the handler, without a trailing slash: scheme, host, and the path that the
+   * platform removes. It is the first server of the OpenAPI document. Pass it only if the platform guarantees it.
+   * @default a URL relative to the document
+   */
+  readonly origin?: string | undefined;
+  /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
+  readonly requestId?: string | undefined;
+  /** The error to respond with, if the server received an invalid request. */
+  readonly requestError?: ErrorCode | undefined;
+}
+
+/** Handles a request. Never rejects, whatever it is given: an error on the way becomes a 500 or a 503. */
+export interface Handler {
+  (request: Request, context?: RequestContext): Promise<Response>;
+  /**
+   * The same without a `Request` and a `Response`, which cost more than the rest of a small request. The Node server
+   * uses it. A function that wraps a handler does not have it, and then gets a `Request`.
+   */
+  respond?(request: RequestHead, context?: RequestContext): Promise<PlainResponse>;
+}
+
+const NO_CONTEXT: RequestContext = {};
+
+/** The fields of a context that have the right type. */
+export function readContext(given: unknown): RequestContext {
+  if (typeof given !== "object" || given === null) return NO_CONTEXT;
+  const { address, target, host, origin, requestId, requestError } = given as RequestContext;
+  return {
+    address: readString(address),
+    target: readString(target),
+    host: readString(host),
+    origin: readString(origin),
+    // It must fit into a header and a line of a log.
+    requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,
+    requestError: Object.hasOwn(ERRORS, readString(requestError) ?? "") ? requestError : undefined,
+  };
+}
+
+function readString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The type of each option, as `typeof` reports it. */
+const OPTION_TYPES = {
+  store: "object",
+  clock: "function",
+  banPolicy: "object",
+  plans: "object",
+  cacheRejections: "boolean",
+  pets: "function",
+  operations: "array",
+  servers: "array",
+  docsUrl: "string",
+  basePath: "string",
+  corsOrigins: "array",
+  hosts: "function",
+  documents: "function",
+  onTransition: "function",
+  onHookError: "function",
+  onRequest: "function",
+} as const satisfies Record<keyof HandlerOptions, string>;
+
+/** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
+export function validateOptions(options: object): void {
+  const given: Readonly<Record<string, unknown>> = Object(options);
+  const types: Readonly<Record<string, string>> = OPTION_TYPES;
+  const issues: Issue[] = [];
+  if (!isStore(given["store"])) issues.push({ path: "store", message: STORE_RULE });
+  for (const [name, value] of Object.entries(given)) {
+    const type = Object.hasOwn(types, name) ? types[name] : undefined;
+    if (type === undefined) issues.push({ path: name, message: explainUnknownOption(name) });
+    else if (name !== "store" && value !== undefined && typeOf(value) !== type)
+      issues.push({ path: name, message: `Give a value of the type ${type}.` });
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+function typeOf(value: unknown): string {
+  return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+}
+
+function isStore(value: unknown): boolean {
+  const { orders, accounts, check } = Object(value);
+  return Boolean(orders?.apply && accounts?.admit && check);
+}
+
+const STORE_RULE =
+  "Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().";
+
+function explainUnknownOption(name: string): string {
+  const known = Object.keys(OPTION_TYPES);
+  const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
+  const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
+  return `There is no option of this name. ${fix}`;
+}

@@ -1,0 +1,59 @@
+import { invalidInput } from "../core/errors.ts";
+
+/** The longest request target, in characters. */
+export const MAX_URL_CHARS = 8 * 1024;
+
+/** The path and query of an absolute URL, still encoded and without the fragment. */
+export function targetOf(url: string): string {
+  const [start = url] = /^[a-z]+:\/\/[^/?#\\]*/i.exec(url) ?? [];
+  const target = url.slice(start.length).split("#", 1)[0] ?? "";
+  return target.startsWith("/") ? target : `/${target}`;
+}
+
+/**
+ * Returns the path of a request target as it is routed, with percent-encoded unreserved characters decoded (RFC 9110,
+ * section 4.2.3). `undefined` if a proxy could read the target as another path. See lib/README.md#request-paths.
+ */
+export function parsePath(target: string): string | undefined {
+  const end = target.indexOf("?");
+  const path = end === -1 ? target : target.slice(0, end);
+  if (FORBIDDEN.test(target) || path.includes("\\")) return undefined;
+  if (!path.includes("%") && !path.includes("/.")) return path;
+  return DOT_SEGMENT.test(path) ? undefined : decodeUnreserved(path);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it finds.
+const FORBIDDEN = /[#\x00-\x1f\x7f]/;
+
+/** A segment `.` or `..`, also for a server that decodes separators. */
+const DOT_SEGMENT = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
+
+/** Decodes percent-encoded unreserved characters, which are equivalent to themselves. */
+export function decodeUnreserved(path: string): string {
+  return path.replaceAll(/%[0-9a-f]{2}/gi, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[a-z0-9._~-]/i.test(character) ? character : encoded;
+  });
+}
+
+/**
+ * Creates a function that returns a path without the base path, or an empty one, which is no route, for a path that is
+ * not below it. Throws `InvalidInputError` if the base path is invalid.
+ */
+export function createBasePathRemover(basePath: string): (path: string) => string {
+  const message = findBasePathProblem(basePath);
+  if (message !== undefined) throw invalidInput("basePath", message);
+  if (basePath === "") return (path) => path;
+  return (path) => (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : "");
+}
+
+/** Returns how to fix a base path. `undefined` if it is valid; an empty one means the root. */
+export function findBasePathProblem(basePath: string): string | undefined {
+  const isValid =
+    basePath === "" || (BASE_PATH_SEGMENTS.test(basePath) && !/\/\.{1,2}(?:\/|$)/.test(basePath));
+  return isValid
+    ? undefined
+    : "Use a path such as /shop: with a leading slash, without a trailing one, and with letters, digits and '-._~' only.";
+}
+
+const BASE_PATH_SEGMENTS = /^(?:\/[A-Za-z0-9._~-]+)+$/;

@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorCode } from "../http/errors.ts";
+import { isImplementedMethod } from "../http/operations.ts";
+import type { Handler, RequestContext } from "../http/options.ts";
+import type { RequestHead } from "../http/response.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
+import { callerAddress, hasBody, receiveBody, targetOfRequest, validateRequest } from "./request.ts";
+import { type HandlerResponse, sendResponse } from "./response.ts";
+
+/** Options of `toNodeHandler`. */
+export interface NodeHandlerOptions {
+  /**
+   * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a
+   * port. @default false: the address of the connection
+   */
+  readonly trustProxy?: boolean;
+}
+
+/**
+ * Mounts a handler in a server of your own on `node:http`, such as Express:
+ *
+ * ```ts
+ * createServer(toNodeHandler(handler)).listen(8787);
+ * ```
+ *
+ * The connection limits, the protection from pipelining and the graceful shutdown are your server's: `startNodeServer`
+ * has its own. A body that no middleware has read is read to its end first, so that an incomplete request has no
+ * effect.
+ */
+export function toNodeHandler(
+  handler: Handler,
+  { trustProxy = false }: NodeHandlerOptions = {},
+): (req: IncomingMessage, res: ServerResponse) => void {
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const requestError = validateRequest(req) ?? (await receiveRest(req));
+    if (requestError === "aborted") return;
+    const response = await callHandler(handler, req, {
+      target: targetOfRequest(req),
+      ...callerAddress(req, trustProxy),
+      ...(requestError === undefined ? {} : { requestError }),
+    });
+    await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
+  }
+
+  // The handler never rejects. Whatever fails here is a defect and closes the connection.
+  return (req, res) => void respond(req, res).catch(() => req.socket.destroy());
+}
+
+/** Receives the rest of the body, which a middleware may have read in part. */
+async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" | undefined> {
+  if (req.complete || !hasBody(req)) return undefined;
+  if (req.destroyed) return "aborted";
+  const body = await receiveBody(req);
+  if (body === "complete") return undefined;
+  return body === "aborted" ? "aborted" : body.error;
+}
+
+/**
+ * Calls a handler. One that `createHandler` returned gets the head of the request as it is and responds with plain
+ * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.requestError` is the
+ * error then.
+ */
+export async function callHandler(
+  handler: Handler,
+  req: IncomingMessage | undefined,
+  context: RequestContext,
+): Promise<HandlerResponse> {
+  if (handler.respond !== undefined)
+    return handler.respond(req === undefined ? UNKNOWN_HEAD : new NodeRequestHead(req), context);
+  const isValid = context.requestError === undefined && req !== undefined;
+  // A `Request` cannot have every method and URL that Node accepts.
+  if (isValid && !isImplementedMethod(req.method ?? ""))
+    return handler(unknownRequest(), { ...context, requestError: "not_implemented" });
+  return handler(isValid ? toRequest(req) : unknownRequest(), context);
+}
+
+const UNKNOWN_URL = "http://localhost/";
+const UNKNOWN_HEAD: RequestHead = { method: "GET", url: UNKNOWN_URL, headers: { get: () => null } };
+// Created only for a handler that needs one: the first `Request` loads Node's `fetch`.
+const unknownRequest = () => new Request(UNKNOWN_URL);
+
+/** The head of a request of `node:http`, without the cost of a `Request`: one object, which is its own `headers`. */
+class NodeRequestHead implements RequestHead {
+  readonly #req: IncomingMessage;
+  readonly method: string;
+
+  constructor(req: IncomingMessage) {
+    this.#req = req;
+    this.method = req.method ?? "GET";
+  }
+
+  get url(): string {
+    return urlOf(this.#req);
+  }
+
+  get headers(): this {
+    return this;
+  }
+
+  /** The value of a header. Node's `headers` would drop all but the first of several `Authorization` fields. */
+  get(name: string): string | null {
+    const { rawHeaders } = this.#req;
+    const wanted = name.toLowerCase();
+    let value: string | null = null;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const field = rawHeaders[index] ?? "";
+      if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
+      const next = rawHeaders[index + 1] ?? "";
+      value = value === null ? next : `${value}, ${next}`;
+    }
+    return value;
+  }
+}
+
+/** A request as `fetch` has it, without its body: no operation takes one. */
+function toRequest(req: IncomingMessage): Request {
+  const { method = "GET", rawHeaders } = req;
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    headers.append(`${rawHeaders[index]}`, `${rawHeaders[index + 1]}`);
+  return new Request(urlOf(req), { method, headers });
+}
+
+function urlOf(req: IncomingMessage): string {
+  const target = targetOfRequest(req);
+  return `http://${req.headers.host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
+}

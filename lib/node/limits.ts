@@ -1,0 +1,60 @@
+import { InvalidInputError } from "../core/errors.ts";
+import { MAX_TIMER_MS } from "../core/time.ts";
+
+/** Limits on the resources that one client can occupy. Times are in milliseconds. */
+export interface ConnectionLimits {
+  /**
+   * Time to receive the head of a request; for the first one, counted from the start of the connection. @default 10_000
+   */
+  readonly headersTimeoutMs: number;
+  /** Time to receive a whole request. @default 30_000 */
+  readonly requestTimeoutMs: number;
+  /** Time for which a connection can be idle between two requests. @default 5_000 */
+  readonly keepAliveTimeoutMs: number;
+  /**
+   * Time in which the client must read each part of a response. A part is at most one page of the list, which enforces
+   * a minimum transfer rate. @default 30_000
+   */
+  readonly writeTimeoutMs: number;
+  /** Time to read a connection after its final error response, so that the client receives it. @default 1_000 */
+  readonly lingerTimeoutMs: number;
+  /** Simultaneous connections; further ones are closed at once. @default 10_000 */
+  readonly maxConnections: number;
+}
+
+/** Requests per connection are not limited: the rate limits count each one for its key or address. */
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  writeTimeoutMs: 30_000,
+  lingerTimeoutMs: 1_000,
+  maxConnections: 10_000,
+};
+
+/** Completes the limits with the defaults. Throws `InvalidInputError` if a limit is invalid. */
+export function resolveLimits(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given };
+  const issues = Object.entries(limits).flatMap(([name, limit]) =>
+    Number.isInteger(limit) && limit > 0 && limit <= MAX_TIMER_MS
+      ? []
+      : [{ path: `limits.${name}`, message: `Use a whole number from 1 to ${MAX_TIMER_MS}.` }],
+  );
+  if (issues.length === 0 && limits.headersTimeoutMs > limits.requestTimeoutMs) {
+    issues.push({
+      path: "limits.headersTimeoutMs",
+      message: "Use at most limits.requestTimeoutMs: the head is part of the request.",
+    });
+  }
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  return limits;
+}
+
+/** The largest head of a request, in bytes. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+/** The most fields in a head. Each one takes more memory than bytes, also in a head that is never completed. */
+export const MAX_HEADER_FIELDS = 100;
+
+/** The largest body of a request, in bytes: the limit of API Gateway. No operation takes a body. */
+export const MAX_BODY_BYTES = 10 * 1024 * 1024;

@@ -1,0 +1,139 @@
+import type { IncomingMessage } from "node:http";
+import type { ErrorCode } from "../http/errors.ts";
+import { MAX_URL_CHARS, targetOf } from "../http/path.ts";
+import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
+
+/**
+ * Finds syntax that Node's parser accepts although a proxy could parse it differently (request smuggling; RFC 9112,
+ * sections 2.3, 3.2 and 6.1). Returns the error, or `undefined` for a valid request.
+ */
+export function validateRequest(req: IncomingMessage): ErrorCode | undefined {
+  const { url = "", method, httpVersion, headers } = req;
+  if (url.length > MAX_URL_CHARS) return "uri_too_long";
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
+
+  if (req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) return "headers_too_large";
+
+  const hosts = countFields("host", req.rawHeaders);
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return "bad_request";
+  if (!HOST.test(headers.host ?? "")) return "bad_request";
+  if (!isTarget(url, method, headers.host)) return "bad_request";
+
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && (httpVersion === "1.0" || coding.toLowerCase() !== "chunked"))
+    return "bad_request";
+  if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return "request_too_large";
+  return isUrlHost(headers.host) ? undefined : "bad_request";
+}
+
+/** A name or an address, with an optional port. */
+const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
+
+/** Counts the lines of a field in a head. Node's `headers` would hide duplicates. */
+function countFields(field: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (name.length === field.length && name.toLowerCase() === field) count++;
+  }
+  return count;
+}
+
+/**
+ * True for a path, for a URL whose host equals the Host field, and for the asterisk of OPTIONS; none has a fragment.
+ */
+function isTarget(url: string, method: string | undefined, host: string | undefined): boolean {
+  if (url.includes("#")) return false;
+  if (url.startsWith("/")) return true;
+  if (url === "*") return method === "OPTIONS";
+  const authority = /^https?:\/\/([^/?]+)/i.exec(url)?.[1];
+  return authority !== undefined && authority.toLowerCase() === (host ?? authority).toLowerCase();
+}
+
+let lastHost: string | undefined;
+
+/** A host that fits the grammar can still not form a URL, such as `x:99999`. The last valid one is cached. */
+function isUrlHost(host = "localhost"): boolean {
+  if (host === lastHost || host === "") return true;
+  if (!URL.canParse(`http://${host}/`)) return false;
+  lastHost = host;
+  return true;
+}
+
+/** The target as received, without the scheme and the authority that an absolute one has. */
+export function targetOfRequest({ url = "/" }: IncomingMessage): string {
+  return url.startsWith("/") || url === "*" ? url : targetOf(url);
+}
+
+/**
+ * The address of a caller for `RequestContext`: that of the connection or, behind exactly one trusted proxy, the last
+ * entry of `X-Forwarded-For`. That one comes from the proxy; a client can forge those before it. What is too long for an
+ * address is none.
+ */
+export function callerAddress(req: IncomingMessage, trustProxy: boolean): { readonly address?: string } {
+  const forwarded = trustProxy ? `${req.headers["x-forwarded-for"] ?? ""}`.split(",").at(-1)?.trim() : "";
+  if (!forwarded) return req.socket.remoteAddress === undefined ? {} : { address: req.socket.remoteAddress };
+  if (forwarded.length > MAX_ADDRESS_CHARS) return {};
+  // A copy: a part of a string keeps the whole header in memory, for as long as the caller is tracked.
+  return { address: Buffer.from(forwarded, "latin1").toString("latin1") };
+}
+
+/** The longest address: IPv6 with IPv4 at its end, in brackets, with the name of an interface and a port. */
+const MAX_ADDRESS_CHARS = 80;
+
+/**
+ * The address at which a request was made: scheme and host. `undefined` if it came through a proxy that is not trusted,
+ * whose scheme is then unknown.
+ */
+export function originOf({ headers }: IncomingMessage, trustProxy: boolean): string | undefined {
+  if (!headers.host) return undefined;
+  if (!trustProxy) return FORWARDED_BY.some((name) => name in headers) ? undefined : `http://${headers.host}`;
+  const scheme = `${headers["x-forwarded-proto"] ?? ""}`.split(",").at(-1)?.trim();
+  return scheme === "http" || scheme === "https" ? `${scheme}://${headers.host}` : undefined;
+}
+
+/** The headers that proxies add. */
+const FORWARDED_BY = ["forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
+
+/** The end of a body: complete, aborted by the client, or invalid. */
+export type BodyResult = "complete" | "aborted" | { readonly error: ErrorCode };
+
+/** True if a body follows the head of the request. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+}
+
+/** Reads a body to its end, without keeping it: no operation takes one. */
+export function receiveBody(req: IncomingMessage): Promise<BodyResult> {
+  return new Promise((resolve) => {
+    let size = 0;
+    req.on("data", (part: Buffer) => {
+      size += part.length;
+      if (size > MAX_BODY_BYTES) resolve({ error: "request_too_large" });
+    });
+    req.once("end", () => resolve("complete"));
+    req.once("close", () => resolve("aborted"));
+    req.on("error", () => resolve("aborted"));
+  });
+}
+
+/** An error of Node's parser, with the input that was being parsed. */
+export interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
+/** The error to respond with. `lineBytes` is the length of the request line so far. */
+export function parserErrorCode({ code, rawPacket }: ParserError, lineBytes: number): ErrorCode {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return "request_timeout";
+    case "HPE_HEADER_OVERFLOW":
+      return lineBytes > MAX_URL_CHARS ? "uri_too_long" : "headers_too_large";
+    case "HPE_INVALID_METHOD":
+      return REQUEST_LINE.test(rawPacket?.toString("latin1") ?? "") ? "not_implemented" : "bad_request";
+    default:
+      return "bad_request";
+  }
+}
+
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP\/1\.[01]\r\n/;

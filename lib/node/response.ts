@@ -1,0 +1,162 @@
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import {
+  discardBody,
+  isTextReader,
+  type PlainResponse,
+  type TextReader,
+  toWebBody,
+  waitForDrain,
+} from "../http/response.ts";
+import { queueTask } from "./connection.ts";
+import { STATUS_CODES } from "./listen.ts";
+
+/** The response of a handler: plain data or, from a function that wraps one, a `Response`. */
+export type HandlerResponse = PlainResponse | Response;
+
+/**
+ * Sends a response over `node:http`. Resolves when nothing more will be written. A body is read only as fast as the
+ * client receives it, and no longer once the client disconnects. The connection is closed if the body fails, or if the
+ * client does not receive a part within `writeTimeoutMs`.
+ */
+export async function sendResponse(
+  { status, headers, body }: HandlerResponse,
+  res: ServerResponse,
+  writeTimeoutMs: number,
+): Promise<void> {
+  if (typeof body === "string") {
+    const length = Buffer.byteLength(body);
+    writeHead(res, status, headers, length);
+    // Head and body leave in one write. If every character is one byte, Latin-1 is the same as UTF-8, but faster.
+    res.end(body, length === body.length ? "latin1" : "utf8");
+  } else if (body instanceof Uint8Array) {
+    writeHead(res, status, headers, body.length);
+    await writeSlices(body, res, writeTimeoutMs);
+  } else {
+    writeHead(res, status, headers);
+    if (body === null) res.end();
+    else if (res.req.method === "HEAD") {
+      res.end();
+      void discardBody(body);
+    } else await pump(body, res, writeTimeoutMs);
+  }
+  if (res.socket !== null && res.socket.writableLength > 0)
+    await waitForClient(res, "finish", writeTimeoutMs);
+}
+
+/** Without a length Node sends the body in chunks, and a short one in two writes. */
+function writeHead(
+  res: ServerResponse,
+  status: number,
+  headers: HandlerResponse["headers"],
+  bodyBytes?: number,
+): void {
+  const fields = fieldsOf(headers);
+  if (bodyBytes !== undefined) fields.push("content-length", `${bodyBytes}`);
+  res.writeHead(status, fields);
+}
+
+/** Names and values in turn. `Headers` have several values for cookies. */
+function fieldsOf(headers: HandlerResponse["headers"]): string[] {
+  const fields: string[] = [];
+  if (Symbol.iterator in headers) for (const [name, value] of headers) fields.push(name, value);
+  else for (const name in headers) fields.push(name, headers[name] as string);
+  return fields;
+}
+
+/** The bytes that are written in one turn of the event loop, so that a long body does not delay other connections. */
+const SLICE_BYTES = 256 * 1024;
+
+async function writeSlices(body: Uint8Array, res: ServerResponse, writeTimeoutMs: number): Promise<void> {
+  let start = 0;
+  for (; start + SLICE_BYTES < body.length && !res.destroyed; start += SLICE_BYTES) {
+    await new Promise<void>(queueTask);
+    if (!res.write(body.subarray(start, start + SLICE_BYTES)))
+      await waitForClient(res, "drain", writeTimeoutMs);
+  }
+  res.end(body.subarray(start));
+}
+
+async function pump(
+  body: ReadableStream<Uint8Array> | TextReader,
+  res: ServerResponse,
+  writeTimeoutMs: number,
+): Promise<void> {
+  const reader = isTextReader(body) ? body : body.getReader();
+  // A reader of an embedder can throw, or return no promise.
+  const stop = async () => {
+    try {
+      await reader.cancel();
+    } catch {}
+  };
+  res.once("close", stop);
+  // The client can have disconnected before the listener was added.
+  if (res.destroyed) void stop();
+  try {
+    for (let state = await writePart(reader, res); state !== "end"; state = await writePart(reader, res)) {
+      if (state === "full") await waitForClient(res, "drain", writeTimeoutMs);
+    }
+    res.end();
+  } catch {
+    res.destroy();
+  } finally {
+    res.off("close", stop);
+  }
+}
+
+/** A function of its own, so that no part is kept in memory while the client receives it. */
+async function writePart(
+  reader: TextReader | ReadableStreamDefaultReader<Uint8Array>,
+  res: ServerResponse,
+): Promise<"written" | "full" | "end"> {
+  const { done, value } = await reader.read();
+  if (done) return "end";
+  const chunks: readonly (string | Uint8Array)[] = Array.isArray(value) ? value : [value as Uint8Array];
+  let hasRoom = true;
+  // Node sends the chunks together, after this turn. Text is ASCII, for which Latin-1 is the fastest encoding.
+  for (const chunk of chunks) hasRoom = res.write(chunk, "latin1");
+  return hasRoom ? "written" : "full";
+}
+
+/** Waits until the client has received the written bytes or has disconnected; disconnects it after the timeout. */
+async function waitForClient(
+  res: ServerResponse,
+  event: "drain" | "finish",
+  writeTimeoutMs: number,
+): Promise<void> {
+  const timer = setTimeout(() => res.destroy(), writeTimeoutMs);
+  await waitForDrain(res, event);
+  clearTimeout(timer);
+}
+
+/**
+ * Sends a final error response on a connection and closes it. Input is still read and discarded for `lingerMs`
+ * milliseconds: closing a socket with unread input resets the connection, and the client could lose the response.
+ */
+export async function sendAndClose(
+  { status, headers, body: content }: HandlerResponse,
+  socket: Duplex,
+  lingerMs: number,
+): Promise<void> {
+  const body = await readBody(content);
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const fields = fieldsOf(headers);
+  fields.push("content-length", `${body.length}`, "date", new Date().toUTCString(), "connection", "close");
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+  for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  socket.end(`${head}\r\n${body}`);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** Without a `Response`: the first one would load Node's `fetch`. */
+async function readBody(content: HandlerResponse["body"]): Promise<Buffer> {
+  const body = content === null ? "" : toWebBody(content);
+  if (typeof body === "string") return Buffer.from(body);
+  return body instanceof Uint8Array ? Buffer.from(body) : buffer(body);
+}

@@ -1,0 +1,58 @@
+import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
+import type { OrderStore } from "./order-store.ts";
+
+/** The largest `limit` of an `OrderQuery`. */
+export const MAX_PAGE_ORDERS = 1_000;
+
+/** A query for one page of orders. */
+export interface OrderQuery {
+  /** The page begins beyond this identifier, in the direction of `order`. @default at the first order */
+  readonly after?: bigint | undefined;
+  /** Only orders with this status. @default every order */
+  readonly status?: OrderStatus | undefined;
+  /** The direction by identifier. @default asc */
+  readonly order?: "asc" | "desc" | undefined;
+  /** The largest number of orders on the page: 1 to `MAX_PAGE_ORDERS`. */
+  readonly limit: number;
+}
+
+/** One page of a query. */
+export interface OrderQueryPage {
+  /**
+   * Orders with their status. There can be fewer than `limit`, even none, although a page follows: a store that has to
+   * read other orders to find these reads a bounded number of them per call.
+   */
+  readonly orders: readonly StoredOrder[];
+  /** The `after` of the next page, beyond that of this one. Missing on the last page. */
+  readonly next?: bigint;
+  /** The cost of the page, if the database bills reads (DynamoDB: read units). */
+  readonly readUnits?: number;
+}
+
+/** Yields every order that a query finds, page by page. A page without orders is skipped. */
+export async function* eachOrder(
+  store: Pick<OrderStore, "page">,
+  { limit = MAX_PAGE_ORDERS, ...query }: Partial<OrderQuery> = {},
+): AsyncGenerator<readonly StoredOrder[]> {
+  let after = query.after;
+  do {
+    const { orders, next } = await store.page({ ...query, after, limit });
+    if (orders.length > 0) yield orders;
+    after = next;
+  } while (after !== undefined);
+}
+
+/** Throws `InvalidInputError` if a query is invalid. Each store calls it first: callers can be untyped. */
+export function validateOrderQuery({ after, status, order, limit }: OrderQuery): void {
+  const issues: Issue[] = [];
+  if (after !== undefined && typeof after !== "bigint")
+    issues.push({ path: "after", message: "Use the identifier of an order, as a bigint." });
+  if (status !== undefined && !isOrderStatus(status))
+    issues.push({ path: "status", message: `Use one of: ${ORDER_STATUSES.join(", ")}.` });
+  if (order !== undefined && order !== "asc" && order !== "desc")
+    issues.push({ path: "order", message: "Use one of: asc, desc." });
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE_ORDERS)
+    issues.push({ path: "limit", message: `Use a whole number from 1 to ${MAX_PAGE_ORDERS}.` });
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
+import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
+import type { Store } from "../store.ts";
+import { assertSameRecords, type ContractCase, collect } from "./contract-case.ts";
+import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
+
+const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
+const KEY = { accountId: "acme", hash: FIRST.hash };
+const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "cancel" };
+
+/** Admits a request and performs its operation as the HTTP service does: in one transaction if the store has them. */
+async function request({ accounts, orders }: Store, operation: StoreOperation, key = KEY) {
+  const admission = await accounts.admit(key, AT, DEFAULT_BAN_POLICY, operation);
+  if (!admission.ok) {
+    assert.equal("outcome" in admission, false, "a rejected request has no outcome");
+    return { name: outcomeName(admission) };
+  }
+  const outcome = admission.outcome ?? (await performStoreOperation(orders, operation, AT));
+  return { name: "admitted", outcome };
+}
+
+/** The guarantees of `AccountStore.admit` about the operation of a request. */
+export const operationCases: readonly ContractCase[] = [
+  {
+    name: "the operation of a rejected request is not performed",
+    async check(store) {
+      const customLimits = { perMinute: 1, perDay: 9 };
+      await createAccountFixture(store.accounts, { plan: "enterprise", customLimits }, [FIRST]);
+      await store.orders.place([ORDER]);
+      assert.equal((await request(store, CANCEL, { ...KEY, hash: SECOND.hash })).name, "unknown_key");
+      assert.equal((await request(store, { type: "list" })).name, "admitted");
+      assert.equal((await request(store, CANCEL)).name, "rate_limit_exceeded");
+      assert.deepEqual(await store.orders.find(7n), ORDER);
+    },
+  },
+  {
+    name: "a cancel with its admission changes the status only, and the request is counted once",
+    async check(store) {
+      const { accounts, orders } = store;
+      await createAccountFixture(accounts);
+      await orders.place([ORDER]);
+      const [list] = await collect(orders.list());
+      const { outcome } = await request(store, CANCEL);
+      const cancelled = { ...ORDER, status: "cancelled" };
+      assert.deepEqual(outcome, { type: "apply", result: { ok: true, order: cancelled } });
+      assert.deepEqual(await orders.find(7n), cancelled);
+      assert.deepEqual(await collect(orders.list()), [list]);
+      assert.equal((await accounts.find("acme"))?.usage.minute.count, 1);
+    },
+  },
+  {
+    name: "a request whose order does not allow the event, or does not exist, is admitted, counted, and says so",
+    async check(store) {
+      await createAccountFixture(store.accounts);
+      await store.orders.place([{ ...ORDER, status: "shipped" }]);
+      const shipped = await request(store, CANCEL);
+      assert.deepEqual(shipped.outcome, {
+        type: "apply",
+        result: { ok: false, code: "order_already_shipped", status: "shipped", event: "cancel" },
+      });
+      const missing = await request(store, { ...CANCEL, id: -8n });
+      assert.deepEqual(missing.outcome, { type: "apply", result: { ok: false, code: "order_not_found" } });
+      assert.equal((await store.accounts.find("acme"))?.usage.minute.count, 2);
+    },
+  },
+  {
+    name: "an event with its admission takes place at the instant of the admission",
+    async check(store) {
+      await createAccountFixture(store.accounts);
+      await store.orders.place([ORDER]);
+      await request(store, { type: "apply", id: 7n, event: "ship" });
+      assert.equal((await store.orders.find(7n))?.record.shipDate, new Date(AT).toISOString());
+    },
+  },
+  {
+    name: "of concurrent requests that cancel one order, one succeeds and all are counted",
+    async check(store) {
+      await createAccountFixture(store.accounts);
+      await store.orders.place([ORDER]);
+      const all = await Promise.all(Array.from({ length: 20 }, () => request(store, CANCEL)));
+      const codes = all.map(({ outcome }) => {
+        if (outcome?.type !== "apply") return "another operation";
+        return outcome.result.ok ? "cancelled" : outcome.result.code;
+      });
+      assert.deepEqual(codes.sort(), ["cancelled", ...Array(19).fill("order_already_cancelled")].sort());
+      assert.equal((await store.accounts.find("acme"))?.usage.day.count, 20);
+    },
+  },
+  {
+    name: "a list with its admission is complete, whether it has one page or more",
+    async check(store) {
+      await createAccountFixture(store.accounts);
+      let ids: bigint[] = [];
+      for (const count of [0, 3, 1_203]) {
+        const added = Array.from({ length: count - ids.length }, (_, index) => BigInt(ids.length + index));
+        await store.orders.place(added.map((id) => ({ record: { id }, status: "pending" })));
+        ids = [...ids, ...added];
+        const { outcome } = await request(store, { type: "list" });
+        assert.ok(outcome?.type === "list");
+        const { first, rest } = outcome;
+        const pages = first.last ? [first] : [first, ...(await collect(rest))];
+        const json = pages.flatMap((page) => (page.json === "" ? [] : [page.json])).join(",");
+        assertSameRecords(json, ids.map((id) => `{"id":${id}}`).join(","));
+        assert.equal(pages.at(-1)?.last, true);
+      }
+    },
+  },
+];

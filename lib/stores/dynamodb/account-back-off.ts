@@ -1,0 +1,69 @@
+import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
+import { type Clock, type Instant, systemClock } from "../../core/time.ts";
+import { backOff, isThrottled } from "./client.ts";
+
+/** See `backOff`: each wait is at most 100 ms. */
+const RETRY_DELAY_MS = 100;
+const MAX_ATTEMPTS = 4;
+
+/** The first pause of an account whose request was throttled at each attempt. Each further one is twice as long. */
+const MIN_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 5_000;
+
+/** After this time without throttling, an account is like any other. */
+const FORGET_MS = 30_000;
+
+/** The number of accounts whose pause is known. */
+const MAX_ACCOUNTS = 1_000;
+
+interface Pause {
+  readonly lengthMs: number;
+  readonly until: Instant;
+}
+
+/**
+ * Returns a function that sends the requests of accounts, and backs off per account. DynamoDB throttles a partition:
+ * every account in it, although one may send most of the requests. So a request that is throttled is retried, but an
+ * account whose requests keep being throttled pauses. Meanwhile its requests fail without a call, and the next ones are
+ * not retried. This leaves capacity to the other accounts of the partition, and executions to those of the process.
+ */
+export function createAccountBackOff(
+  clock: Clock = systemClock,
+  wait: typeof backOff = backOff,
+): <T>(accountId: string, request: () => Promise<T>) => Promise<T> {
+  const pauses = new Map<string, Pause>();
+
+  function lastPause(accountId: string): Pause | undefined {
+    const last = pauses.get(accountId);
+    return last !== undefined && clock() < last.until + FORGET_MS ? last : undefined;
+  }
+
+  function beginPause(accountId: string): void {
+    const { lengthMs, until } = lastPause(accountId) ?? { lengthMs: MIN_PAUSE_MS / 2, until: 0 };
+    // Of requests that were sent at once, the first response begins the pause.
+    if (clock() < until) return;
+    const longer = Math.min(MAX_PAUSE_MS, 2 * lengthMs);
+    pauses.delete(accountId);
+    pauses.set(accountId, { lengthMs: longer, until: clock() + longer });
+    const [oldest] = pauses.keys();
+    if (pauses.size > MAX_ACCOUNTS && oldest !== undefined) pauses.delete(oldest);
+  }
+
+  return async (accountId, request) => {
+    const last = lastPause(accountId);
+    if (last !== undefined && clock() < last.until)
+      throw new StoreUnavailableError("DynamoDB throttles the requests of this account.");
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await request();
+      } catch (error) {
+        if (!isStoreUnavailable(error) || !isThrottled(error.cause)) throw error;
+        if (last !== undefined || attempt === MAX_ATTEMPTS) {
+          beginPause(accountId);
+          throw error;
+        }
+        await wait(attempt, RETRY_DELAY_MS);
+      }
+    }
+  };
+}

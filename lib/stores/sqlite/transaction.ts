@@ -1,0 +1,259 @@
+import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { MAX_STORE_CALL_MS } from "../store.ts";
+import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
+import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
+import { migrate, rewriteVersion, versionCheck } from "./schema.ts";
+
+/**
+ * The longest wait of a call while another process locks the database. The rest of `MAX_STORE_CALL_MS` is for its own
+ * time.
+ */
+export const BUSY_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
+
+/** The interval of the checks of the file. A durable write also checks it whenever its folder has changed. */
+const FILE_CHECK_INTERVAL_MS = 100;
+
+/** `durable` survives a power failure. `relaxed` survives the end of the process and does not wait for the disk. */
+export type Durability = "durable" | "relaxed";
+
+/** Executed at each change: a prepared PRAGMA would take effect when it is prepared. */
+const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
+
+/** An open database that concurrent callers share. `Queries` are functions over its prepared statements. */
+export interface Database<Queries> {
+  /** Runs a read, and retries it while another process locks the database. */
+  read<T>(task: (queries: Queries) => T): Promise<T>;
+  /**
+   * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
+   * share a transaction, so that they wait for the disk once. `task` must not throw after it has written: its error
+   * rejects this write only and does not roll back the transaction, because that would undo the other writes. An error
+   * of SQLite does, and rejects all of them.
+   */
+  write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T>;
+  /** Rejects unless a write succeeds and every query can be prepared. */
+  check(): Promise<void>;
+  /** Closes the database when the pending writes have ended. */
+  close(): Promise<void>;
+}
+
+/** A write that was requested and is not committed yet. */
+interface Job<Queries> {
+  /** The instant of the call: each call has its own timeout. From `performance.now()`. */
+  readonly since: number;
+  readonly durability: Durability;
+  readonly task: (queries: Queries) => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Opens a database file and migrates its schema. A missing file is created, readable by its owner only, unless it has to
+ * be an `existing` one.
+ *
+ * After an error that shows that the file was damaged, moved or replaced, the next call opens it again: a connection
+ * caches what it has read from a damaged file, and keeps writing to a deleted one. Every call rejects until there is a
+ * valid database at the path. A missing database is not created then.
+ */
+export function openDatabase<Queries>(
+  path: string,
+  prepare: (db: DatabaseSync) => Queries,
+  { existing }: { readonly existing: boolean },
+): Database<Queries> {
+  let connection = connect(path, prepare, { existing, timeoutMs: BUSY_TIMEOUT_MS });
+  let mustReopen = false;
+  let queue: Job<Queries>[] = [];
+  /** Settles when the queue is empty. */
+  let draining: Promise<void> | undefined;
+
+  function healthyConnection(): Connection<Queries> {
+    if (!mustReopen) return connection;
+    const { db, file } = connection;
+    file.assertReopenable();
+    // Close first: if only the log was deleted, closing saves its content.
+    if (db.isOpen) db.close();
+    file.assertLogReleased();
+    // Fails at once if it is locked: waiting for the lock would block the event loop.
+    connection = connect(path, prepare, { existing: true, timeoutMs: 0 });
+    mustReopen = false;
+    return connection;
+  }
+
+  /** Converts an error for the caller, and records if the file has to be opened again. */
+  function recordError(error: unknown): unknown {
+    const problem = toStoreError(error);
+    if (needsReopening(problem)) mustReopen = true;
+    return problem;
+  }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      // This forms the groups: what arrives in the rest of this turn of the event loop is added to the queue.
+      await new Promise(setImmediate);
+      const jobs = queue;
+      queue = [];
+      try {
+        commitTogether(jobs);
+      } catch (error) {
+        const now = performance.now();
+        const canRetry = ({ since }: Job<Queries>) => isBusy(error) && now < since + BUSY_TIMEOUT_MS;
+        const problem = recordError(error);
+        for (const job of jobs) if (!canRetry(job)) job.reject(problem);
+        const retried = jobs.filter(canRetry);
+        if (retried.length > 0) await jitteredDelay();
+        queue = [...retried, ...queue];
+      }
+    }
+    draining = undefined;
+  }
+
+  function commitTogether(jobs: readonly Job<Queries>[]): void {
+    const durability = jobs.some((job) => job.durability === "durable") ? "durable" : "relaxed";
+    const { queries, begin, commit, rollBack } = healthyConnection();
+    rollBack();
+    const settle: (() => void)[] = [];
+    try {
+      begin(durability);
+      for (const { task, resolve, reject } of jobs) {
+        try {
+          const value = task(queries) as never;
+          settle.push(() => resolve(value));
+        } catch (error) {
+          if (isSqliteError(error)) throw error;
+          settle.push(() => reject(error));
+        }
+      }
+      commit();
+    } catch (error) {
+      rollBack();
+      throw error;
+    }
+    for (const report of settle) report();
+  }
+
+  async function read<T>(task: (queries: Queries) => T): Promise<T> {
+    const deadline = performance.now() + BUSY_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return task(healthyConnection().queries);
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw recordError(error);
+        await jitteredDelay();
+      }
+    }
+  }
+
+  function write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      queue.push({ since: performance.now(), durability, task, resolve, reject });
+      draining ??= drain();
+    });
+  }
+
+  return {
+    read,
+    write,
+
+    async check() {
+      await write("relaxed", () => rewriteVersion(connection.db));
+      // A table or column may be missing. Not in the transaction, because other calls in it would fail too.
+      await read(() => {
+        // SQLite notices a changed schema when a statement runs, not when it is prepared.
+        connection.db.exec("SELECT 1 FROM sqlite_schema LIMIT 1");
+        prepare(connection.db);
+      });
+    },
+
+    async close() {
+      await draining;
+      mustReopen = false;
+      if (connection.db.isOpen) connection.db.close();
+    },
+  };
+}
+
+/** Waits for a short random time, so that waiting processes do not retry in lockstep. */
+async function jitteredDelay(): Promise<void> {
+  await sleep(1 + Math.random() * 4);
+}
+
+interface Connection<Queries> extends ReturnType<typeof transactionsOf> {
+  readonly db: DatabaseSync;
+  readonly file: DatabaseFile;
+  readonly queries: Queries;
+}
+
+/** Opens the file. With `existing`, a missing file and an empty database are errors. */
+function connect<Queries>(
+  path: string,
+  prepare: (db: DatabaseSync) => Queries,
+  { existing, timeoutMs }: { readonly existing: boolean; readonly timeoutMs: number },
+): Connection<Queries> {
+  if (existing && !existsSync(path)) {
+    throw new StoreUnavailableError(`There is no database at ${path}. Check the path, or restore a backup.`);
+  }
+  let db: DatabaseSync;
+  try {
+    if (path !== ":memory:" && !existing) {
+      createFolder(dirname(path), 0o700);
+      closeSync(openSync(path, "a", 0o600));
+    }
+    db = new DatabaseSync(toFileName(path), { timeout: timeoutMs });
+  } catch (cause) {
+    throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
+  }
+  try {
+    migrate(db, { existing });
+    // SQLite would wait for a lock synchronously. `read` and `write` do not block the event loop.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
+    // The first read creates the log files, whose access is restricted next.
+    db.exec("SELECT 1 FROM sqlite_schema");
+    if (path !== ":memory:") restrictAccess(realpathSync(path));
+    const file = databaseFile(path);
+    return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
+  } catch (error) {
+    db.close();
+    throw toStoreError(error, path);
+  }
+}
+
+/** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
+function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
+  const [begin, commit, rollback] = [
+    db.prepare("BEGIN IMMEDIATE"),
+    db.prepare("COMMIT"),
+    db.prepare("ROLLBACK"),
+  ];
+  const checkVersion = versionCheck(db);
+  let checkedAt = 0;
+  /** The durability that SQLite is set to. */
+  let current: Durability | undefined;
+
+  function checkFile(durability: Durability): void {
+    const now = performance.now();
+    const isRecent = now < checkedAt + FILE_CHECK_INTERVAL_MS;
+    if (isRecent && (durability === "relaxed" || file.isFolderUnchanged())) return;
+    file.check();
+    checkedAt = now;
+  }
+
+  return {
+    begin(durability: Durability): void {
+      checkFile(durability);
+      if (durability !== current) db.exec(SYNCHRONOUS[durability]);
+      current = durability;
+      begin.run();
+      checkVersion();
+    },
+    commit: () => void commit.run(),
+    /** Ignores errors: they would hide the first one, and the next transaction rolls back again. */
+    rollBack(): void {
+      try {
+        if (db.isTransaction) rollback.run();
+      } catch {}
+    },
+  };
+}

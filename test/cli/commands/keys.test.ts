@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createCommandLine, waitForExit } from "../../support/command-line.ts";
+
+const cli = createCommandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+/** Runs a command whose reader has gone before it writes. */
+function runUnread(...args: readonly string[]) {
+  const child = cli.spawn(args);
+  child.stdout.destroy();
+  return waitForExit(child);
+}
+
+test("a new key that nobody can have seen is an error, which names the key to revoke", async () => {
+  await cli.run(["accounts", "create", "acme", "--plan", "free"]);
+  const ids = async () =>
+    (await cli.json<{ keyId: string }[]>("keys", "list", "--account", "acme")).map(({ keyId }) => keyId);
+  const issued = await runUnread("keys", "issue", "--account", "acme");
+  const [first = ""] = await ids();
+  const rotated = await runUnread("keys", "rotate", first, "--json");
+  const successor = (await ids()).find((id) => id !== first) ?? "";
+  const messageOf = (id: string) =>
+    `${id}: The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${id}', and issue another one.`;
+  expect(issued).toMatchObject({ status: 1, stderr: `error: ${messageOf(first)}\n` });
+  expect(rotated.status).toBe(1);
+  expect(JSON.parse(rotated.stderr)).toEqual({ code: "key_not_shown", message: messageOf(successor) });
+  expect((await cli.run(["keys", "revoke", successor])).status).toBe(0);
+});
+
+const shared = createCommandLine({ shareProcess: true });
+afterAll(() => shared[Symbol.dispose]());
+
+const live = { env: { STORE_ORDERS_ENVIRONMENT: "live" } };
+
+test("a command that would issue a key for the other environment than the store's exits with 2 and changes nothing", async () => {
+  const database = ["--database", "test.db"];
+  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  const { keyId } = await shared.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...database);
+  const before = await shared.json("keys", "list", ...database);
+  for (const command of [
+    ["keys", "issue", "--account", "acme"],
+    ["keys", "rotate", keyId],
+  ]) {
+    expect(await shared.run([...command, ...database], live)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr:
+        "error: STORE_ORDERS_ENVIRONMENT: The keys of this store are for 'test', so none can be issued for 'live'. Set STORE_ORDERS_ENVIRONMENT=test.\n",
+    });
+  }
+  expect(await shared.json("keys", "list", ...database)).toEqual(before);
+  const others = ["accounts list", "keys list", `keys revoke ${keyId}`, "accounts set-plan acme --plan pro"];
+  for (const command of others)
+    expect((await shared.run([...command.split(" "), ...database], live)).status).toBe(0);
+});
+
+test("the environment is recorded when a database is created, whichever command creates it", async () => {
+  const database = ["--database", "live.db"];
+  await shared.run(["orders", "import", "-", ...database], { ...live, input: '{"id":1}\n' });
+  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  const issue = ["keys", "issue", "--account", "acme", ...database];
+  const refused = await shared.run(issue);
+  expect(refused).toMatchObject({ status: 2, stdout: "" });
+  expect(refused.stderr).toContain("Set STORE_ORDERS_ENVIRONMENT=live.");
+  expect((await shared.run(issue, live)).stdout).toMatch(/so_live_acme_/);
+});
+
+describe("a key on standard input", () => {
+  const unknown = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";
+  const store = ["--database", "leaked.db"];
+  let key = "";
+  let keyId = "";
+  beforeAll(async () => {
+    await shared.run(["accounts", "create", "leaky", "--plan", "pro", ...store]);
+    ({ key, keyId } = await shared.json<{ key: string; keyId: string }>(
+      "keys",
+      "issue",
+      "--account",
+      "leaky",
+      ...store,
+    ));
+  });
+
+  test.each<[string, (key: string) => string]>([
+    ["alone", (text) => text],
+    ["in a header", (text) => `Authorization: Bearer ${text}\r\n`],
+    ["twice, in JSON", (text) => JSON.stringify({ key: text, again: text })],
+  ])("is named with its account, %s", async (_where, write) => {
+    const { status, stdout, stderr } = await shared.run(["keys", "find", "-", "--json", ...store], {
+      input: write(key),
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ account: "leaky", keyId, state: "active" });
+    expect(stdout).not.toContain(key.slice(-10));
+  });
+
+  test("that no account has is not found", async () => {
+    for (const input of [unknown, unknown.replace("demo", "leaky")]) {
+      const { status, stdout, stderr } = await shared.run(["keys", "find", "-", ...store], { input });
+      expect(stdout + stderr).not.toContain(input);
+      expect(status).toBeGreaterThan(0);
+    }
+    expect(await shared.run(["keys", "find", "-", ...store], { input: unknown })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("There is no key with this identifier."),
+    });
+  });
+
+  test.each<[string, (key: string) => string]>([
+    ["nothing", () => ""],
+    ["a part of a key", (text) => text.slice(0, -1)],
+    ["two keys", (text) => `${text} ${unknown}`],
+    ["more than a key can be in", (text) => " ".repeat(70_000) + text],
+  ])("%s is an error that does not repeat it", async (_name, write) => {
+    for (const args of [
+      ["find", "-"],
+      ["revoke", "--key", "-"],
+    ]) {
+      const { status, stdout, stderr } = await shared.run(["keys", ...args, ...store], { input: write(key) });
+      expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+      expect(stderr).toContain("Pass exactly one whole API key");
+      expect(stderr).not.toContain(key.slice(0, -4));
+    }
+  });
+
+  test("is an error as an argument, which does not repeat it", async () => {
+    for (const args of [
+      ["find", key],
+      ["revoke", "--key", key],
+      ["revoke"],
+      ["revoke", keyId, "--key", "-"],
+    ]) {
+      const { status, stdout, stderr } = await shared.run(["keys", ...args, ...store], { input: key });
+      expect({ args, status, stdout }).toEqual({ args, status: 2, stdout: "" });
+      expect(stderr).not.toContain(key.slice(-20));
+    }
+  });
+
+  test("is revoked", async () => {
+    const revoked = await shared.run(["keys", "revoke", "--key", "-", "--json", ...store], {
+      input: `${key}\n`,
+    });
+    expect(JSON.parse(revoked.stdout)).toMatchObject({ keyId, state: "revoked" });
+    const found = await shared.run(["keys", "find", "-", "--json", ...store], { input: key });
+    expect(JSON.parse(found.stdout)).toMatchObject({ state: "revoked", revoked: expect.any(String) });
+  });
+});
+
+test("keys list --state lists only the keys in that state", async () => {
+  const store = ["--database", "states.db"];
+  await shared.run(["accounts", "create", "acme", "--plan", "pro", ...store]);
+  const issue = async (...args: string[]) =>
+    (await shared.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...args, ...store)).keyId;
+  const soon = await issue("--expires", new Date(Date.now() + 86_400_000).toISOString());
+  const later = await issue("--expires", new Date(Date.now() + 86_400_000 * 31).toISOString());
+  const [forever, revoked] = [await issue(), await issue()];
+  await shared.run(["keys", "revoke", revoked, ...store]);
+  const list = async (state: string) =>
+    (await shared.json<{ keyId: string }[]>("keys", "list", "--state", state, ...store)).map(
+      ({ keyId }) => keyId,
+    );
+  expect(await list("active")).toEqual([soon, later, forever]);
+  expect(await list("expiring")).toEqual([soon]);
+  expect(await list("revoked")).toEqual([revoked]);
+  expect([await list("banned"), await list("expired")]).toEqual([[], []]);
+});

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, describe, expect, test } from "vitest";
+import { assignTargets } from "../../lib/cli/commands/domains.ts";
+import { readDomainsFile, readPlansFile } from "../../lib/cli/config-files.ts";
+import { formatErrorReport } from "../../lib/cli/errors.ts";
+import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
+import { InvalidInputError } from "../../lib/core/errors.ts";
+import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "store-orders-inputs-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The issues of an input, as `path: message`. */
+async function issuesOf(action: () => unknown): Promise<readonly string[]> {
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof InvalidInputError)
+      return error.issues.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("the outputs of a stack", () => {
+  const HINT = "--stack: Pass what 'pulumi stack output domains --json' prints.";
+  const read = (content: unknown) =>
+    readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(content))]) });
+  const host = (record: unknown, role: unknown = "primary") => ({ "a.example.com": { role, record } });
+
+  test.each<[string, unknown, string]>([
+    ["another role", host({ name: "a" }, "boss"), "a.example.com.role: This is not the output of a host"],
+    ["a secret record", host("[secret]"), "a.example.com.record: This is not the output of a host"],
+    ["a number as name", host({ name: 5 }), "a.example.com.record.name: This is not the name of a record"],
+    [
+      "a number as target",
+      host({ name: "a", value: 7 }),
+      "a.example.com.record.value: This is not a platform host.",
+    ],
+    [
+      "a URL as target",
+      host({ name: "a", value: "https://x/" }),
+      "a.example.com.record.value: This is a URL.",
+    ],
+    ["an empty target", host({ name: "a", value: "" }), "a.example.com.record.value: The hostname is empty."],
+    [
+      "a control character",
+      host({ name: "a", value: "a.b\u001b[2J" }),
+      'a.example.com.record.value: A hostname cannot contain "\\u001b".',
+    ],
+  ])("with %s are rejected, naming the place", async (_case, content, expected) => {
+    const [first, ...others] = await issuesOf(() => read(content));
+    expect(first).toBe(HINT);
+    expect(others).toEqual([expect.stringContaining(expected)]);
+  });
+
+  test("stack outputs with invalid or repeated hosts are rejected, naming all of them", async () => {
+    const output = { role: "primary", record: { name: "a" } };
+    const content = { "a.example.com": output, "A.example.com.": output, "no host": output };
+    expect(await issuesOf(() => read(content))).toEqual([
+      "--stack: A.example.com. is listed twice.",
+      "--stack: no host: A hostname cannot contain spaces. Remove them.",
+    ]);
+  });
+
+  test("stack outputs name the zone, or only the record's name in it", async () => {
+    const zones = async (record: object) => (await read(host(record))).knownZones;
+    expect(await zones({ zone: "a.example.com", name: "@" })).toEqual(["a.example.com"]);
+    expect(await zones({ zone: "example.net", name: "a" })).toEqual([]);
+    expect(await zones({ name: "a" })).toEqual(["example.com"]);
+    expect(await zones({ name: "@" })).toEqual(["a.example.com"]);
+    expect(await zones({ name: "b" })).toEqual([]);
+  });
+});
+
+describe("targets", () => {
+  const hosts = [{ host: "a.example.com", role: "primary" } as const];
+  test.each([
+    ["", '--target: "": The hostname is empty.'],
+    ["a.example.com", "--target: a.example.com is one of the domains. Give the platform host"],
+    ["a.example.com=A.example.com.", "--target: a.example.com is one of the domains. Give the platform host"],
+    ["a.example.com=", '--target: "": The hostname is empty.'],
+  ])("%j is rejected", async (target, expected) => {
+    expect(await issuesOf(() => assignTargets(hosts, [target]))).toEqual([expect.stringContaining(expected)]);
+  });
+});
+
+describe("a domains file", () => {
+  const read = (text: string) => {
+    const file = join(folder, "domains.yaml");
+    writeFileSync(file, text);
+    return issuesOf(() => readDomainsFile(file, "pro"));
+  };
+
+  test("a domains file with several documents is rejected", async () => {
+    const [issue] = await read("domains: {}\n---\ndomains: {}\n");
+    expect(issue).toMatch(/The file is neither YAML nor JSON: it has several documents, separated by '---'/);
+  });
+
+  test("a domains file with too many aliases is rejected with the reason", async () => {
+    const levels = ["b", "c", "d", "e", "f"].map((name, index) => {
+      const before = `*${"abcde"[index]}`;
+      return `${name}: &${name} [${Array(9).fill(before).join(",")}]`;
+    });
+    const [issue] = await read(["a: &a [x,x,x]", ...levels, "domains: { primary: *f }"].join("\n"));
+    expect(issue).toMatch(/Excessive alias count/);
+  });
+
+  test("a domains file with an unknown tag is rejected without a warning of the parser", async () => {
+    const warnings: unknown[] = [];
+    const listen = (warning: unknown) => warnings.push(warning);
+    process.on("warning", listen);
+    expect(await read("domains: !!js/function x\n")).toEqual([
+      expect.stringContaining("Write a mapping with 'primary', or {} to have no custom host."),
+    ]);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", listen);
+    expect(warnings).toEqual([]);
+  });
+});
+
+test("control characters in an error do not reach the terminal", () => {
+  const issues = [{ path: "domains.a\u001b[31m", message: "Unknown key." }];
+  const message = "domains.a\u001b[31m: Unknown key.\u0007";
+  for (const report of [
+    { code: "invalid_input", message, issues },
+    { code: "invalid_input", message, issues: [...issues, ...issues] },
+  ]) {
+    expect(formatErrorReport(report, false)).toContain("domains.a?[31m: Unknown key.");
+    expect(formatErrorReport(report, false)).not.toMatch(/[^\P{Cc}\n]/u);
+  }
+});
+
+describe("a plans file", () => {
+  const path = join(folder, "plans.yaml");
+  const read = (content: string) => {
+    writeFileSync(path, content);
+    return readPlansFile(path);
+  };
+
+  test("its plans are added to the standard ones, as YAML or JSON, and may replace one", () => {
+    const starter = { perMinute: 30, perDay: 500 };
+    const expected = { ...PLAN_LIMITS, starter, partner: "custom", free: starter };
+    expect(read(`starter: &s { perMinute: 30, perDay: 500 }\npartner: custom\nfree: *s`)).toEqual(expected);
+    expect(read(JSON.stringify({ starter, partner: "custom", free: starter }))).toEqual(expected);
+    expect(read("{}")).toEqual(PLAN_LIMITS);
+  });
+
+  test.each([
+    [
+      "starter: { perMinute: 0, perDay: 1.5 }",
+      ["starter.perMinute: '0'", "starter.perDay: '1.5'"],
+      "whole number",
+    ],
+    ["starter: { perMinute: 60001, perDay: 60001 }", ["starter.perMinute: '60001'"], "at most 60000"],
+    ["starter: { perMinute: 1, perDay: x }", ["starter"], "Give perMinute and perDay, or 'custom'"],
+    ["starter: 5\nother: null", ["starter: '5'", "other"], "Give perMinute and perDay, or 'custom'"],
+    [
+      "starter: { perMinute: 1, perDay: 1, perHour: 1 }",
+      ["starter.perHour: '1'"],
+      "use one of: perMinute, perDay",
+    ],
+    ["Starter: custom", ["Starter: 'custom'"], "lower-case letters"],
+    [Array.from({ length: 17 }, (_, each) => `p${each}: custom`).join("\n"), [""], "Give 1 to 20 plans."],
+    ["- starter", [""], "Give a mapping from the name of each plan"],
+    ["null", [""], "Give a mapping from the name of each plan"],
+    ["a: [", [""], "The file is neither YAML nor JSON"],
+  ])("%j is reported with the places and what to write", async (content, places, hint) => {
+    const issues = await issuesOf(() => read(content));
+    expect(issues).toHaveLength(places.length);
+    for (const [index, place] of places.entries()) {
+      expect(issues[index]?.startsWith([path, place].filter(Boolean).join(": "))).toBe(true);
+      expect(issues[index]).toContain(hint);
+    }
+  });
+});

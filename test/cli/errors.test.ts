@@ -1,0 +1,91 @@
+import { CommanderError } from "commander";
+import { expect, test } from "vitest";
+import {
+  EXIT,
+  explainMissingPackage,
+  formatErrorReport,
+  toErrorReport,
+  toExitStatus,
+  wantsJson,
+} from "../../lib/cli/errors.ts";
+import { NewerSchemaError, StoreUnavailableError } from "../../lib/core/errors.ts";
+
+/** An error of another copy of the package: the same code, but not the same class. */
+function foreignError(code: string, properties: object = {}): Error {
+  return Object.assign(new Error("The message."), { code, ...properties });
+}
+
+test.each([
+  ["invalid_input", EXIT.usage],
+  ["newer_schema", EXIT.usage],
+  ["store_unavailable", EXIT.unreachable],
+  ["EPIPE", EXIT.failed],
+])("an error with the code %s exits with %i, whatever its class", (code, status) => {
+  expect(toExitStatus(foreignError(code))).toBe(status);
+});
+
+const issues = [
+  { path: "a", message: "First." },
+  { path: "b", message: "Second." },
+];
+
+test("every issue of an invalid input is printed on a line of its own, whatever the error's class", () => {
+  const report = toErrorReport(foreignError("invalid_input", { issues }));
+  expect(formatErrorReport(report, false)).toBe("error: The input has 2 errors:\n  a: First.\n  b: Second.");
+});
+
+test("with --json an error is one line of JSON with its code, message and issues", () => {
+  const json = (error: unknown) => JSON.parse(formatErrorReport(toErrorReport(error), true));
+  const message = "The message.";
+  expect(json(foreignError("invalid_input", { issues }))).toEqual({ code: "invalid_input", message, issues });
+  expect(json(foreignError("store_unavailable"))).toEqual({ code: "store_unavailable", message });
+  expect(json(foreignError("newer_schema"))).toEqual({ code: "newer_schema", message });
+  expect(json(foreignError("EPIPE"))).toEqual({ code: "internal_error", message });
+  const cause = new Error("First line.\nSecond line.");
+  const line = formatErrorReport(toErrorReport(new Error("Outer.", { cause })), true);
+  expect(line).not.toContain("\n");
+  expect(JSON.parse(line).message).toBe("Outer. (First line.\nSecond line.)");
+});
+
+test("a usage error has the code usage_error and no prefix in its message", () => {
+  const error = new CommanderError(1, "commander.unknownOption", "error: unknown option '--x'");
+  expect(toErrorReport(error)).toEqual({ code: "usage_error", message: "unknown option '--x'" });
+  const help = new CommanderError(1, "commander.help", "(outputHelp)");
+  expect(toErrorReport(help).message).toBe("A command is missing. Add --help for usage.");
+});
+
+test("--json counts anywhere before the end of the options", () => {
+  expect(wantsJson(["--json", "orders", "list"])).toBe(true);
+  expect(wantsJson(["orders", "list", "--json"])).toBe(true);
+  expect(wantsJson(["orders", "list", "--", "--json"])).toBe(false);
+  expect(wantsJson([])).toBe(false);
+});
+
+test("a package that is not installed exits with 2 and a message that says how to install it", () => {
+  const text = "Cannot find package '@aws-sdk/client-dynamodb' imported from /lib/cli/tables.js";
+  const error = explainMissingPackage(Object.assign(new Error(text), { code: "ERR_MODULE_NOT_FOUND" }));
+  expect(toExitStatus(error)).toBe(2);
+  expect(toErrorReport(error).message).toBe(
+    "@aws-sdk/client-dynamodb: The package is not installed, and this command needs it. " +
+      "Run 'npm install @aws-sdk/client-dynamodb', with --global if store-orders was installed with it.",
+  );
+});
+
+test.each([
+  [
+    "a missing file",
+    Object.assign(new Error("Cannot find module '/x.js'"), { code: "ERR_MODULE_NOT_FOUND" }),
+  ],
+  ["another error", new Error("Cannot find package 'x'")],
+  ["no error", "Cannot find package 'x'"],
+])("%s stays as it is", (_name, error) => {
+  expect(explainMissingPackage(error)).toBe(error);
+});
+
+test("a newer version that was noticed while the database was in use exits with 2 as well", () => {
+  const cause = new NewerSchemaError("The table has layout 2.");
+  const error = new StoreUnavailableError("Upgrade store-orders.", { cause, retryable: false });
+  expect(toExitStatus(error)).toBe(EXIT.usage);
+  const message = "Upgrade store-orders. (The table has layout 2.)";
+  expect(toErrorReport(error)).toEqual({ code: "newer_schema", message });
+});

@@ -1,0 +1,175 @@
+import { type SpawnOptionsWithoutStdio, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { chooseStore, STORE_NAMES, STORES, type StoreKind, toCommandLine } from "../../lib/cli/stores.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
+import { notRoot, skipsBecause } from "../support/skip-reason.ts";
+
+const cli = createCommandLine();
+afterAll(() => cli[Symbol.dispose]());
+const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
+const pathOf = (name: string) => join(cli.directory, name);
+
+test.each(STORE_NAMES)(
+  "%s is selected by its option and its variable, and its package is an optional peer",
+  async (name) => {
+    const { option, variable, peer }: StoreKind = STORES[name];
+    const choice = { kind: name, location: "x" };
+    expect(chooseStore({ [option]: "x" }, {})).toEqual(choice);
+    expect(chooseStore({}, { [variable]: "x" })).toEqual(choice);
+    expect(toCommandLine(["keys", "list"], { [option]: "x" })).toMatch(
+      new RegExp(` keys list --${option} x$`),
+    );
+    const others = STORE_NAMES.filter((other) => other !== name).map((other) => STORES[other].option);
+    for (const other of others) {
+      expect(() => chooseStore({ [option]: "x", [other]: "y" }, {})).toThrow("Set only one of them.");
+    }
+    expect(() => chooseStore({ [option]: "" }, {})).toThrow("The value must not be empty.");
+    const manifest = (await import("../../package.json", { with: { type: "json" } })).default;
+    if (peer !== undefined)
+      expect(manifest.peerDependenciesMeta).toMatchObject({ [peer]: { optional: true } });
+  },
+);
+
+test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {
+  const create = (id: string, args: readonly string[], env: Record<string, string> = {}) =>
+    cli.run([...args, "accounts", "create", id, "--plan", "free"], { env });
+  await create("plain", []);
+  await create("variable", [], { STORE_ORDERS_DATABASE: "variable.db" });
+  await create("flag", ["--database", "flag.db"], { STORE_ORDERS_DATABASE: "variable.db" });
+  await create("over", ["--database", "flag.db"], { STORE_ORDERS_DYNAMODB: "orders" });
+  await create("empty", [], { STORE_ORDERS_DATABASE: "" });
+
+  const names = async (...args: string[]) =>
+    (await cli.json<{ account: string }[]>("accounts", "list", ...args)).map(({ account }) => account);
+  expect(await names()).toEqual(["empty", "plain"]);
+  expect(await names("--database", "variable.db")).toEqual(["variable"]);
+  expect(await names("--database", "flag.db")).toEqual(["flag", "over"]);
+  expect(existsSync(pathOf(".data/store-orders.db"))).toBe(true);
+});
+
+test("only commands that add data create a missing database; the others exit with 2", async () => {
+  const commands = [
+    "accounts list",
+    "accounts set-plan acme --plan pro",
+    "accounts show acme",
+    "accounts reset acme",
+    "keys list",
+    "orders get 1",
+    "orders list",
+    "keys issue --account acme",
+    "orders export",
+    "orders ship 1",
+  ];
+  await Promise.all(
+    commands.map(async (command) => {
+      const { status, stderr } = await cli.run([...command.split(" "), "--database", "mistyped.db"]);
+      expect({ command, status }).toEqual({ command, status: 2 });
+      expect(stderr).toMatch(
+        /^error: --database: There is no database at mistyped\.db\. Check the path, or create a database with 'accounts create'/,
+      );
+    }),
+  );
+  expect(existsSync(pathOf("mistyped.db"))).toBe(false);
+  expect((await cli.run(["orders", "place", "--id", "1", "--database", "created.db"])).status).toBe(0);
+});
+
+test("every command exits with 3 if the store cannot be reached", async () => {
+  writeFileSync(pathOf("corrupt.db"), "This text is not a database. ".repeat(50));
+  new DatabaseSync(pathOf("foreign.db")).exec("CREATE TABLE foreign_table (x)");
+  writeFileSync(pathOf("file"), "");
+  const cases = [
+    [".", /The database \. cannot be opened/],
+    ["file/below.db", /cannot be opened/],
+    ["corrupt.db", /The database corrupt\.db cannot be used\. \(file is not a database\)/],
+    ["foreign.db", /a database of another program\. Give another path/],
+  ] as const;
+  const commands = ["accounts list", "orders import -", "orders export", "serve --port 0"];
+  await Promise.all(
+    cases.map(async ([database, message], index) => {
+      const command = commands[index] ?? "";
+      const { status, stdout, stderr } = await cli.run([...command.split(" "), "--database", database]);
+      expect({ database, status, stdout }).toEqual({ database, status: 3, stdout: "" });
+      expect(stderr).toMatch(message);
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }),
+  );
+  expect(readFileSync(pathOf("corrupt.db"), "utf8")).toMatch(/^This text is not a database/);
+});
+
+const noProc = process.platform === "linux" ? undefined : "only Linux has /proc";
+
+test.skipIf(skipsBecause("a folder that cannot be created", noProc))(
+  "a path below a folder in which none can be created is reported at once, with that folder",
+  async () => {
+    writeFileSync(pathOf("domains.yaml"), "domains: {}");
+    const create = "accounts create acme --plan free --database /proc/none/below/orders.db";
+    const watch = "domains watch domains.yaml --target a.example.net --state /proc/none/below/state.json";
+    const [database, state] = await Promise.all([cli.run(create.split(" ")), cli.run(watch.split(" "))]);
+    expect(database).toMatchObject({
+      status: 3,
+      stderr: expect.stringMatching(/cannot be opened\. \(ENOENT: .*mkdir '\/proc\/none'\)/),
+    });
+    expect(state).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/folder of the file does not exist .* with --state/),
+    });
+  },
+);
+
+test("a database with a newer schema version exits with 2", async () => {
+  await createSqliteStore({ path: pathOf("newer.db") }).close();
+  const db = new DatabaseSync(pathOf("newer.db"));
+  db.exec("PRAGMA user_version = 99");
+  db.close();
+  const { status, stderr } = await cli.run(["orders", "export", "--database", "newer.db"]);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/schema version 99; .* Upgrade store-orders/);
+});
+
+test.skipIf(skipsBecause("a database of another user", notRoot))(
+  "a warning is printed for a database of another user that everyone can access",
+  async () => {
+    const directory = pathOf("shared");
+    mkdirSync(directory);
+    for (const path of [cli.directory, directory]) chmodSync(path, 0o777);
+    const path = join(directory, "shared.db");
+    await createSqliteStore({ path }).close();
+    const list = (options: SpawnOptionsWithoutStdio) =>
+      waitForExit(spawn(process.execPath, [bin, "accounts", "list", "--database", path], options));
+    chmodSync(path, 0o666);
+    const other = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    expect(other).toMatchObject({ status: 0, stderr: expect.stringContaining(`Run 'chmod 600 ${path}'`) });
+    const owner = await list({ env: baseEnvironment(), cwd: "/" });
+    expect(owner).toMatchObject({ status: 0, stderr: "" });
+  },
+);
+
+test("an import that the store interrupts reports its last line, and continues when it is repeated", async () => {
+  const lines = Array.from({ length: 20_000 }, (_, id) => `{"id":${id},"petId":${id}}\n`).join("");
+  await createSqliteStore({ path: pathOf("limited.db") }).close();
+  const db = new DatabaseSync(pathOf("limited.db"));
+  db.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON orders WHEN NEW.id = 15000 BEGIN SELECT RAISE(FAIL, 'x'); END",
+  );
+  db.close();
+  const { status, stdout, stderr } = await cli.run(["orders", "import", "-", "--database", "limited.db"], {
+    input: lines,
+  });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^The import stopped after line 15000\. Fix the cause, then import the same file again/m,
+  );
+  expect(stderr).not.toMatch(/^\s+at /m);
+  const repaired = new DatabaseSync(pathOf("limited.db"));
+  repaired.exec("DROP TRIGGER full");
+  repaired.close();
+  const again = await cli.run(["orders", "import", "-", "--json", "--database", "limited.db"], {
+    input: lines,
+  });
+  expect(JSON.parse(again.stdout)).toEqual({ placed: 5_000, unchanged: 15_000, rejected: 0 });
+});

@@ -1,0 +1,90 @@
+import { beforeEach, expect, test } from "vitest";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+
+let console: ConsoleFixture;
+let cookie: string;
+
+beforeEach(async () => {
+  console = await useConsole();
+  cookie = await signIn(console);
+});
+
+/** A page of a table: its rows, and the links to the other pages by their texts. */
+async function read(response: Response) {
+  const text = await response.text();
+  const links = [...text.matchAll(/<a class="button" href="([^"]+)">([^<]+)<\/a>/g)];
+  return {
+    status: response.status,
+    text,
+    rows: [...text.matchAll(/<tr id="account-([^"]+)"/g)].map(([, id]) => id),
+    links: Object.fromEntries(links.map(([, href = "", label = ""]) => [label, href])),
+  };
+}
+
+const get = async (path: string) => read(await fetch(new URL(path, console.at("")), { headers: { cookie } }));
+
+const IDS = Array.from({ length: 230 }, (_, index) => `shop-${String(index).padStart(3, "0")}`);
+
+async function fill(): Promise<void> {
+  for (const id of IDS) await console.store.accounts.create({ id, plan: "free", keys: [] });
+}
+
+test("every account is on one page, from which one can go to the next, the previous and the first", async () => {
+  await fill();
+  const forwards = [await get("accounts")];
+  for (
+    let next = forwards[0]?.links["Next page"];
+    next !== undefined;
+    next = forwards.at(-1)?.links["Next page"]
+  )
+    forwards.push(await get(next));
+  expect(forwards.flatMap(({ rows }) => rows)).toEqual(IDS);
+  expect(forwards.map(({ links }) => Object.keys(links))).toEqual([
+    ["Next page"],
+    ["First page", "Next page"],
+    ["First page", "Previous page", "Next page"],
+    ["First page", "Previous page", "Next page"],
+    ["First page", "Previous page"],
+  ]);
+  const backwards = [forwards.at(-1)];
+  for (;;) {
+    const { links = {} } = backwards.at(-1) ?? {};
+    const previous = links["Previous page"] ?? links["First page"];
+    if (previous === undefined) break;
+    backwards.push(await get(previous));
+  }
+  expect(backwards.map((page) => page?.rows)).toEqual(forwards.toReversed().map(({ rows }) => rows));
+});
+
+test("an address names at most the last 50 pages, however many there are", async () => {
+  await fill();
+  const starts = Array.from({ length: 50 }, (_, index) => `shop-0${String(index).padStart(2, "0")}`);
+  const { links } = await get(`accounts?after=${starts.join()}`);
+  const after = new URLSearchParams(links["Next page"]?.split("?")[1]).get("after")?.split(",");
+  expect(after).toEqual([...starts.slice(1), "shop-099"]);
+});
+
+test("an account that is created on another page of the list is answered with that page", async () => {
+  await fill();
+  const token = await formToken(console, cookie);
+  const post = async (path: string, fields: Record<string, string>) =>
+    read(
+      await fetch(console.at(path), {
+        method: "POST",
+        headers: { ...postHeaders(console), cookie },
+        body: new URLSearchParams({ token, list: "shop-049,shop-099", ...fields }),
+      }),
+    );
+  const created = await post("accounts", { account: "shop-100a", plan: "free" });
+  expect(created.rows.slice(0, 2)).toEqual(["shop-100", "shop-100a"]);
+  expect((await post("find-account", { id: "No ID" })).rows[0]).toBe("shop-100");
+  expect((await post("accounts", { account: "new", plan: "free", list: "<b>,x" })).rows[0]).toBe("new");
+});
+
+test("an address that names no page shows the first one, and a page after the last says so", async () => {
+  await fill();
+  const wrong = await get("accounts?after=<b>");
+  expect([wrong.status, wrong.rows[0]]).toEqual([200, "shop-000"]);
+  expect(wrong.text).not.toContain("<b>");
+  expect((await get("accounts?after=z")).text).toContain("There are no more accounts.");
+});

@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+
+let console: ConsoleFixture;
+let cookie: string;
+let token: string;
+
+beforeEach(async () => {
+  console = await useConsole();
+  cookie = await signIn(console);
+  token = await formToken(console, cookie);
+});
+
+const post = async (path: string, fields: Record<string, string>) => {
+  const response = await fetch(console.at(path), {
+    method: "POST",
+    headers: { ...postHeaders(console), cookie },
+    body: new URLSearchParams({ token, ...fields }),
+  });
+  return { status: response.status, text: await response.text() };
+};
+
+test.each<[string, string, Record<string, string>, string, string]>([
+  ["accounts", "create-account", { account: "Acme!", plan: "free" }, "account", "Use 1 to 32 lower-case"],
+  [
+    "accounts",
+    "create-perDay",
+    { account: "a", plan: "enterprise", perMinute: "5" },
+    "perDay",
+    "Give a whole",
+  ],
+  ["accounts/acme/keys", "issue-expires", { expires: "2001-01-01" }, "expires", "Give a time in the future."],
+  ["accounts/acme/keys", "issue-expires", { expires: "2030-02-31" }, "expires", "Give a date, such as"],
+  ["accounts/acme/keys", "issue-expires", { expires: "soon" }, "expires", "Give a date, such as"],
+])(
+  "a form sent to %s shows the error at %s, and keeps what was entered",
+  async (path, id, fields, name, error) => {
+    await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+    const { status, text } = await post(path, fields);
+    expect(status).toBe(422);
+    expect(text).toContain(`id="${id}-error">${error}`);
+    expect(text).toContain(`</strong> ${name}: ${error}`);
+    if (fields[name] !== undefined) expect(text).toContain(`value="${fields[name]}"`);
+    expect((await console.store.accounts.find("acme"))?.keys).toEqual([]);
+  },
+);
+
+test("an overlap that no form offers is rejected by the name of its field", async () => {
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+  await post("accounts/acme/keys", {});
+  const key = (await console.store.accounts.find("acme"))?.keys[0]?.id ?? "";
+  const { status, text } = await post(`accounts/acme/keys/${key}/rotate`, { overlap: "soon" });
+  expect([status, text.includes("</strong> overlap: Use an overlap from 0 to 90 days.")]).toEqual([
+    422,
+    true,
+  ]);
+});
+
+test("the page of an account changes no key of another account", async () => {
+  const [ours, others] = ["acme.k1", "globex.k1"].map((id, index) => ({
+    id,
+    hash: `${index}`.repeat(64),
+    createdAt: 0,
+  }));
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: ours ? [ours] : [] });
+  await console.store.accounts.create({ id: "globex", plan: "free", keys: others ? [others] : [] });
+  for (const change of ["revoke", "rotate", "unban"])
+    expect((await post(`accounts/acme/keys/globex.k1/${change}`, { overlap: "0" })).status).toBe(404);
+  expect((await console.store.accounts.find("globex"))?.keys).toEqual([others]);
+  expect((await post("accounts/acme/keys/acme.k1/revoke", {})).status).toBe(200);
+});
+
+describe("plans of one's own", () => {
+  const plans = { tiny: { perMinute: 5, perDay: 50 }, deal: "custom" } as const;
+  const get = async (path: string) => (await fetch(console.at(path), { headers: { cookie } })).text();
+
+  test("an account whose plan is not in the plans is shown as such, and its plan stays selected", async () => {
+    await console.store.accounts.create({ id: "acme", plan: "tiny", keys: [] });
+    for (const path of ["accounts", "accounts/acme"]) {
+      const text = await get(path);
+      expect(text, path).toContain('tiny <span class="badge warn">not in the plans</span>');
+      expect(text, path).toContain("limit unknown");
+      expect(text, path).not.toMatch(/of <\/span>|>of 0<|used up/);
+    }
+    const page = await get("accounts/acme");
+    expect(page).toContain('<option value="tiny" selected>tiny (not in the plans)</option>');
+    expect(page).toContain("The plans of this console have no limits for <code>tiny</code>.");
+    // A form that is sent as it is shown changes nothing.
+    const { status, text } = await post("accounts/acme/plan", { plan: "tiny", perMinute: "", perDay: "" });
+    expect([status, text.includes("Choose one of free, pro, business, enterprise.")]).toEqual([422, true]);
+    expect((await console.store.accounts.find("acme"))?.plan).toBe("tiny");
+  });
+
+  test("a console with other plans shows their limits, offers them, and accepts no other", async () => {
+    console = await useConsole({ plans });
+    cookie = await signIn(console);
+    token = await formToken(console, cookie);
+    await post("accounts", { account: "acme", plan: "tiny" });
+    const page = await get("accounts/acme");
+    expect(page).toContain('<span class="quiet">of 5</span>');
+    expect(page).toContain(
+      '<option value="tiny" selected>tiny</option><option value="deal">deal</option></select>',
+    );
+    expect(page).toContain("deal only");
+    expect((await post("accounts/acme/plan", { plan: "free" })).text).toContain("Choose one of tiny, deal.");
+    await post("accounts/acme/plan", { plan: "deal", perMinute: "7", perDay: "70" });
+    expect(await get("accounts/acme")).toContain('<span class="quiet">of 7</span>');
+  });
+
+  test("without a plan that has custom limits, no form asks for them", async () => {
+    console = await useConsole({ plans: { tiny: plans.tiny } });
+    cookie = await signIn(console);
+    expect(await get("accounts")).not.toContain('name="perMinute"');
+  });
+
+  test("the limits of an enterprise account do not hinder its next plan; those that somebody enters do", async () => {
+    const customLimits = { perMinute: 500, perDay: 5_000 };
+    await console.store.accounts.create({ id: "acme", plan: "enterprise", customLimits, keys: [] });
+    const entered = await post("accounts/acme/plan", { plan: "pro", perMinute: "501", perDay: "5000" });
+    expect([entered.status, entered.text.includes("The pro plan has fixed limits.")]).toEqual([422, true]);
+    const shown = await post("accounts/acme/plan", { plan: "pro", perMinute: "500", perDay: "5000" });
+    expect([shown.status, shown.text.includes("The plan is now pro.")]).toEqual([200, true]);
+    const account = await console.store.accounts.find("acme");
+    expect([account?.plan, account?.customLimits]).toEqual(["pro", undefined]);
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { createProgress } from "../../../lib/console/domains/progress.ts";
+import { nextSteps } from "../../../lib/console/domains/verification.ts";
+import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
+import type { DnsResolver } from "../../../lib/domains/verification/resolver.ts";
+
+const HOST = { host: "orders.example.com", role: "primary", target: "platform.example.net" } as const;
+const MINUTE = 60_000;
+
+/** A progress over a DNS that can be changed, and a clock. */
+function useProgress() {
+  const world = { now: 0, queries: 0, cname: "platform.example.net", hasCertificate: false };
+  const resolver = (async (name: string, type: string) => {
+    world.queries += 1;
+    if (type === "CNAME" && name === HOST.host) return { outcome: "found", records: [world.cname] };
+    if (type === "A" && name !== HOST.host) return { outcome: "found", records: ["192.0.2.1"], direct: true };
+    if (type === "NS") return { outcome: "found", records: ["ns1.example.com"] };
+    return { outcome: "nodata" };
+  }) as DnsResolver;
+  const probe = async () =>
+    world.hasCertificate
+      ? ({ outcome: "valid", expiresAt: 1 } as const)
+      : ({ outcome: "unreachable", found: "no TLS connection" } as const);
+  const options = { resolver, probe, authorities: [AUTHORITIES.amazon] };
+  const progress = createProgress(
+    options,
+    () => world.now,
+    () => [],
+  );
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+  return { world, progress, settle };
+}
+
+test("nothing is looked up until somebody asks, and then at most every 15 seconds, until the host is live", async () => {
+  const { world, progress, settle } = useProgress();
+  progress.continue(HOST);
+  expect(world.queries).toBe(0);
+  await progress.verify(HOST, { reverify: false });
+  expect(progress.of(HOST.host)?.domain.state).toBe("certificate_pending");
+  const first = world.queries;
+  world.now = 14_999;
+  progress.continue(HOST);
+  await settle();
+  expect(world.queries).toBe(first);
+  world.now = 15_000;
+  world.hasCertificate = true;
+  progress.continue(HOST);
+  progress.continue(HOST);
+  await settle();
+  expect(world.queries).toBe(2 * first);
+  expect(progress.of(HOST.host)?.domain.state).toBe("live");
+  world.now = MINUTE;
+  progress.continue(HOST);
+  await settle();
+  expect(world.queries).toBe(2 * first);
+});
+
+test("time alone makes a host need attention after 30 minutes, and only Re-verify begins anew", async () => {
+  const { world, progress } = useProgress();
+  await progress.verify(HOST, { reverify: false });
+  world.now = 30 * MINUTE;
+  const checked = progress.of(HOST.host);
+  expect(checked?.domain).toMatchObject({ state: "needs_attention", attention: "certificate_overdue" });
+  expect(checked && nextSteps(checked, "stack").join(" ")).toMatch(
+    /30 minutes.*Now: yes.*Now: no.*Re-verify/,
+  );
+  await progress.verify(HOST, { reverify: false });
+  expect(progress.of(HOST.host)?.domain.state).toBe("needs_attention");
+  await progress.verify(HOST, { reverify: true });
+  expect(progress.of(HOST.host)?.domain).toMatchObject({
+    state: "certificate_pending",
+    verifiedAt: 30 * MINUTE,
+  });
+});
+
+test("a host that was removed is forgotten", async () => {
+  const { progress } = useProgress();
+  await progress.verify(HOST, { reverify: false });
+  progress.keep([]);
+  expect(progress.of(HOST.host)).toBeUndefined();
+});

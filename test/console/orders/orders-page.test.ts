@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { FIRST_TABLE, formatTable, parseTable } from "../../../lib/console/orders/orders-page.ts";
+import type { OrderStore } from "../../../lib/orders/order-store.ts";
+import { createMemoryStore } from "../../../lib/stores/memory.ts";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+
+let console: ConsoleFixture;
+let cookie: string;
+
+beforeEach(async () => {
+  console = await useConsole();
+  cookie = await signIn(console);
+});
+
+/** A page of the table: its rows, and the addresses of the other pages by the texts of their links. */
+async function read(response: Response) {
+  const text = await response.text();
+  const links = [...text.matchAll(/<a class="button" href="([^"]+)"[^>]*>([^<]+)<\/a>/g)];
+  const addresses = links.map(([, href = "", label = ""]) => [label, href.replaceAll("&amp;", "&")]);
+  return {
+    status: response.status,
+    text,
+    rows: [...text.matchAll(/<tr id="order-([^"]+)"/g)].map(([, id]) => id),
+    links: Object.fromEntries(addresses) as Record<string, string>,
+  };
+}
+
+const get = async (path: string) => read(await fetch(new URL(path, console.at("")), { headers: { cookie } }));
+
+const PAGES = ["First page", "Previous page", "Next page", "Last page"];
+const pagesOf = ({ links }: Awaited<ReturnType<typeof get>>) => PAGES.filter((label) => label in links);
+
+/** 230 orders with negative and positive identifiers; every fifth is shipped. */
+const IDS = Array.from({ length: 230 }, (_, index) => index - 100);
+const isShipped = (id: number) => id % 5 === 0;
+
+async function fill(store: OrderStore = console.store.orders): Promise<void> {
+  await store.place(
+    IDS.map((id) => ({ record: { id: BigInt(id) }, status: isShipped(id) ? "shipped" : "pending" })),
+  );
+}
+
+describe.each([
+  ["orders", [...IDS].reverse()],
+  ["orders?sort=oldest", IDS],
+  ["orders?status=pending", IDS.filter((id) => !isShipped(id)).reverse()],
+  ["orders?status=shipped&sort=oldest", IDS.filter(isShipped)],
+] as const)("%s", (path, ids) => {
+  const pages = Array.from({ length: Math.ceil(ids.length / 50) }, (_, index) =>
+    ids.slice(50 * index, 50 * index + 50).map(String),
+  );
+
+  test("every order is on one page; next and previous pages, the first and the last one are links", async () => {
+    await fill();
+    const forwards = [await get(path)];
+    for (
+      let next = forwards[0]?.links["Next page"];
+      next !== undefined;
+      next = forwards.at(-1)?.links["Next page"]
+    )
+      forwards.push(await get(next));
+    expect(forwards.map(({ rows }) => rows)).toEqual(pages);
+    const [first, last] = [forwards[0], forwards.at(-1)];
+    if (first === undefined || last === undefined) throw new Error("There are no pages.");
+    if (pages.length > 1) {
+      expect(pagesOf(first)).toEqual(["Next page", "Last page"]);
+      expect(pagesOf(last)).toEqual(["First page", "Previous page"]);
+      expect((await get(first.links["Last page"] ?? "")).rows).toEqual(ids.slice(-50).map(String));
+      expect((await get(last.links["First page"] ?? "")).rows).toEqual(pages[0]);
+    } else expect(pagesOf(first)).toEqual([]);
+    const backwards = [last];
+    for (
+      let to = last.links["Previous page"];
+      to !== undefined;
+      to = backwards.at(-1)?.links["Previous page"]
+    )
+      backwards.push(await get(to));
+    expect(backwards.map(({ rows }) => rows)).toEqual([...pages].reverse());
+  });
+
+  test("from the last page, previous pages lead through every order to the first one", async () => {
+    await fill();
+    const last = (await get(path)).links["Last page"];
+    if (last === undefined) return expect(pages.length).toBe(1);
+    const backwards = [await get(last)];
+    for (
+      let to = backwards[0]?.links["Previous page"];
+      to !== undefined;
+      to = backwards.at(-1)?.links["Previous page"]
+    )
+      backwards.push(await get(to));
+    expect(backwards.at(-1)?.rows).toEqual(pages[0]);
+    expect([...new Set(backwards.flatMap(({ rows }) => rows))].length).toBe(ids.length);
+  });
+});
+
+test("the counts are links to the orders with their status, in the order of the table", async () => {
+  await fill();
+  const { text } = await get("orders?sort=oldest&status=shipped");
+  const counts = [
+    ...text.matchAll(/<dt><a href="([^"]+)"( aria-current="true")?>(\w+)<\/a><\/dt><dd>(\d+)/g),
+  ];
+  expect(
+    counts.map(([, href = "", current, label, count]) => [
+      href.split("?")[1],
+      current !== undefined,
+      label,
+      count,
+    ]),
+  ).toEqual([
+    ["sort=oldest", false, "all", "230"],
+    ["status=pending&amp;sort=oldest", false, "pending", "184"],
+    ["status=shipped&amp;sort=oldest", true, "shipped", "46"],
+    ["status=cancelled&amp;sort=oldest", false, "cancelled", "0"],
+  ]);
+  expect((await get("orders?status=cancelled")).text).toContain("There are no cancelled orders.");
+});
+
+test("a queue is worked off: a shipped order makes room for the next one, until the queue is empty", async () => {
+  await fill();
+  const token = await formToken(console, cookie);
+  const ship = async (id: string, list: string) =>
+    read(
+      await fetch(console.at(`orders/${id}/ship`), {
+        method: "POST",
+        headers: { ...postHeaders(console), cookie },
+        body: new URLSearchParams({ token, list }),
+      }),
+    );
+  const { rows } = await get("orders?status=pending&after=100");
+  const [first = "", second] = rows;
+  const after = await ship(first, "status=pending&after=100");
+  expect(after.text).toContain(`Order ${first} has been shipped.`);
+  expect([after.rows[0], after.rows.length]).toEqual([second, 50]);
+  for (const id of rows.slice(1)) await ship(id ?? "", "status=pending&after=100");
+  for (const id of IDS.filter((each) => each < 50 && !isShipped(each)).map(String)) await ship(id, "");
+  const empty = await get("orders?status=pending&after=-101");
+  expect(empty.text).toContain("There are no more pending orders.");
+  expect(pagesOf(empty)).toEqual(["First page", "Previous page"]);
+  expect((await get(empty.links["Previous page"] ?? "")).rows.length).toBeGreaterThan(0);
+});
+
+test("a store that finds few orders in a read is asked a few times; its position is the next page", async () => {
+  const { orders, ...rest } = createMemoryStore();
+  let calls = 0;
+  // Each call reads ten orders, of which none or a few have the status.
+  const page: OrderStore["page"] = async ({ status, ...query }) => {
+    calls += 1;
+    const found = await orders.page({ ...query, limit: 10 });
+    return {
+      ...found,
+      orders: found.orders.filter((order) => order.status === (status ?? order.status)),
+      readUnits: 2,
+    };
+  };
+  console = await useConsole({ store: { ...rest, orders: { ...orders, page } }, isMetered: true });
+  cookie = await signIn(console);
+  await fill(orders);
+  const cancelled = await get("orders?status=cancelled");
+  expect([calls, cancelled.rows, pagesOf(cancelled)]).toEqual([4, [], ["Next page", "Last page"]]);
+  expect(cancelled.text).toContain("The next page may have some.");
+  expect(cancelled.text).toContain("8 read units of DynamoDB each time");
+  const shipped = [await get("orders?status=shipped")];
+  for (
+    let next = shipped[0]?.links["Next page"];
+    next !== undefined;
+    next = shipped.at(-1)?.links["Next page"]
+  )
+    shipped.push(await get(next));
+  expect(shipped.flatMap(({ rows }) => rows)).toEqual(IDS.filter(isShipped).reverse().map(String));
+});
+
+test.each([
+  ["orders?status=lost", "status: Use one of: pending, shipped, cancelled."],
+  ["orders?sort=up", "sort: Use one of: newest, oldest."],
+  ["orders?after=1,x", "-9223372036854775808 to 9223372036854775807"],
+  ["orders?before=x", "-9223372036854775808 to 9223372036854775807"],
+])("%s is an error that says what is accepted, above the first page", async (path, message) => {
+  await fill();
+  const { status, text, rows } = await get(path);
+  expect([status, rows[0]]).toEqual([422, "129"]);
+  expect(text).toContain(message);
+});
+
+test("the query string of every table is read as that table", () => {
+  const max = 2n ** 63n - 1n;
+  for (const status of [undefined, "pending", "shipped", "cancelled"] as const)
+    for (const sort of ["newest", "oldest"] as const)
+      for (const side of ["after", "before"] as const)
+        for (const id of [undefined, 0n, -max, max])
+          expect(parseTable(formatTable({ status, sort, side, id }))).toEqual({ status, sort, side, id });
+  expect(formatTable(FIRST_TABLE)).toBe("");
+});

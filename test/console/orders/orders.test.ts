@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { eventsThatChange, readOrder } from "../../../lib/console/orders/order.ts";
+import {
+  acceptsEvent,
+  ORDER_STATUSES,
+  type OrderStatus,
+  type StoredOrder,
+} from "../../../lib/orders/lifecycle.ts";
+import { orderSchema } from "../../../lib/orders/order-schema.ts";
+import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+
+describe("the fields of a new order", () => {
+  test("every field is read, and integers keep every digit", () => {
+    const fields = {
+      id: " 9223372036854775807 ",
+      petId: "-9007199254740993",
+      quantity: "3",
+      complete: "false",
+    };
+    expect(readOrder({ ...fields, shipDate: "2026-12-01T09:00:00Z" })).toEqual({
+      id: 9223372036854775807n,
+      petId: -9007199254740993n,
+      quantity: 3,
+      shipDate: "2026-12-01T09:00:00Z",
+      complete: false,
+    });
+  });
+
+  test("empty fields are missing, and fields that are not of a record are ignored", () => {
+    const fields = { id: "", petId: " ", quantity: "", shipDate: "", complete: "" };
+    expect(readOrder({ ...fields, status: "<b>shipped</b>", token: "x" })).toEqual({});
+  });
+
+  test.each([
+    ["id", "9223372036854775808"],
+    ["id", "007"],
+    ["id", "1e3"],
+    ["petId", "1.5"],
+    ["quantity", "-1"],
+    ["quantity", "2147483648"],
+    ["quantity", "99999999999999999999"],
+    ["shipDate", "2026-02-30T09:00:00Z"],
+    ["shipDate", "<b>soon</b>"],
+    ["complete", "maybe"],
+  ])("%s '%s' is rejected by the schema of orders", (name, text) => {
+    const { success, error } = orderSchema.safeParse({ id: 1n, ...readOrder({ [name]: text }) });
+    expect(success).toBe(false);
+    expect(error?.issues.map(({ path }) => path)).toEqual([[name]]);
+  });
+});
+
+describe("the events that are offered", () => {
+  test.each(ORDER_STATUSES)("for a %s order they are those that the state machine accepts", (status) => {
+    const accepted = (["ship", "fulfil", "cancel"] as const).filter((event) => acceptsEvent(status, event));
+    expect(eventsThatChange({ record: { id: 1n }, status }, 0)).toEqual(accepted);
+  });
+
+  test("fulfilling a complete order again is not offered", () => {
+    expect(eventsThatChange({ record: { id: 1n, complete: true }, status: "shipped" }, 0)).toEqual([]);
+  });
+});
+
+const HTML = `<img src=x onerror="alert(1)">`;
+const ESCAPED = "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;";
+
+let console: ConsoleFixture;
+let cookie: string;
+let token: string;
+
+beforeEach(async () => {
+  console = await useConsole();
+  cookie = await signIn(console);
+  token = await formToken(console, cookie);
+});
+
+const get = (path: string) => fetch(console.at(path), { headers: { cookie } });
+const page = async (path: string) => (await get(path)).text();
+const post = (path: string, fields: Record<string, string>) =>
+  fetch(console.at(path), {
+    method: "POST",
+    headers: { ...postHeaders(console), cookie },
+    body: new URLSearchParams(fields),
+  });
+
+test("HTML cannot be stored in the status of an order, nor in a field of its record", async () => {
+  const placed = await post("orders", { token, id: "1", status: HTML });
+  expect(placed.status).toBe(200);
+  expect(await console.store.orders.find(1n)).toEqual({ record: { id: 1n }, status: "pending" });
+  for (const name of ["id", "petId", "quantity", "shipDate", "complete"]) {
+    const response = await post("orders", { token, id: "2", [name]: HTML });
+    expect(response.status, name).toBe(422);
+    const text = await response.text();
+    expect(text, name).not.toContain("<img");
+    expect(text, name).toContain(`id="place-${name}-error"`);
+  }
+  expect(await console.store.orders.find(2n)).toBeUndefined();
+});
+
+test("HTML that a store returns is shown as text, in the table and on the page of the order", async () => {
+  const stored = { record: { id: 1n, shipDate: HTML }, status: "pending" } satisfies StoredOrder;
+  await console.store.orders.place([stored]);
+  for (const path of ["orders", "orders/1"]) {
+    const text = await page(path);
+    expect(text, path).toContain(ESCAPED);
+    expect(text, path).not.toContain("<img");
+  }
+});
+
+test.each(["9223372036854775808", "-9223372036854775809", "", "007", "1e3", HTML])(
+  "'%s' is no identifier, and looking for it says what one is",
+  async (id) => {
+    const response = await post("find-order", { token, id });
+    expect(response.status).toBe(422);
+    const text = await response.text();
+    expect(text).not.toContain("<img");
+    expect(text).toContain("-9223372036854775808 to 9223372036854775807");
+    expect(console.lines).toEqual([]);
+  },
+);
+
+test.each([
+  ["orders/9223372036854775808", 422],
+  ["orders?after=9223372036854775808", 422],
+  [`orders?after=${encodeURIComponent(HTML)}`, 422],
+  ["orders/9223372036854775807", 404],
+  ["orders/1/ship", 404],
+])("%s gets %d and a readable page", async (path, status) => {
+  const response = await get(path);
+  expect(response.status).toBe(status);
+  const text = await response.text();
+  expect(text).not.toContain("<img");
+  if (status === 422) expect(text).toContain("-9223372036854775808 to 9223372036854775807");
+  expect(console.lines).toEqual([]);
+});
+
+test("the least and the greatest identifier are exact in every address and form", async () => {
+  for (const id of [-(2n ** 63n), 2n ** 63n - 1n]) {
+    expect((await post("orders", { token, id: `${id}` })).status).toBe(200);
+    expect(await page("orders")).toContain(`/orders/${id}"`);
+    expect((await post(`orders/${id}/cancel`, { token })).status).toBe(200);
+    expect((await console.store.orders.find(id))?.status).toBe("cancelled");
+  }
+});
+
+test("without the token of the session, no order is placed or changed", async () => {
+  await console.store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  for (const path of ["orders", "orders/1/ship", "orders/1/fulfil", "orders/1/cancel", "orders/count"]) {
+    expect((await post(path, { id: "2" })).status, path).toBe(403);
+    expect((await post(path, { id: "2", token: "x" })).status, path).toBe(403);
+  }
+  expect(await console.store.orders.find(1n)).toEqual({ record: { id: 1n }, status: "pending" });
+  expect(await console.store.orders.find(2n)).toBeUndefined();
+});
+
+test("an order with a status that no rule knows is shown with it, without an action and with what to do", async () => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  const page = async (path: string) => {
+    const response = await fetch(console.at(path), { headers: { cookie } });
+    expect(response.status, path).toBe(200);
+    return response.text();
+  };
+  await console.store.orders.place([
+    { record: { id: 1n }, status: "pending" },
+    { record: { id: 2n }, status: "toString" as OrderStatus },
+  ]);
+  const orders = await page("orders");
+  expect(orders).toContain('<span class="badge bad">toString</span>');
+  expect(orders).toContain("/orders/1/ship");
+  expect(orders).not.toContain("/orders/2/ship");
+  expect(orders).toMatch(/>pending<\/a><\/dt><dd>1<\/dd>/);
+  const order = await page("orders/2");
+  expect(order).toContain(
+    "Order 2 has the status &#39;toString&#39;, which is none of pending, shipped, cancelled. Correct it in the database.",
+  );
+  expect(order).not.toContain("/orders/2/");
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
+
+test("what a store or a form contains is text in the page", async () => {
+  const store = createMemoryStore();
+  const hostile = `"><script>alert(1)</script>`;
+  await store.accounts.create({ id: hostile, plan: `${hostile}plan`, keys: [] });
+  await store.orders.place([{ record: { id: 1n, shipDate: hostile }, status: "pending" }]);
+  const console = await useConsole({ store, storeName: hostile });
+  const cookie = await signIn(console);
+  const token = await formToken(console, cookie);
+  const body = new URLSearchParams({ token, account: hostile, plan: hostile, id: hostile, perDay: hostile });
+  const escaped = encodeURIComponent(hostile);
+  const pages = [
+    await fetch(console.at("accounts"), { headers: { cookie } }),
+    await fetch(console.at(`accounts/${escaped}`), { headers: { cookie } }),
+    await fetch(console.at("orders"), { headers: { cookie } }),
+    await fetch(console.at("find-order"), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body,
+    }),
+    await fetch(console.at("accounts"), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body,
+    }),
+    await fetch(console.at(`accounts/${escaped}/keys/${escaped}.1/revoke`), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body,
+    }),
+  ];
+  for (const page of pages) {
+    const text = await page.text();
+    expect(text, page.url).toContain("&lt;script&gt;");
+    expect(text, page.url).not.toContain("<script>");
+  }
+});
+
+test("every response forbids inline scripts, framing, caching and referrers", async () => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  for (const path of ["start", "accounts", "/console.js", "/console.css", "/idiomorph.js", "nothing"]) {
+    const { headers } = await fetch(new URL(path, console.at("")), { headers: { cookie } });
+    expect(headers.get("content-security-policy"), path).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(headers.get("cache-control"), path).toBe("no-store");
+    expect(headers.get("referrer-policy"), path).toBe("no-referrer");
+    expect(headers.get("x-content-type-options"), path).toBe("nosniff");
+  }
+});
+
+test("starting the console does not replace the global Request and Response", async () => {
+  const globals = [Request, Response];
+  await useConsole();
+  expect([Request, Response]).toEqual(globals);
+});

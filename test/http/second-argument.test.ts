@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import type { RequestContext } from "../../lib/http/options.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
+
+const fail = () => {
+  throw new TypeError("no");
+};
+
+const URL_OF_LIST = "http://localhost/v1/store/orders";
+
+/** What other runtimes and frameworks pass as the second argument. */
+const FOREIGN: readonly (readonly [string, unknown])[] = [
+  ["nothing", undefined],
+  ["null", null],
+  ["a string", "192.0.2.1"],
+  ["a function", () => {}],
+  [
+    "the server of Bun",
+    {
+      address: { address: "127.0.0.1", family: "IPv4", port: 3000 },
+      hostname: "localhost",
+      port: 3000,
+      requestIP: () => null,
+      url: new URL("http://localhost:3000"),
+    },
+  ],
+  [
+    "the info of Deno",
+    { remoteAddr: { transport: "tcp", hostname: "192.0.2.1" }, completed: Promise.resolve() },
+  ],
+  ["the bindings of Workers", { DB: {}, address: 7, host: ["a"], target: {} }],
+  ["the parameters of Next.js", { params: Promise.resolve({ path: ["store"] }) }],
+  [
+    "a context with no field of the right type",
+    { address: 1, target: 2, host: 3, origin: 4, requestId: 5, requestError: 6 },
+  ],
+  ["an error that is none", { requestError: "toString" }],
+  ["a request identifier that no header can have", { requestId: "a\r\nset-cookie: b" }],
+  [
+    "an object whose fields throw",
+    new Proxy(
+      {},
+      {
+        get: fail,
+      },
+    ),
+  ],
+];
+
+describe("a second argument that is not our context", () => {
+  test.each(FOREIGN)("such as %s, is ignored", async (name, given) => {
+    const { handler, key } = await createHandlerFixture();
+    const context = given as RequestContext;
+    const send = async (headers: Record<string, string>) => {
+      const response = await handler(new Request(URL_OF_LIST, { headers }), context);
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    const without = await send({});
+    const isBroken = name === "an object whose fields throw";
+    expect(codeOf(without)).toBe(isBroken ? "internal_error" : "missing_api_key");
+    expect((await send({ authorization: `Bearer ${key}` })).status).toBe(isBroken ? 500 : 200);
+  });
+
+  test("does not hide the fields of the right type beside others", async () => {
+    const { handler, events } = await createHandlerFixture();
+    const context = { address: { port: 1 }, requestId: "r-1", params: {} } as unknown as RequestContext;
+    expect((await handler(new Request(URL_OF_LIST), context)).headers.get("x-request-id")).toBe("r-1");
+    expect(events.at(-1)).toMatchObject({ requestId: "r-1", status: 401 });
+  });
+});
+
+test.each([
+  ["nothing", undefined],
+  ["null", null],
+  ["a string", URL_OF_LIST],
+  ["an empty object", {}],
+  ["a request without headers", { method: "GET", url: URL_OF_LIST }],
+  ["a request whose headers throw", { method: "GET", url: URL_OF_LIST, headers: { get: fail } }],
+  ["a request whose URL is none", { method: "GET", url: 7, headers: new Headers() }],
+])("the handler never rejects, also when its request is %s", async (_name, request) => {
+  const problems: unknown[] = [];
+  const { handler } = await createHandlerFixture({
+    corsOrigins: ["https://a.example"],
+    onHookError: (error) => problems.push(error),
+  });
+  for (const respond of [handler, handler.respond]) {
+    const { status } = (await respond?.(request as Request)) ?? {};
+    expect(status).toBeGreaterThanOrEqual(400);
+  }
+});
+
+test("code of the embedder that throws where nothing can is a 500 that onHookError hears of", async () => {
+  const problems: unknown[] = [];
+  const bug = new TypeError("bug");
+  let fails = false;
+  const { handler, key } = await createHandlerFixture({
+    clock() {
+      if (fails) throw bug;
+      return 0;
+    },
+    documents: async (path) =>
+      path === "/logo.svg" ? { status: 200, headers: { "x-bad": "a\r\nb" }, body: "" } : undefined,
+    onHookError: (error) => problems.push(error),
+  });
+  fails = true;
+  const response = await handler(new Request(URL_OF_LIST, { headers: { authorization: `Bearer ${key}` } }));
+  expect(response.status).toBe(500);
+  expect(response.headers.get("x-ratelimit-limit")).toBe("60");
+  expect(problems).toEqual([bug]);
+  fails = false;
+  const unsendable = await handler(new Request("http://localhost/logo.svg"));
+  expect(unsendable.status).toBe(500);
+  expect(problems).toHaveLength(2);
+});

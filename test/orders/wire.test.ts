@@ -1,0 +1,187 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
+import {
+  countRecords,
+  fromWire,
+  idOfWire,
+  parseLine,
+  parseOrder,
+  readStoredOrder,
+  toLine,
+  toWire,
+} from "../../lib/orders/wire.ts";
+import { record } from "./records.ts";
+
+const stored: fc.Arbitrary<StoredOrder> = fc.record({
+  record,
+  status: fc.constantFrom("pending", "shipped", "cancelled"),
+});
+
+describe("the wire form", () => {
+  test("the wire form keeps every field of a record, over the whole int64 range", () => {
+    fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toEqual(order)));
+  });
+
+  test("the wire form has the five fields in a fixed order, with all digits and without the status", () => {
+    const order = {
+      id: 9223372036854775807n,
+      petId: -1n,
+      quantity: 3,
+      shipDate: "2026-11-20T10:00:00+01:00",
+      complete: false,
+    };
+    expect(toWire(order)).toBe(
+      '{"id":9223372036854775807,"petId":-1,"quantity":3,"shipDate":"2026-11-20T10:00:00+01:00","complete":false}',
+    );
+    expect(toWire({ id: 0n })).toBe('{"id":0}');
+  });
+
+  test("gives its identifier without being parsed", () => {
+    fc.assert(fc.property(record, (order) => void expect(idOfWire(toWire(order))).toBe(order.id)));
+  });
+
+  test("the wire form of several records can be counted without being parsed", () => {
+    fc.assert(
+      fc.property(fc.array(record), (orders) => {
+        expect(countRecords(orders.map(toWire).join(","))).toBe(orders.length);
+      }),
+    );
+  });
+});
+
+test("an exported line is imported as the same order", () => {
+  fc.assert(
+    fc.property(stored, (order) => void expect(parseLine(toLine(order))).toEqual({ ok: true, order })),
+  );
+});
+
+test("the form of a line does not change what it means", () => {
+  const name = fc.constantFrom("id", "petId", "quantity", "shipDate", "complete", "status", "color");
+  const value = fc.constantFrom(
+    ...["0", "-7", "1.0", "1e2", "999999999999999", "9007199254740993", "9223372036854775808", "null"],
+    ...['"pending"', '"2026-02-28T10:00:00Z"', '"2026-02-29T10:00:00Z"', '"a\\"b"', "true", "{}", "[1]"],
+  );
+  const separator = fc.constantFrom(",", ", ", " ,", "");
+  const field = fc
+    .tuple(name, value, fc.constantFrom("", " "))
+    .map(([key, json, space]) => `"${key}":${space}${json}`);
+  // A line that begins with a space is always read in the slower way.
+  const isSame = (line: string) => void expect(parseLine(line)).toEqual(parseLine(` ${line}`));
+  fc.assert(
+    fc.property(fc.array(field, { maxLength: 7 }), separator, (fields, comma) =>
+      isSame(`{${fields.join(comma)}}`),
+    ),
+    { numRuns: 2_000 },
+  );
+  for (const fields of [
+    ['"id":1', '"id":2'],
+    ['"id":1.0'],
+    ['"id":1', '"petId":9007199254740993'],
+    ['"id":1', ""],
+  ])
+    isSame(`{${fields.join(",")}}`);
+});
+
+test("a line without a status is a pending order", () => {
+  const order = { record: { id: 1n }, status: "pending" };
+  expect(parseLine('{"id":1}')).toEqual({ ok: true, order });
+});
+
+const int64Fix = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+const quantityFix = "Write a whole number from 0 to 2147483647, in plain digits.";
+const unknownField = "Unknown field. Known fields: id, petId, quantity, shipDate, complete, status.";
+test.each([
+  ["", "", "This is not valid JSON."],
+  ["{", "", "This is not valid JSON."],
+  ["null", "", "An order must be a JSON object."],
+  ["[]", "", "An order must be a JSON object."],
+  ["7", "", "An order must be a JSON object."],
+  ["{}", "id", "The identifier is missing."],
+  ['{"id":null}', "id", int64Fix],
+  ['{"id":"1"}', "id", int64Fix],
+  ['{"id":1.5}', "id", int64Fix],
+  ['{"id":9223372036854775808}', "id", `The number is too large. ${int64Fix}`],
+  ['{"id":-9223372036854775809}', "id", `The number is too large. ${int64Fix}`],
+  ['{"id":1e400}', "id", int64Fix],
+  ['{"id":1,"petId":null}', "petId", int64Fix],
+  ['{"id":1,"quantity":-1}', "quantity", quantityFix],
+  ['{"id":1,"quantity":1.5}', "quantity", quantityFix],
+  ['{"id":1,"quantity":2147483648}', "quantity", `The number is too large. ${quantityFix}`],
+  ['{"id":1,"quantity":9223372036854775807}', "quantity", `The number is too large. ${quantityFix}`],
+  ['{"id":1,"complete":"yes"}', "complete", "Write true or false."],
+  ['{"id":1,"status":"lost"}', "status", "Write one of pending, shipped, cancelled."],
+  ['{"id":1,"status":null}', "status", "Write one of pending, shipped, cancelled."],
+  ['{"id":1,"color":"red"}', "color", unknownField],
+  ['{"id":1,"__proto__":{}}', "__proto__", unknownField],
+])("the line %s is rejected at '%s' with a fix", (line, path, message) => {
+  expect(parseLine(line)).toEqual({ ok: false, code: "invalid_order", issues: [{ path, message }] });
+});
+
+test.each([
+  "2026-11-20",
+  "2026-11-20T10:00:00",
+  "2026-11-20 10:00:00Z",
+  "2026-02-29T10:00:00Z",
+  "2026-13-01T10:00:00Z",
+  "2026-11-31T10:00:00Z",
+  "2026-11-20T24:00:00Z",
+  "2026-11-20T10:00:00+25:00",
+  "2026-11-20T10:00:00.1234567890Z",
+  "20-11-2026",
+  "",
+  // RFC 3339 allows these, but the date types of some languages cannot read them.
+  "2024-12-31T23:59:60Z",
+  "2026-11-20t10:00:00Z",
+  "2026-11-20T10:00:00z",
+  "0000-01-01T00:00:00Z",
+  "2026-11-20T10:00:00+18:01",
+  "2026-11-20T10:00:00-23:59",
+])("%j is rejected as a shipDate", (shipDate) => {
+  expect(parseOrder({ id: 1, shipDate })).toHaveProperty("issues[0].path", "shipDate");
+});
+
+test.each([
+  "2024-02-29T23:59:59Z",
+  "2026-11-20T10:00:00.123456789Z",
+  "2026-11-20T10:00:00-18:00",
+  "0001-01-01T00:00:00+17:59",
+  "9999-12-31T23:59:59-00:00",
+])("the shipDate %s is stored exactly as written", (shipDate) => {
+  const order = { record: { id: 1n, shipDate }, status: "pending" };
+  expect(parseOrder({ id: 1n, shipDate })).toEqual({ ok: true, order });
+});
+
+test("an order that was stored before its ship date was forbidden can still be read", () => {
+  const wire = '{"id":1,"shipDate":"2024-12-31t23:59:60z"}';
+  expect(readStoredOrder(wire, "pending").record.shipDate).toBe("2024-12-31t23:59:60z");
+});
+
+test("every issue of a line is reported, not just the first", () => {
+  const parsed = parseLine('{"petId":"x","quantity":-1,"shipDate":5}');
+  const paths = !parsed.ok && parsed.issues.map(({ path }) => path);
+  expect(paths).toEqual(["petId", "quantity", "shipDate", "id"]);
+});
+
+test("a field that is undefined counts as missing", () => {
+  const parsed = parseOrder({ id: 1, quantity: undefined, status: undefined });
+  expect(parsed).toEqual({ ok: true, order: { record: { id: 1n }, status: "pending" } });
+  expect(parseOrder({ id: undefined })).toMatchObject({
+    issues: [{ path: "id", message: "The identifier is missing." }],
+  });
+  expect(parseOrder({ id: 1, note: undefined })).toMatchObject({ issues: [{ path: "note" }] });
+});
+
+test("only the own fields of an object count, as they were validated", () => {
+  const injected = '"},{"id":2,"shipDate":"2026-11-20T09:30:00Z';
+  const inherited = Object.assign(Object.create({ shipDate: injected, status: "lost" }), { id: 1 });
+  const hidden = Object.defineProperty({ id: 1 }, "quantity", { value: -1 });
+  const values = [1, "1"];
+  const changing = {
+    get id() {
+      return values.shift();
+    },
+  };
+  for (const value of [inherited, hidden, changing])
+    expect(parseOrder(value)).toEqual({ ok: true, order: { record: { id: 1n }, status: "pending" } });
+});

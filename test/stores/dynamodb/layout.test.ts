@@ -1,0 +1,125 @@
+import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
+import { createHandler } from "../../../lib/http/handler.ts";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
+import { bucketOf } from "../../../lib/stores/dynamodb/buckets.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { LAYOUT_VERSION, SETTINGS_KEY } from "../../../lib/stores/dynamodb/layout.ts";
+import type { Item } from "../../../lib/stores/dynamodb/table.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
+
+const BUCKETS = 2;
+const NEWER = { N: `${LAYOUT_VERSION + 1}` };
+const UNAVAILABLE = {
+  code: "store_unavailable",
+  retryable: false,
+  message: expect.stringMatching(/^A newer version of store-orders has changed the table '.*'\. Upgrade/),
+  cause: { code: "newer_schema" },
+};
+
+const emulator = useEmulator();
+let store: Store;
+let prefix: string;
+let cases = 0;
+let issued: IssuedKey;
+
+beforeEach(async () => {
+  prefix = `layout-${cases++}`;
+  await createDynamodbTables({ prefix, client: emulator.client, buckets: BUCKETS });
+  store = createDynamodbStore({ prefix, client: emulator.client });
+  const accounts = createAccounts({ store: store.accounts, environment: "live" });
+  await accounts.create("acme", { plan: "free" });
+  issued = (await accounts.issueKey("acme")) as IssuedKey;
+  await store.orders.place([
+    { record: { id: 1n }, status: "pending" },
+    { record: { id: 2n }, status: "pending" },
+  ]);
+});
+
+/** Changes an item as a newer version may do: its attributes have other names. */
+async function changeLayout(table: "orders" | "accounts", Key: Item, content: string): Promise<void> {
+  const renamed: Record<string, AttributeValue> = { ":layout": NEWER };
+  await emulator.client.send(
+    new UpdateItemCommand({
+      ...{ TableName: `${prefix}-${table}`, Key },
+      UpdateExpression: `SET #layout = :layout REMOVE #content`,
+      ExpressionAttributeNames: { "#layout": "layout", "#content": content },
+      ExpressionAttributeValues: renamed,
+    }),
+  );
+}
+
+describe.each(["keys", "nothing"])(
+  "an account in which a newer version has renamed %s while this one serves it",
+  (content) => {
+    beforeEach(() => changeLayout("accounts", { id: { S: "acme" } }, content));
+
+    test("its requests get 503 with the reason in the log, never 401, and other accounts are served", async () => {
+      const thrown: unknown[] = [];
+      const handler = createHandler({ store, onRequest: ({ error }) => thrown.push(error) });
+      const request = (key: string) =>
+        handler(
+          new Request("http://shop.example/v1/store/orders/1", {
+            method: "DELETE",
+            headers: { authorization: `Bearer ${key}` },
+          }),
+        );
+      const response = await request(issued.key);
+      expect(response.status).toBe(503);
+      expect(thrown).toMatchObject([UNAVAILABLE]);
+      expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
+
+      const accounts = createAccounts({ store: store.accounts, environment: "live" });
+      await accounts.create("other", { plan: "free" });
+      const { key } = (await accounts.issueKey("other")) as IssuedKey;
+      expect((await request(key)).status).toBe(204);
+    });
+
+    test("no call changes or misreads it", async () => {
+      const { accounts } = store;
+      const key = { accountId: "acme", hash: hashKey(issued.key) };
+      for (const call of [
+        () => accounts.admit(key, Date.now()),
+        () => accounts.recordRejections(key, 1, Date.now()),
+        () => accounts.find("acme"),
+        () => accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } })),
+        () => accounts.create({ id: "acme", plan: "free", keys: [] }),
+        () => accounts.resetUsage("acme"),
+        () => accounts.unban("acme", issued.keyId),
+        () => collect(accounts.list()),
+      ]) {
+        await expect(call()).rejects.toMatchObject(UNAVAILABLE);
+      }
+    });
+  },
+);
+
+test("an order that a newer version has changed is neither changed nor misread", async () => {
+  const key = { bucket: { N: `${bucketOf(1n, BUCKETS)}` }, id: { N: "1" } };
+  await changeLayout("orders", key, "wire");
+  const { orders } = store;
+  for (const call of [
+    () => orders.apply(1n, "cancel", Date.now()),
+    () => orders.apply(1n, "ship", Date.now()),
+    () => orders.find(1n),
+    () => orders.place([{ record: { id: 1n }, status: "pending" }]),
+    () => collect(orders.list()),
+    () => orders.page({ limit: 10 }),
+    () => orders.countByStatus(),
+  ]) {
+    await expect(call()).rejects.toMatchObject(UNAVAILABLE);
+  }
+  expect(await orders.apply(2n, "cancel", Date.now())).toMatchObject({ ok: true });
+});
+
+test("a process that meets newer settings is not ready and issues no key, and serves what it knows", async () => {
+  await store.check();
+  await changeLayout("accounts", SETTINGS_KEY, "environment");
+  await expect(store.check()).rejects.toMatchObject(UNAVAILABLE);
+  await expect(store.accounts.recordEnvironment("live")).rejects.toMatchObject(UNAVAILABLE);
+  const admission = await store.accounts.admit({ accountId: "acme", hash: hashKey(issued.key) }, Date.now());
+  expect(admission.ok).toBe(true);
+});

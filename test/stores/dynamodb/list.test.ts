@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
+import { mergeAscending, type ReadPage } from "../../../lib/stores/dynamodb/list.ts";
+
+const ranks = fc.uniqueArray(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 60 });
+
+/** A source with pages of a fixed length. Its last page may be empty, as in DynamoDB. */
+function pages(rows: readonly bigint[], length: number): ReadPage<number> {
+  return async (from = 0) => {
+    const page = rows.slice(from, from + length);
+    return {
+      ranks: BigInt64Array.from(page),
+      row: (index) => String(page[index]),
+      next: page.length === length ? from + length : undefined,
+    };
+  };
+}
+
+test("ascending sources are merged into one ascending stream that contains every row once", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      ranks,
+      fc.integer({ min: 1, max: 7 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (all, sources, length) => {
+        const sorted = all.toSorted((a, b) => (a < b ? -1 : 1));
+        // Neighbours are in the same source or in different ones.
+        const shares = Array.from({ length: sources }, (_, source) =>
+          sorted.filter((rank) => Number(BigInt.asUintN(16, rank)) % sources === source),
+        );
+        const merged = await collect(mergeAscending(shares.map((share) => pages(share, length))));
+        expect(merged.flat()).toEqual(sorted.map(String));
+      },
+    ),
+  );
+});
+
+test("the stream fails with the error of a failed source", async () => {
+  const failing: ReadPage<number> = async (from) => {
+    if (from !== undefined) throw new RangeError("gone");
+    return { ranks: BigInt64Array.of(1n), row: () => "1", next: 1 };
+  };
+  const merged = mergeAscending([failing, pages([0n, 2n], 10)]);
+  expect(await merged.next()).toEqual({ done: false, value: ["0", "1"] });
+  await expect(merged.next()).rejects.toThrow(RangeError);
+});

@@ -1,0 +1,104 @@
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
+import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
+import { temporaryDirectory } from "./fixture.ts";
+
+const { newPath } = temporaryDirectory();
+
+interface Fault {
+  readonly message: string;
+  readonly start: (path: string, other: DatabaseSync) => void;
+  readonly stop: (path: string, other: DatabaseSync) => void;
+}
+
+const run = (sql: string) => (_path: string, other: DatabaseSync) => other.exec(sql);
+
+/** What makes a write fail. A full disk and a read-only database are in the fault suite. */
+const FAULTS: Readonly<Record<string, Fault>> = {
+  "a locked file": {
+    message: "cannot be used",
+    start: run("BEGIN IMMEDIATE"),
+    stop: run("COMMIT"),
+  },
+  "a newer schema": {
+    message: "A newer version has migrated the database",
+    start: run("PRAGMA user_version = 99"),
+    stop: run(`PRAGMA user_version = ${SCHEMA_VERSION}`),
+  },
+  "a table that is missing": {
+    message: "cannot be used",
+    start: run("ALTER TABLE settings RENAME TO lost"),
+    stop: run("ALTER TABLE lost RENAME TO settings"),
+  },
+  "a column that is missing": {
+    message: "cannot be used",
+    start: run("ALTER TABLE api_keys RENAME COLUMN banned_until TO lost"),
+    stop: run("ALTER TABLE api_keys RENAME COLUMN lost TO banned_until"),
+  },
+  "a file that was moved": {
+    message: "was moved or replaced",
+    start: (path) => renameSync(path, `${path}.moved`),
+    stop: (path) => renameSync(`${path}.moved`, path),
+  },
+};
+
+describe("check", () => {
+  test.each(Object.entries(FAULTS))(
+    "check sees %s, and that it is over",
+    async (_, { message, start, stop }) => {
+      const path = newPath();
+      const store = createSqliteStore({ path });
+      await store.check();
+      const other = new DatabaseSync(path);
+      start(path, other);
+      const before = performance.now();
+      // The file is compared with the path every 100 ms.
+      const problem = expect.objectContaining({
+        code: "store_unavailable",
+        message: expect.stringContaining(message),
+      });
+      await expect
+        .poll(() => store.check().catch((error: unknown) => error), { timeout: 10_000 })
+        .toEqual(problem);
+      expect(performance.now() - before).toBeLessThan(2 * MAX_STORE_CALL_MS);
+      stop(path, other);
+      await store.check();
+      other.close();
+      await store.close();
+    },
+    20_000,
+  );
+
+  test("a check changes nothing that a call returns", async () => {
+    const store = createSqliteStore({ path: newPath() });
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    for (const _ of [1, 2, 3]) await store.check();
+    expect(await store.orders.page({ limit: 2 })).toEqual({
+      orders: [{ record: { id: 1n }, status: "pending" }],
+    });
+    await store.close();
+  });
+});
+
+describe("an existing database", () => {
+  test("a store of an existing database opens it, and creates none where there is none", async () => {
+    const [path, missing, empty] = [newPath(), newPath(), newPath()];
+    await createSqliteStore({ path }).close();
+    const store = createSqliteStore({ path, existing: true });
+    await store.check();
+    await store.close();
+
+    const refused = (message: RegExp) =>
+      expect.objectContaining({ code: "store_unavailable", message: expect.stringMatching(message) });
+    expect(() => createSqliteStore({ path: missing, existing: true })).toThrow(
+      refused(/^There is no database at .*/),
+    );
+    expect(existsSync(missing)).toBe(false);
+    writeFileSync(empty, "");
+    expect(() => createSqliteStore({ path: empty, existing: true })).toThrow(refused(/is empty/));
+    rmSync(empty);
+  });
+});

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { NewerSchemaError } from "../../../lib/core/errors.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { MIGRATIONS, migrate, SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
+import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
+
+const { newPath } = temporaryDirectory();
+
+/** Scripts of a later version. */
+const LATER = [...MIGRATIONS, "ALTER TABLE orders ADD COLUMN note TEXT; UPDATE orders SET note = 'old';"];
+
+test("a second script migrates a database with its content, once, and stops what serves it", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(ACCOUNT);
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  const later = new DatabaseSync(path);
+  for (const _ of [1, 2]) migrate(later, { scripts: LATER });
+  expect(later.prepare("SELECT id, status, note FROM orders").all()).toEqual([
+    { id: 1, status: "pending", note: "old" },
+  ]);
+  expect(later.prepare("PRAGMA user_version").get()).toEqual({ user_version: SCHEMA_VERSION + 1 });
+  for (const write of [
+    store.accounts.admit(PRESENTED, AT),
+    store.orders.apply(1n, "cancel", AT),
+    store.orders.place([{ record: { id: 2n }, status: "pending" }]),
+  ]) {
+    await expect(write).rejects.toMatchObject({
+      code: "store_unavailable",
+      retryable: false,
+      message: "A newer version has migrated the database. Upgrade store-orders.",
+    });
+  }
+  await store.close();
+  expect(() => createSqliteStore({ path })).toThrow(NewerSchemaError);
+  later.close();
+});
+
+test("a new database gets all scripts, and a script that fails changes nothing", () => {
+  const db = new DatabaseSync(newPath());
+  expect(() => migrate(db, { scripts: [...LATER, "CREATE TABLE notes (id); SELECT nothing"] })).toThrow();
+  expect(db.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()).toEqual({ tables: 0 });
+  migrate(db, { scripts: LATER });
+  expect(db.prepare("SELECT count(*) AS notes FROM orders WHERE note IS NULL").get()).toEqual({ notes: 0 });
+  db.close();
+});
+
+test.each([1, 2, 3])(
+  "a database of the unreleased version %i is refused with what to do",
+  async (version) => {
+    const path = newPath();
+    await createSqliteStore({ path }).close();
+    const raw = new DatabaseSync(path);
+    raw.exec(`PRAGMA user_version = ${version}; PRAGMA journal_mode = DELETE`);
+    raw.close();
+    const before = readFileSync(path);
+    const problem = {
+      message: expect.stringMatching(/before its first release\. Export its orders/),
+      retryable: false,
+    };
+    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
+    expect(readFileSync(path).equals(before)).toBe(true);
+  },
+);
+
+test("a database of a newer version is rejected and left unmodified", async () => {
+  const path = newPath();
+  await createSqliteStore({ path }).close();
+  const raw = new DatabaseSync(path);
+  raw.exec("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE");
+  raw.close();
+  const before = readFileSync(path);
+  expect(() => createSqliteStore({ path })).toThrow(NewerSchemaError);
+  expect(() => createSqliteStore({ path })).toThrow(
+    `The database has schema version 99; this version supports up to ${SCHEMA_VERSION}.`,
+  );
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("a database of another program is rejected and left unmodified", () => {
+  const path = newPath();
+  const raw = new DatabaseSync(path);
+  raw.exec("CREATE TABLE notes (text)");
+  raw.close();
+  const before = readFileSync(path);
+  const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
+  expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
+  expect(readFileSync(path).equals(before)).toBe(true);
+});

@@ -120,7 +120,8 @@ function countIn(name: string, length: number, limit: number): WindowState {
 }
 
 function reject(response: ServerResponse, code: ErrorCode): void {
-  send(response, ERRORS[code].status, JSON.stringify({ code, ...ERRORS[code] }));
+  const { status, message } = ERRORS[code];
+  send(response, status, JSON.stringify({ code, message, status }));
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

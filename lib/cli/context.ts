@@ -15,6 +15,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: EnvironmentVariables;
   readonly clock: Clock;
+  /** The global options, which may be given before or after the command's name. */
+  readonly flags: GlobalFlags;
   /** The version of this package. */
   readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
@@ -34,15 +36,9 @@ export interface GlobalFlags extends StoreFlags {
   readonly json?: boolean;
 }
 
-/** Reads the global options, which may be given before or after the command's name. */
-export function globalFlags(command: Command): GlobalFlags {
-  return command.optsWithGlobals<GlobalFlags>();
-}
-
 /** Opens a store, runs a command on it, and closes the store. */
 export type WithStore = (
   context: CommandContext,
-  command: Command,
   run: (opened: OpenedStore) => Promise<void>,
   /** Logs warnings about the database. @default a line on standard error */
   warn?: OpenOptions["warn"],
@@ -55,8 +51,8 @@ export const withStore: WithStore = createWithStore({ create: false });
 export const withStoreOrCreate: WithStore = createWithStore({ create: true });
 
 function createWithStore(options: { readonly create: boolean }): WithStore {
-  return async (context, command, run, warn = (message) => context.terminal.log(`Warning: ${message}`)) => {
-    const choice = chooseStore(globalFlags(command), context.env);
+  return async (context, run, warn = (message) => context.terminal.log(`Warning: ${message}`)) => {
+    const choice = chooseStore(context.flags, context.env);
     const opened = await openStore(choice, { ...options, warn });
     try {
       if (opened.isNew) await assertKeyEnvironment(opened.store, readEnvironment(context.env));

@@ -1,10 +1,9 @@
 /** Results and progress, as people and programs read them. */
 import { clearLine, cursorTo } from "node:readline";
 import Table from "cli-table3";
-import type { Command } from "commander";
 import { escapeControls } from "../core/text.ts";
 import { toInt64Json } from "../orders/int64.ts";
-import { type CommandContext, globalFlags } from "./context.ts";
+import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A result to print. Its property names are the JSON keys and, split into words, the headings of the table. */
@@ -13,24 +12,17 @@ export type Result = Readonly<
 >;
 
 /** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */
-export async function printResult(
-  context: CommandContext,
-  command: Command,
-  result: Result,
-): Promise<boolean> {
-  return globalFlags(command).json
-    ? printJson(context, result)
-    : context.terminal.print(formatResult(result));
+export async function printResult(context: CommandContext, result: Result): Promise<boolean> {
+  return context.flags.json ? printJson(context, result) : context.terminal.print(formatResult(result));
 }
 
 /** Prints a list of results: a table with headings, or one JSON array. */
 export async function printResults(
   context: CommandContext,
-  command: Command,
   names: readonly string[],
   results: readonly Result[],
 ): Promise<void> {
-  if (globalFlags(command).json) await printJson(context, results);
+  if (context.flags.json) await printJson(context, results);
   else await context.terminal.print(formatResults(names, results));
 }
 

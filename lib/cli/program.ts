@@ -125,12 +125,12 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
       reportError(report);
       status = newStatus;
     };
-    const context: CommandContext = { terminal, env, clock: systemClock, version, waitForStop, exit, fail };
     for (const [name, { description }] of Object.entries(COMMANDS))
       program.command(name).description(description);
     program.hook("preSubcommand", async (_program, command) => {
       const define = await COMMANDS[command.name()]?.load();
-      define?.(command, context);
+      const surroundings = { terminal, env, clock: systemClock, version, waitForStop, exit, fail };
+      define?.(command, { ...surroundings, flags: program.opts() });
       npmHint = explainNpmOptions([program, command], env);
     });
     program.hook("preAction", logNpmHint);

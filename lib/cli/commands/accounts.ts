@@ -23,7 +23,6 @@ import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import {
   type CommandContext,
   failWithAccountError,
-  globalFlags,
   type WithStore,
   withStore,
   withStoreOrCreate,
@@ -35,7 +34,7 @@ import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 /** `accounts`: the accounts that may call the API, and their plans. */
 export function defineAccounts(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
-  const plansOf = (command: Command) => readPlans(globalFlags(command), context.env);
+  const plansOf = () => readPlans(context.flags, context.env);
 
   /** Adds a command that sets the plan of an account. */
   function addPlanCommand(
@@ -51,11 +50,11 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       .requiredOption("--plan <plan>", `the plan: ${PLANS.join(", ")}, or one of --plans`)
       .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
       .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
-      .action(async (id: string, flags: PlanFlags, command: Command) => {
-        const plans = await plansOf(command);
+      .action(async (id: string, flags: PlanFlags) => {
+        const plans = await plansOf();
         const plan = toPlanAssignment(flags, plans);
         const environment = readEnvironment(context.env);
-        return useStore(context, command, async ({ store }) => {
+        return useStore(context, async ({ store }) => {
           const accounts = createAccounts({
             store: store.accounts,
             environment,
@@ -63,7 +62,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
             plans,
           });
           const result = await run(accounts, id, plan);
-          if (result.ok) await printResult(context, command, summarize(result.account, plans));
+          if (result.ok) await printResult(context, summarize(result.account, plans));
           else failWithAccountError(context, id, result);
         });
       });
@@ -82,9 +81,9 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     .command("list")
     .description("Lists all accounts with their plan, limits and number of active keys.")
     .option("--usage", "also show the usage of both windows, and the number of banned keys")
-    .action(async ({ usage = false }: { usage?: boolean }, command: Command) => {
-      const plans = await plansOf(command);
-      await withStore(context, command, async ({ store }) => {
+    .action(async ({ usage = false }: { usage?: boolean }) => {
+      const plans = await plansOf();
+      await withStore(context, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
           const now = context.clock();
@@ -92,7 +91,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
           const row = { ...summarize(account, plans), activeKeys };
           rows.push(usage ? { ...row, ...summarizeUsage(account, now, plans) } : row);
         }
-        await printResults(context, command, usage ? [...COLUMNS, ...USAGE_COLUMNS] : COLUMNS, rows);
+        await printResults(context, usage ? [...COLUMNS, ...USAGE_COLUMNS] : COLUMNS, rows);
       });
     });
 
@@ -100,21 +99,21 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     .command("show")
     .description("Shows the plan of an account, the usage of both windows, and its keys with their bans.")
     .argument("<id>", "the account's ID", readAccountId)
-    .action(async (id: string, _flags: object, command: Command) => {
-      const plans = await plansOf(command);
-      await withStore(context, command, ({ store }) => showAccount(context, command, store, plans, id));
+    .action(async (id: string) => {
+      const plans = await plansOf();
+      await withStore(context, ({ store }) => showAccount(context, store, plans, id));
     });
 
   group
     .command("reset")
     .description("Sets the counters of both windows to zero, for this minute and this day. Bans stay.")
     .argument("<id>", "the account's ID", readAccountId)
-    .action(async (id: string, _flags: object, command: Command) => {
-      const plans = await plansOf(command);
-      await withStore(context, command, async ({ store }) => {
+    .action(async (id: string) => {
+      const plans = await plansOf();
+      await withStore(context, async ({ store }) => {
         const result = await store.accounts.resetUsage(id);
         if (!result.ok) return failWithAccountError(context, id, result);
-        return showAccount(context, command, store, plans, id);
+        return showAccount(context, store, plans, id);
       });
     });
 }
@@ -122,7 +121,6 @@ export function defineAccounts(group: Command, context: CommandContext): void {
 /** Prints everything about an account: its plan, the usage of both windows, and its keys. */
 async function showAccount(
   context: CommandContext,
-  command: Command,
   { accounts }: Store,
   plans: PlanTable,
   id: string,
@@ -137,7 +135,7 @@ async function showAccount(
   const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
   const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
   const summary = { account: account.id, plan: account.plan };
-  if (globalFlags(command).json) return void (await printJson(context, { ...summary, minute, day, keys }));
+  if (context.flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
   const windows = [
     { window: "minute", ...minute },
     { window: "day", ...day },

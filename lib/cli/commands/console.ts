@@ -4,7 +4,7 @@ import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
-import { type CommandContext, globalFlags, withStore } from "../context.ts";
+import { type CommandContext, withStore } from "../context.ts";
 import { listenOn, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import {
@@ -45,14 +45,14 @@ export function defineConsole(command: Command, context: CommandContext): void {
   )
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .addHelpText("after", HELP)
-    .action(async (consoleFlags: ConsoleFlags, command: Command) => {
+    .action(async (consoleFlags: ConsoleFlags) => {
       const { port } = consoleFlags;
       const { env, terminal, clock } = context;
-      const flags = globalFlags(command);
+      const flags = context.flags;
       const environment = readEnvironment(env);
       const plans = await readPlans(flags, env);
       const domains = await readConsoleDomains(consoleFlags, env, terminal);
-      await withStore(context, command, async ({ store, name, isMetered, check, explain }) => {
+      await withStore(context, async ({ store, name, isMetered, check, explain }) => {
         const stop = context.waitForStop();
         // No link is printed for a console that can show nothing.
         await check();
@@ -70,7 +70,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
         );
         try {
           const result = { link: server.link, database: name };
-          if (flags.json) await printResult(context, command, result);
+          if (flags.json) await printResult(context, result);
           else await terminal.print(formatStart(result));
           await stop;
         } finally {

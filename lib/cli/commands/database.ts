@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { backUpSqlite } from "../../stores/sqlite/backup.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { explainFileError } from "../errors.ts";
 import { printResult } from "../output.ts";
 import { chooseStore, requireDatabase } from "../stores.ts";
@@ -15,8 +15,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     .command("backup")
     .description("Writes a consistent copy of the database to a new file, while it is being served.")
     .argument("<file>", "the file to create; an existing file is not overwritten")
-    .action(async (file: string, _flags: object, command: Command) => {
-      const { kind, location } = chooseStore(globalFlags(command), context.env);
+    .action(async (file: string) => {
+      const { kind, location } = chooseStore(context.flags, context.env);
       if (kind !== "sqlite") throw invalidInput("--dynamodb", DYNAMODB_HINT);
       requireDatabase(location);
       const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
@@ -28,7 +28,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
           "The file already exists, and was not changed. Delete it, or name another file.",
         );
       }
-      await printResult(context, command, {
+      await printResult(context, {
         database: location,
         backup: file,
         bytes: statSync(file).size,

@@ -27,7 +27,7 @@ import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
 import { readDomainsFile } from "../config-files.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";
 import { printResults } from "../output.ts";
@@ -47,13 +47,12 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .requiredOption(...TARGET)
     .option(...RESOLVER)
     .option(...ZONE)
-    .action(async (file: string, flags: RecordsFlags, command: Command) => {
+    .action(async (file: string, flags: RecordsFlags) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
       const hosts = assignZones(readHosts(file, flags.target), flags.zone);
       const records = await findRecords(hosts, resolver);
       await printResults(
         context,
-        command,
         COLUMNS,
         records.map((record) => ({ ...record })),
       );
@@ -64,10 +63,10 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .description(
       "Queries live DNS and prints, per host, its state and every reason. Exits with 1 unless all are verified.",
     )
-    .action(async (file: string | undefined, flags: CheckFlags, command: Command) => {
+    .action(async (file: string | undefined, flags: CheckFlags) => {
       const { hosts, knownZones, deployment } = await readHostsToCheck(context, file, flags);
       const reports = await verifyHosts(hosts, { ...createVerification(flags, deployment), knownZones });
-      const asJson = globalFlags(command).json === true;
+      const asJson = context.flags.json === true;
       await terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
       if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
     });
@@ -79,10 +78,10 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .option("--reverify", "verify hosts that need attention anew, after a new certificate was requested")
     .option("--state <file>", "the file that keeps the state between runs", ".data/domains-watch.json")
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
-    .action(async (file: string | undefined, flags: WatchFlags, command: Command) => {
+    .action(async (file: string | undefined, flags: WatchFlags) => {
       const domains = await readHostsToCheck(context, file, flags);
       const { reverify = false, state } = flags;
-      const json = globalFlags(command).json === true;
+      const json = context.flags.json === true;
       const verification = createVerification(flags, domains.deployment);
       const end = await watchHosts(context, domains, verification, { reverify, state, json });
       if (end !== "live") context.exit(EXIT.failed);

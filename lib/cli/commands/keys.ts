@@ -26,11 +26,11 @@ import type { Terminal } from "../terminal.ts";
 export function defineKeys(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
-  async function printKey(issued: IssuedKey, command: Command): Promise<void> {
+  async function printKey(issued: IssuedKey): Promise<void> {
     const { accountId, keyId, key, expiresAt } = issued;
     const result = { account: accountId, keyId, key, expires: toRfc3339(expiresAt) };
     // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
-    if (!(await printResult(context, command, result).catch(() => false))) {
+    if (!(await printResult(context, result).catch(() => false))) {
       return context.fail({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
     }
     context.terminal.log("Store the key now: it cannot be shown again.");
@@ -41,12 +41,12 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .description("Issues a key and shows it once.")
     .requiredOption("--account <id>", "the account that gets the key", readAccountId)
     .option("--expires <rfc3339>", "when the key expires (default: never)", readInstant)
-    .action(({ account, expires }: { account: string; expires?: Instant }, command: Command) => {
+    .action(({ account, expires }: { account: string; expires?: Instant }) => {
       const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, context.clock()) };
-      return withStore(context, command, async ({ store }) => {
+      return withStore(context, async ({ store }) => {
         await assertKeyEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).issueKey(account, options);
-        return issued.ok ? printKey(issued, command) : failWithAccountError(context, account, issued);
+        return issued.ok ? printKey(issued) : failWithAccountError(context, account, issued);
       });
     });
 
@@ -57,8 +57,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .addOption(
       new Option("--state <state>", "list only keys in this state; expiring: within 30 days").choices(STATES),
     )
-    .action((flags: { account?: string; state?: (typeof STATES)[number] }, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action((flags: { account?: string; state?: (typeof STATES)[number] }) =>
+      withStore(context, async ({ store }) => {
         const accounts = await findAccounts(store, flags.account);
         if (accounts === undefined) {
           const failure = { ok: false, code: "account_not_found" } as const;
@@ -74,7 +74,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
             if (flags.state === undefined || isListed) rows.push({ account: id, ...row });
           }
         }
-        await printResults(context, command, ["account", ...KEY_COLUMNS], rows);
+        await printResults(context, ["account", ...KEY_COLUMNS], rows);
       }),
     );
 
@@ -82,8 +82,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .command("find")
     .description("Names a key, such as one that has leaked, and its account.")
     .argument("<->", "reads the key from standard input, so that no shell history has it", readDash)
-    .action((_dash: string, _flags: object, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action((_dash: string) =>
+      withStore(context, async ({ store }) => {
         const { accountId, id } = await readKey(context.terminal);
         const account = await store.accounts.find(accountId);
         const key = account?.keys.find((candidate) => candidate.id === id);
@@ -91,7 +91,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
           return failWithAccountError(context, id, { ok: false, code: "key_not_found" });
         }
         const summary = summarizeKey(key, context.clock(), account.rejections[id]);
-        await printResult(context, command, { account: accountId, ...summary });
+        await printResult(context, { account: accountId, ...summary });
       }),
     );
 
@@ -104,11 +104,11 @@ export function defineKeys(group: Command, context: CommandContext): void {
         .argParser(readOverlap)
         .default(readOverlap("24h"), "24h"),
     )
-    .action((id: string, { overlap }: { overlap: number }, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action((id: string, { overlap }: { overlap: number }) =>
+      withStore(context, async ({ store }) => {
         await assertKeyEnvironment(store, readEnvironment(context.env));
         const issued = await accountsOf(context, store).rotateKey(id, { overlapMs: overlap });
-        return issued.ok ? printKey(issued, command) : failWithAccountError(context, id, issued);
+        return issued.ok ? printKey(issued) : failWithAccountError(context, id, issued);
       }),
     );
 
@@ -123,18 +123,18 @@ export function defineKeys(group: Command, context: CommandContext): void {
       .description(description)
       .argument("[key-id]", "the key's ID", readKeyId)
       .option("--key <->", "reads the key itself from standard input", readDash)
-      .action(async (keyId: string | undefined, { key: dash }: { key?: string }, command: Command) => {
+      .action(async (keyId: string | undefined, { key: dash }: { key?: string }) => {
         if ((keyId === undefined) === (dash === undefined))
           throw invalidInput(
             "KEY_ID",
             "Give the key's ID, or the key itself on standard input with --key -.",
           );
-        await withStore(context, command, async ({ store }) => {
+        await withStore(context, async ({ store }) => {
           const id = keyId ?? (await readKey(context.terminal)).id;
           const result = await run(accountsOf(context, store), id);
           if (!result.ok) return failWithAccountError(context, id, result);
           const key = result.account.keys.find((candidate) => candidate.id === id);
-          if (key !== undefined) await printResult(context, command, summarizeKey(key, context.clock()));
+          if (key !== undefined) await printResult(context, summarizeKey(key, context.clock()));
         });
       });
   }

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import { openApiDocument } from "../../http/openapi.ts";
 import { readBaseUrls } from "../arguments.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { readPlans } from "../settings.ts";
 
 /** `openapi`: the OpenAPI document. */
-export function defineOpenApi(command: Command, { terminal, env }: CommandContext): void {
+export function defineOpenApi(command: Command, { terminal, env, flags }: CommandContext): void {
   command
     .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrls)
     .addHelpText("after", HELP)
-    .action(async ({ server }: { server?: readonly string[] }, command: Command) => {
-      const plans = await readPlans(globalFlags(command), env);
+    .action(async ({ server }: { server?: readonly string[] }) => {
+      const plans = await readPlans(flags, env);
       const servers = server === undefined ? {} : { servers: server.map((url) => ({ url })) };
       await terminal.print(`${JSON.stringify(openApiDocument({ plans, ...servers }), null, 2)}\n`);
     });

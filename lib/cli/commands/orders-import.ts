@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { type ImportStep, importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
-import { type CommandContext, globalFlags, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { untilStopped } from "../stop.ts";
@@ -19,12 +19,12 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file, unchanged")
     .addHelpText("after", HELP)
-    .action(async (file: string, flags: { rejects?: string }, command: Command) => {
+    .action(async (file: string, flags: { rejects?: string }) => {
       await using source = await openSource(file, context);
-      await withStoreOrCreate(context, command, async ({ store }) => {
+      await withStoreOrCreate(context, async ({ store }) => {
         await using rejects = await openRejects(flags.rejects, [
           { identity: source.identity, what: "the file to import" },
-          ...(await databaseFiles(chooseStore(globalFlags(command), context.env))),
+          ...(await databaseFiles(chooseStore(context.flags, context.env))),
         ]);
         // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
@@ -35,7 +35,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           size: source.size,
           initial: toCounts(last),
         });
-        const { json } = globalFlags(command);
+        const { json } = context.flags;
         const reportStop = (hint: string) => {
           progress.stop();
           const message = `The import stopped after line ${last.line}. ${hint}; orders that were imported are skipped.`;
@@ -71,7 +71,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         }
         progress.stop();
         const { placed, unchanged, rejected } = last;
-        await printResult(context, command, { placed, unchanged, rejected });
+        await printResult(context, { placed, unchanged, rejected });
         if (rejected > 0) context.exit(EXIT.failed);
       });
     });

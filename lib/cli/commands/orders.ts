@@ -35,12 +35,12 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .option("--quantity <n>", "the number of units", readWholeNumber)
     .option("--ship-date <rfc3339>", "the expected ship date")
     .option("--complete", "mark the order as complete")
-    .action((order: NewOrder, command: Command) => {
+    .action((order: NewOrder) => {
       validateFlags(order, () => {
         const parsed = parseOrder({ id: 0n, ...order });
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
       });
-      return withStoreOrCreate(context, command, async ({ store }) => {
+      return withStoreOrCreate(context, async ({ store }) => {
         const orders = createOrders({ store: store.orders, clock: context.clock });
         const result = await orders.place(order);
         if (!result.ok) {
@@ -48,7 +48,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
           return context.fail({ code: result.code, message });
         }
         if (!result.created) context.terminal.log("The order already exists with the same content.");
-        await printResult(context, command, summarizeOrder({ record: result.record, status: "pending" }));
+        await printResult(context, summarizeOrder({ record: result.record, status: "pending" }));
       });
     });
 
@@ -62,11 +62,11 @@ export function defineOrders(group: Command, context: CommandContext): void {
       .command(name)
       .description(description)
       .argument("<id>", "the order's ID", readInt64)
-      .action((id: bigint, _flags: object, command: Command) =>
-        withStore(context, command, async ({ store }) => {
+      .action((id: bigint) =>
+        withStore(context, async ({ store }) => {
           const orders = createOrders({ store: store.orders, clock: context.clock });
           const result = await applyEvent(orders, id);
-          if (result.ok) return void (await printResult(context, command, summarizeOrder(result.order)));
+          if (result.ok) return void (await printResult(context, summarizeOrder(result.order)));
           const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
           context.fail({ code: result.code, message: `${id}: ${reason}` });
         }),
@@ -82,8 +82,8 @@ function addExportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("export")
     .description("Writes all orders with their status as newline-delimited JSON, ascending by ID.")
-    .action((_flags: object, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action(() =>
+      withStore(context, async ({ store }) => {
         const { terminal } = context;
         // On a terminal that shows the orders themselves, progress would be mixed with them.
         const screen = terminal.isInteractive ? undefined : terminal.screen;
@@ -114,11 +114,11 @@ function addGetCommand(parent: Command, context: CommandContext): void {
     .command("get")
     .description("Shows one order.")
     .argument("<id>", "the order's ID", readInt64)
-    .action((id: bigint, _flags: object, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action((id: bigint) =>
+      withStore(context, async ({ store }) => {
         const order = await store.orders.find(id);
         if (order === undefined) context.fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
-        else await printResult(context, command, summarizeOrder(order));
+        else await printResult(context, summarizeOrder(order));
       }),
     );
 }
@@ -134,12 +134,12 @@ function addListCommand(parent: Command, context: CommandContext): void {
         .argParser(readLimit)
         .default(DEFAULT_LIMIT),
     )
-    .action(({ status, limit }: { status?: OrderStatus; limit: number }, command: Command) =>
-      withStore(context, command, async ({ store }) => {
+    .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
+      withStore(context, async ({ store }) => {
         // One more, to know whether there are more.
         const orders = await findOrders(store.orders, status, limit + 1);
         const rows = orders.slice(0, limit).map(summarizeOrder);
-        await printResults(context, command, COLUMNS, rows);
+        await printResults(context, COLUMNS, rows);
         if (orders.length > limit) {
           context.terminal.log(
             `There are more orders than these ${formatCount(limit)}. Use a larger --limit, or 'orders export' for all.`,

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { errorMessage, invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { invalid } from "../arguments.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { explainAwsConfiguration } from "../errors.ts";
 import { printJson } from "../output.ts";
 import { type ReleaseTarget, rollBack, type ShiftResult, shift } from "../release-shift.ts";
@@ -18,12 +18,12 @@ export function defineRelease(command: Command, context: CommandContext): void {
     .option("--percent <n>", "the part of the traffic that it gets meanwhile", readPercent, 10)
     .option("--rollback", "give all traffic back to the version before the last release, at once")
     .addHelpText("after", HELP)
-    .action(async (flags: ReleaseFlags, command: Command) => {
+    .action(async (flags: ReleaseFlags) => {
       const result = await run(context, flags).catch((error: unknown) => {
         throw explainReleaseError(error);
       });
       if (!result.ok) return context.fail({ code: result.code, message: explain(result) });
-      if (globalFlags(command).json) await printJson(context, result);
+      if (context.flags.json) await printJson(context, result);
       else await context.terminal.print(`${describe(result)}\n`);
     });
 }

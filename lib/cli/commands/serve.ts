@@ -17,7 +17,7 @@ import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { invalid, readBaseUrls, readNumberBetween, readUrl } from "../arguments.ts";
 import { readDomainsFile } from "../config-files.ts";
-import { type CommandContext, globalFlags, withStore, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { systemErrorCode } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
@@ -31,13 +31,13 @@ export function defineServe(command: Command, context: CommandContext): void {
   addLogOptions(addServeOptions(command))
     .option("--metrics <address>", METRICS_HELP, readAddress)
     .addHelpText("after", HELP)
-    .action(async (flags: ServeFlags & LogFlags, command: Command) => {
+    .action(async (flags: ServeFlags & LogFlags) => {
       const { env, terminal, clock } = context;
       const { trustProxy = false, tuning = true, existing = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
       const environment = readEnvironment(env);
       if (tuning) tuneProcess();
-      const storeFlags = globalFlags(command);
+      const storeFlags = context.flags;
       const handlerOptions = toHandlerOptions(flags);
       const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
@@ -91,7 +91,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
           const result = { url, docs, database: name, metrics: metrics.url, key: key ?? null };
-          if (storeFlags.json) await printResult(context, command, result);
+          if (storeFlags.json) await printResult(context, result);
           else {
             const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
             await terminal.print(formatStartMessage(result) + nextSteps);
@@ -107,7 +107,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         log.write("info", "Stopped.");
       };
       const useStore = existing ? withStore : withStoreOrCreate;
-      await useStore(context, command, serve, (message) => log.write("warn", message));
+      await useStore(context, serve, (message) => log.write("warn", message));
     });
 }
 

@@ -5,7 +5,7 @@ import { escapeControls } from "../../core/text.ts";
 import { ERRORS, type ErrorCode } from "../../http/errors.ts";
 import { BASE_PATH } from "../../http/operations.ts";
 import { invalid, readDuration, readInt64 } from "../arguments.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { formatResults, printJson } from "../output.ts";
 
@@ -17,7 +17,7 @@ export function defineSmoke(command: Command, context: CommandContext): void {
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
     .option("--timeout <duration>", "the limit for each response (default: 30s)", readTimeout)
     .addHelpText("after", HELP)
-    .action(async (url: string, flags: SmokeFlags, command: Command) => {
+    .action(async (url: string, flags: SmokeFlags) => {
       const baseUrl = readBaseUrl(url);
       const key = readKey(flags.key ?? context.env["STORE_ORDERS_KEY"]);
       const timeoutMs = flags.timeout ?? DEFAULT_TIMEOUT_MS;
@@ -30,7 +30,7 @@ export function defineSmoke(command: Command, context: CommandContext): void {
       }
       const checks = await runChecks(first.answer, send, key, flags.order);
       const ok = checks.every((each) => each.ok);
-      if (globalFlags(command).json) await printJson(context, { baseUrl, ok, checks });
+      if (context.flags.json) await printJson(context, { baseUrl, ok, checks });
       else {
         const rows = checks.map((each) => ({
           check: each.check,

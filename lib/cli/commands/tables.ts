@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { MAX_BUCKETS } from "../../stores/dynamodb/buckets.ts";
 import { readNumberBetween } from "../arguments.ts";
-import { type CommandContext, globalFlags } from "../context.ts";
+import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";
 import { chooseStore, explainDynamodbError } from "../stores.ts";
 
@@ -10,8 +10,8 @@ import { chooseStore, explainDynamodbError } from "../stores.ts";
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
-  const requirePrefix = (command: Command): string => {
-    const { kind, location } = chooseStore(globalFlags(command), context.env);
+  const requirePrefix = (): string => {
+    const { kind, location } = chooseStore(context.flags, context.env);
     if (kind === "dynamodb") return location;
     throw invalidInput("--dynamodb", "Set the prefix of the tables.");
   };
@@ -24,8 +24,8 @@ export function defineTables(group: Command, context: CommandContext): void {
       "number of buckets for orders, which cannot be changed later (default: 16)",
       readNumberBetween(1, MAX_BUCKETS),
     )
-    .action(async ({ buckets }: { readonly buckets?: number }, command: Command) => {
-      const prefix = requirePrefix(command);
+    .action(async ({ buckets }: { readonly buckets?: number }) => {
+      const prefix = requirePrefix();
       const environment = readEnvironment(context.env);
       const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
       await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) }).catch(
@@ -40,8 +40,8 @@ export function defineTables(group: Command, context: CommandContext): void {
     .command("delete")
     .description("Deletes both tables with all their data.")
     .requiredOption("--yes", "confirm that all orders, accounts and keys in them are deleted")
-    .action(async (_flags: object, command: Command) => {
-      const prefix = requirePrefix(command);
+    .action(async () => {
+      const prefix = requirePrefix();
       const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");
       await deleteDynamodbTables({ prefix }).catch(explain(prefix));
       context.terminal.log(`Deleted the tables ${prefix}-orders and ${prefix}-accounts.`);

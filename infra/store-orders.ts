@@ -9,8 +9,7 @@ import { preflight } from "./domains/preflight.ts";
 import { functionCode } from "./functions/function.ts";
 import { createFunctions } from "./functions/functions.ts";
 import { typeToken } from "./names.ts";
-import { Observability } from "./observability/observability.ts";
-import { type ReleaseOutput, releaseOutput } from "./observability/release.ts";
+import { Observability, type ReleaseOutput } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
 
 /**
@@ -126,7 +125,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     this.baseUrl = baseUrl(created, stage);
     this.domainStatus = Object.fromEntries(created.map((each) => [each.plan.host, domainOutput(each)]));
     this.dashboardUrl = observability.dashboardUrl;
-    if (canary) this.release = releaseOutput(functions, observability.releaseAlarms);
+    if (observability.release !== undefined) this.release = observability.release;
     this.registerOutputs({ baseUrl: this.baseUrl });
   }
 }

@@ -24,22 +24,19 @@ export class AccessLog extends pulumi.ComponentResource {
     super(typeToken("AccessLog"), name, {}, options);
     const groupArgs = { retentionInDays: args.logRetentionDays };
     this.group = new aws.cloudwatch.LogGroup(`${name}-group`, groupArgs, { parent: this });
-    this.ready = args.manageAccount === true ? this.#setAccountRole(name, args.permissionsBoundary) : [];
+    this.ready = args.manageAccount === true ? [this.#setAccountRole(name, args.permissionsBoundary)] : [];
     this.registerOutputs({ group: this.group.name });
   }
 
-  #setAccountRole(name: string, boundary: string | undefined): readonly pulumi.Resource[] {
+  #setAccountRole(name: string, permissionsBoundary: string | undefined): pulumi.Resource {
     const retained = { parent: this, retainOnDelete: true };
-    const bounded = boundary === undefined ? {} : { permissionsBoundary: boundary };
+    const bounded = permissionsBoundary === undefined ? {} : { permissionsBoundary };
     const roleArgs = { assumeRolePolicy: GATEWAY_TRUST_POLICY, ...bounded };
     const role = new aws.iam.Role(`${name}-role`, roleArgs, retained);
-    const policy = new aws.iam.RolePolicyAttachment(
-      `${name}-policy`,
-      { role: role.name, policyArn: LOGGING_POLICY },
-      retained,
-    );
+    const attached = { role: role.name, policyArn: LOGGING_POLICY };
+    const dependsOn = new aws.iam.RolePolicyAttachment(`${name}-policy`, attached, retained);
     const accountArgs = { cloudwatchRoleArn: role.arn };
-    return [new aws.apigateway.Account(`${name}-account`, accountArgs, { ...retained, dependsOn: policy })];
+    return new aws.apigateway.Account(`${name}-account`, accountArgs, { ...retained, dependsOn });
   }
 }
 

@@ -5,8 +5,8 @@ import type { OrdersFunction } from "../functions/function.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 import { typeToken } from "../names.ts";
 import { ACCESS_LOG_FORMAT, type AccessLog } from "./access-log.ts";
-import { gatewayResponseArgs, gatewayResponses } from "./gateway-responses.ts";
-import { type RouteNode, routeTree } from "./route-tree.ts";
+import { gatewayResponses } from "./gateway-responses.ts";
+import { routeTree } from "./route-tree.ts";
 import { WebAcl } from "./web-acl.ts";
 
 /** Arguments of {@link Api}. */
@@ -42,130 +42,96 @@ export class Api extends pulumi.ComponentResource {
   readonly restApi: aws.apigateway.RestApi;
   readonly stage: aws.apigateway.Stage;
 
-  readonly #name: string;
-  readonly #args: ApiArgs;
-
   constructor(name: string, args: ApiArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Api"), name, {}, options);
-    this.#name = name;
-    this.#args = args;
-    const { streamSeconds, waf } = args;
+    const { functions, streamSeconds, throttle, accessLog, waf, closePlatformHost = false } = args;
     const responses = gatewayResponses({ hasRateLimit: waf !== undefined });
-    const api = { ...REST_API, disableExecuteApiEndpoint: args.closePlatformHost === true };
+    const api = { ...REST_API, disableExecuteApiEndpoint: closePlatformHost };
     const shape = { api, routes: routeTree(), responses, streamSeconds };
+    const own = { parent: this };
 
-    this.restApi = new aws.apigateway.RestApi(`${name}-rest`, api, { parent: this });
-    const integrations = this.#routes(shape.routes);
-    const deployment = this.#deployment(shape, [...integrations, ...this.#responses(responses)]);
-    this.stage = this.#stage(deployment);
-    this.#throttle();
-    if (waf !== undefined) new WebAcl(`${name}-waf`, { stage: this.stage, ...waf }, { parent: this });
-    this.#permissions();
-    this.registerOutputs({ url: this.stage.invokeUrl });
-  }
+    this.restApi = new aws.apigateway.RestApi(`${name}-rest`, api, own);
+    const restApi = this.restApi.id;
+    // Resources below the API are deleted with it, which saves one call for each.
+    const below = { ...own, deletedWith: this.restApi };
 
-  /** Creates every resource with its methods. Returns the integrations, on which a deployment has to depend. */
-  #routes(routes: readonly RouteNode[]): readonly aws.apigateway.Integration[] {
-    const ids = new Map<string, pulumi.Input<string>>([["root", this.restApi.rootResourceId]]);
-    return routes.flatMap((node) => {
-      const resourceId = this.#resource(node, ids);
-      return node.methods.map(({ method, target }) => this.#method(node.key, method, target, resourceId));
+    const targets = {
+      // The default timeout is 29 seconds, for streams too.
+      list: { uri: functions.list.streamUri, mode: "STREAM", timeoutMs: streamSeconds * 1_000 },
+      api: { uri: functions.api.invokeUri, mode: "BUFFERED", timeoutMs: BUFFERED_MS },
+    };
+    const ids = new Map<string, pulumi.Input<string>>();
+    const integrations = shape.routes.flatMap(({ key, parent = "", segment: pathPart, methods }) => {
+      const parentId = ids.get(parent);
+      const resourceId =
+        parentId === undefined
+          ? this.restApi.rootResourceId
+          : new aws.apigateway.Resource(`${name}-${key}`, { restApi, parentId, pathPart }, below).id;
+      ids.set(key, resourceId);
+      return methods.map(({ method: httpMethod, target }) => {
+        const methodName = `${name}-${key}-${httpMethod.toLowerCase()}`;
+        const address = { restApi, resourceId, httpMethod };
+        const methodArgs = { ...address, authorization: "NONE" };
+        const method = new aws.apigateway.Method(`${methodName}-method`, methodArgs, below);
+        const { uri, mode: responseTransferMode, timeoutMs: timeoutMilliseconds } = targets[target];
+        const invocation = { type: "AWS_PROXY", integrationHttpMethod: "POST", uri };
+        return new aws.apigateway.Integration(
+          `${methodName}-integration`,
+          { ...address, ...invocation, responseTransferMode, timeoutMilliseconds },
+          { ...below, dependsOn: method },
+        );
+      });
     });
-  }
-
-  #resource(
-    { key, parent, segment }: RouteNode,
-    ids: Map<string, pulumi.Input<string>>,
-  ): pulumi.Input<string> {
-    const parentId = ids.get(parent ?? "");
-    if (parentId === undefined) return this.restApi.rootResourceId;
-    const args = { restApi: this.restApi.id, parentId, pathPart: segment };
-    const { id } = new aws.apigateway.Resource(`${this.#name}-${key}`, args, this.#child());
-    ids.set(key, id);
-    return id;
-  }
-
-  #method(key: string, httpMethod: string, target: FunctionRole, resourceId: pulumi.Input<string>) {
-    const name = `${this.#name}-${key}-${httpMethod.toLowerCase()}`;
-    const address = { restApi: this.restApi.id, resourceId, httpMethod };
-    const method = new aws.apigateway.Method(
-      `${name}-method`,
-      { ...address, authorization: "NONE" },
-      this.#child(),
-    );
-    return new aws.apigateway.Integration(
-      `${name}-integration`,
-      { ...address, type: "AWS_PROXY", integrationHttpMethod: "POST", ...this.#integrationTarget(target) },
-      { ...this.#child(), dependsOn: method },
-    );
-  }
-
-  #integrationTarget(target: FunctionRole) {
-    const { functions, streamSeconds } = this.#args;
-    return target === "list"
-      ? {
-          uri: functions.list.streamUri,
-          responseTransferMode: "STREAM",
-          // The default is 29 seconds, for streams too.
-          timeoutMilliseconds: streamSeconds * 1_000,
-        }
-      : { uri: functions.api.invokeUri, responseTransferMode: "BUFFERED", timeoutMilliseconds: BUFFERED_MS };
-  }
-
-  #responses(responses: ReturnType<typeof gatewayResponses>) {
-    return responses.map((response) => {
-      const args = { restApiId: this.restApi.id, ...gatewayResponseArgs(response) };
-      const key = response.type.toLowerCase().replaceAll("_", "-");
-      return new aws.apigateway.Response(`${this.#name}-response-${key}`, args, this.#child());
+    const ownResponses = responses.map(({ type, status, body, headers }) => {
+      const parameters = Object.entries(headers).map(([key, value]) => [
+        `gatewayresponse.header.${key}`,
+        value,
+      ]);
+      return new aws.apigateway.Response(
+        `${name}-response-${type.toLowerCase().replaceAll("_", "-")}`,
+        {
+          restApiId: restApi,
+          responseType: type,
+          statusCode: `${status}`,
+          responseTemplates: { "application/json": body },
+          responseParameters: Object.fromEntries(parameters),
+        },
+        below,
+      );
     });
-  }
 
-  /** A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment. */
-  #deployment(shape: object, dependsOn: readonly pulumi.Resource[]) {
-    const { list, api } = this.#args.functions;
+    // A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment.
     const hash = createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
-    const triggers = { shape: hash, list: list.streamUri, api: api.invokeUri };
-    return new aws.apigateway.Deployment(
-      `${this.#name}-deployment`,
-      { restApi: this.restApi.id, triggers },
-      { parent: this, dependsOn: [...dependsOn] },
+    const triggers = { shape: hash, list: functions.list.streamUri, api: functions.api.invokeUri };
+    const deployment = new aws.apigateway.Deployment(
+      `${name}-deployment`,
+      { restApi, triggers },
+      { ...own, dependsOn: [...integrations, ...ownResponses] },
     );
-  }
+    const logs = accessLog && {
+      accessLogSettings: { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT },
+    };
+    this.stage = new aws.apigateway.Stage(
+      `${name}-stage`,
+      { restApi, deployment: deployment.id, stageName: STAGE, ...logs },
+      { ...own, dependsOn: [...(accessLog?.ready ?? [])] },
+    );
+    const settings = { throttlingRateLimit: throttle.perSecond, throttlingBurstLimit: throttle.burst };
+    const throttleArgs = { restApi, stageName: this.stage.stageName, methodPath: "*/*", settings };
+    new aws.apigateway.MethodSettings(`${name}-throttle`, throttleArgs, own);
+    if (waf !== undefined) new WebAcl(`${name}-waf`, { stage: this.stage, ...waf }, own);
 
-  #stage(deployment: aws.apigateway.Deployment) {
-    const { accessLog } = this.#args;
-    const logs =
-      accessLog === undefined
-        ? {}
-        : { accessLogSettings: { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT } };
-    const args = { restApi: this.restApi.id, deployment: deployment.id, stageName: STAGE, ...logs };
-    const options = { parent: this, dependsOn: [...(accessLog?.ready ?? [])] };
-    return new aws.apigateway.Stage(`${this.#name}-stage`, args, options);
-  }
-
-  #throttle() {
-    const { perSecond, burst } = this.#args.throttle;
-    const settings = { throttlingRateLimit: perSecond, throttlingBurstLimit: burst };
-    const args = { restApi: this.restApi.id, stageName: this.stage.stageName, methodPath: "*/*", settings };
-    return new aws.apigateway.MethodSettings(`${this.#name}-throttle`, args, { parent: this });
-  }
-
-  /** Allows this API's stage, and nothing else, to invoke the alias of each function. */
-  #permissions() {
-    for (const [role, { function: target, alias }] of Object.entries(this.#args.functions)) {
-      const args = {
+    // This API's stage, and nothing else, may invoke the alias of each function.
+    for (const [role, { function: target, alias }] of Object.entries(functions)) {
+      const permission = {
         action: "lambda:InvokeFunction",
         principal: "apigateway.amazonaws.com",
         function: target.name,
         qualifier: alias.name,
         sourceArn: pulumi.interpolate`${this.restApi.executionArn}/${STAGE}/*/*`,
       };
-      new aws.lambda.Permission(`${this.#name}-invoke-${role}`, args, { parent: this });
+      new aws.lambda.Permission(`${name}-invoke-${role}`, permission, own);
     }
-  }
-
-  /** Resources below the API are deleted with it, which saves one call for each. */
-  #child() {
-    return { parent: this, deletedWith: this.restApi };
+    this.registerOutputs({ url: this.stage.invokeUrl });
   }
 }

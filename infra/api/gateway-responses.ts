@@ -28,11 +28,6 @@ const ERROR_BY_TYPE = {
   INTEGRATION_TIMEOUT: "gateway_timeout",
 } as const satisfies Record<string, ErrorCode>;
 
-/** The stage's throttle refills every second, and a failed invocation can succeed at once. */
-const RETRY_AFTER_SECONDS = 1;
-/** WAF evaluates its rate limit over minutes. */
-const RETRY_AFTER_WAF_SECONDS = 60;
-
 /**
  * The responses that API Gateway produces itself. With a web ACL of this stack, whose only rule is a rate limit, a
  * blocked request gets the status of a rate limit instead of 403.
@@ -40,12 +35,13 @@ const RETRY_AFTER_WAF_SECONDS = 60;
 export function gatewayResponses({ hasRateLimit = false } = {}): readonly GatewayResponse[] {
   const byType = {
     ...ERROR_BY_TYPE,
-    ...(hasRateLimit ? { WAF_FILTERED: "rate_limit_exceeded" as const } : {}),
+    ...(hasRateLimit && ({ WAF_FILTERED: "rate_limit_exceeded" } as const)),
   };
   return Object.entries(byType).map(([type, code]) => {
     const { status, message } = ERRORS[code];
     const isWorthRetrying = status === 429 || status >= 500;
-    const seconds = type === "WAF_FILTERED" ? RETRY_AFTER_WAF_SECONDS : RETRY_AFTER_SECONDS;
+    // WAF evaluates its rate limit over minutes. The throttle refills every second, and an invocation can succeed at once.
+    const seconds = type === "WAF_FILTERED" ? 60 : 1;
     return {
       type,
       status,
@@ -54,19 +50,8 @@ export function gatewayResponses({ hasRateLimit = false } = {}): readonly Gatewa
         "Cache-Control": "'no-store'",
         // The functions use the same identifier.
         "X-Request-Id": "context.requestId",
-        ...(isWorthRetrying ? { "Retry-After": `'${seconds}'` } : {}),
+        ...(isWorthRetrying && { "Retry-After": `'${seconds}'` }),
       },
     };
   });
-}
-
-/** The provider's arguments of a response. */
-export function gatewayResponseArgs({ type, status, body, headers }: GatewayResponse) {
-  const fields = Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value]);
-  return {
-    responseType: type,
-    statusCode: `${status}`,
-    responseTemplates: { "application/json": body },
-    responseParameters: Object.fromEntries(fields),
-  };
 }

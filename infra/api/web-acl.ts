@@ -23,23 +23,12 @@ export class WebAcl extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("WebAcl"), name, {}, options);
-    const metric = (metricName: string) => ({
-      cloudwatchMetricsEnabled: true,
-      metricName,
-      sampledRequestsEnabled: false,
-    });
+    const visibility = { cloudwatchMetricsEnabled: true, sampledRequestsEnabled: false };
+    const limit = { limit: requestsPerFiveMinutes, aggregateKeyType: "IP", evaluationWindowSec: 300 };
     const rateLimit: aws.types.input.wafv2.WebAclRule = {
-      name: "rate-limit",
-      priority: 0,
-      action: { block: {} },
-      statement: {
-        rateBasedStatement: {
-          limit: requestsPerFiveMinutes,
-          aggregateKeyType: "IP",
-          evaluationWindowSec: 300,
-        },
-      },
-      visibilityConfig: metric(`${name}-rate-limit`),
+      ...{ name: "rate-limit", priority: 0, action: { block: {} } },
+      statement: { rateBasedStatement: limit },
+      visibilityConfig: { ...visibility, metricName: `${name}-rate-limit` },
     };
     this.acl = new aws.wafv2.WebAcl(
       `${name}-acl`,
@@ -48,7 +37,7 @@ export class WebAcl extends pulumi.ComponentResource {
         scope: "REGIONAL",
         defaultAction: { allow: {} },
         rules: [rateLimit],
-        visibilityConfig: metric(name),
+        visibilityConfig: { ...visibility, metricName: name },
       },
       { parent: this },
     );

@@ -48,24 +48,34 @@ export class OrdersFunction extends pulumi.ComponentResource {
 
   constructor(name: string, args: OrdersFunctionArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("OrdersFunction"), name, {}, options);
+    const { statements, logRetentionDays, permissionsBoundary, description, code, handler } = args;
     const parent = { parent: this };
 
-    const logArgs = { retentionInDays: args.logRetentionDays };
-    this.logs = new aws.cloudwatch.LogGroup(`${name}-logs`, logArgs, parent);
-    const { permissionsBoundary: boundary } = args;
-    const bounded = boundary === undefined ? {} : { permissionsBoundary: boundary };
+    this.logs = new aws.cloudwatch.LogGroup(`${name}-logs`, { retentionInDays: logRetentionDays }, parent);
+    const bounded = permissionsBoundary === undefined ? {} : { permissionsBoundary };
     const roleArgs = { assumeRolePolicy: LAMBDA_TRUST_POLICY, ...bounded };
     const role = new aws.iam.Role(`${name}-role`, roleArgs, parent);
-    const policy = new aws.iam.RolePolicy(
-      `${name}-policy`,
+    const writesLog: Statement = {
+      Effect: "Allow",
+      Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
+      // Lambda chooses the names of log streams, so this is the only wildcard in the policy.
+      Resource: pulumi.interpolate`${this.logs.arn}:*`,
+    };
+    const document = { Version: "2012-10-17" as const, Statement: [...statements, writesLog] };
+    const policy = new aws.iam.RolePolicy(`${name}-policy`, { role: role.id, policy: document }, parent);
+    const reserved = args.reservedConcurrency;
+    this.function = new aws.lambda.Function(
+      `${name}-function`,
       {
-        role: role.id,
-        policy: { Version: "2012-10-17", Statement: [...args.statements, logStatement(this.logs.arn)] },
+        ...{ description, code, handler, role: role.arn, publish: true },
+        ...{ runtime: "nodejs24.x", architectures: ["arm64"] },
+        ...{ memorySize: args.memoryMiB, timeout: args.timeoutSeconds },
+        environment: { variables: args.environment },
+        ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
+        loggingConfig: { logFormat: "JSON", logGroup: this.logs.name },
       },
-      parent,
+      { ...parent, dependsOn: policy },
     );
-    const lambdaArgs = functionArgs(args, role.arn, this.logs.name);
-    this.function = new aws.lambda.Function(`${name}-function`, lambdaArgs, { ...parent, dependsOn: policy });
     this.alias = new aws.lambda.Alias(
       `${name}-alias`,
       { name: ALIAS, functionName: this.function.name, functionVersion: this.function.version },
@@ -90,35 +100,7 @@ export class OrdersFunction extends pulumi.ComponentResource {
   }
 }
 
-function functionArgs(
-  args: OrdersFunctionArgs,
-  role: pulumi.Input<string>,
-  logGroup: pulumi.Input<string>,
-): aws.lambda.FunctionArgs {
-  const { description, code, handler, environment, memoryMiB, timeoutSeconds, reservedConcurrency } = args;
-  return {
-    ...{ description, code, handler, role },
-    runtime: "nodejs24.x",
-    architectures: ["arm64"],
-    environment: { variables: environment },
-    memorySize: memoryMiB,
-    timeout: timeoutSeconds,
-    ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
-    loggingConfig: { logFormat: "JSON", logGroup },
-    publish: true,
-  };
-}
-
 const LAMBDA_TRUST_POLICY = {
   Version: "2012-10-17",
   Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "lambda.amazonaws.com" } }],
 } as const satisfies aws.iam.PolicyDocument;
-
-/** Lambda chooses the names of log streams, so this is the only wildcard in the policy. */
-function logStatement(logGroup: pulumi.Output<string>): Statement {
-  return {
-    Effect: "Allow",
-    Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
-    Resource: pulumi.interpolate`${logGroup}:*`,
-  };
-}

@@ -22,28 +22,25 @@ export function createFunctions(
   { settings, servers, code, tables: { orders, accounts } }: FunctionsArgs,
   parent: pulumi.Resource,
 ): Readonly<Record<FunctionRole, OrdersFunction>> {
-  const { timeoutSeconds, memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary, canary } =
-    settings;
+  const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary, canary } = settings;
   const environment = functionEnvironment({ ...settings, servers }, name);
-  const create = (role: FunctionRole, description: string, seconds: number) =>
+  const arns = { orders: orders.arn, accounts: accounts.arn };
+  const create = (role: FunctionRole, description: string, timeoutSeconds: number) =>
     new OrdersFunction(
       `${name}-${role}`,
       {
-        ...{ description, code, environment, memoryMiB, logRetentionDays, reservedConcurrency, canary },
-        permissionsBoundary,
+        ...{ description, code, environment, memoryMiB, timeoutSeconds, reservedConcurrency, canary },
+        ...{ logRetentionDays, permissionsBoundary },
         handler: `entry.${role}`,
-        statements: tableStatements(PERMISSIONS[role], { orders: orders.arn, accounts: accounts.arn }),
-        timeoutSeconds: seconds,
+        statements: tableStatements(PERMISSIONS[role], arns),
       },
       { parent },
     );
+  const { timeoutSeconds } = settings;
+  const bufferedSeconds = Math.min(timeoutSeconds, BUFFERED_MS / 1_000);
   return {
     list: create("list", "Streams the list of orders", timeoutSeconds),
-    api: create(
-      "api",
-      "Handles every request except listing orders",
-      Math.min(timeoutSeconds, BUFFERED_MS / 1_000),
-    ),
+    api: create("api", "Handles every request except listing orders", bufferedSeconds),
   };
 }
 
@@ -56,15 +53,10 @@ export const MAX_ENVIRONMENT_BYTES = 4_096;
  * @throws {pulumi.RunError} if they exceed Lambda's limit, which only the hosts and servers can make happen
  */
 export function functionEnvironment(
-  {
-    domains,
-    banPolicy,
-    servers = [],
-    docsUrl,
-    corsOrigins,
-  }: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins">,
+  settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins">,
   prefix: string,
 ): Readonly<Record<string, string>> {
+  const { domains, banPolicy, servers = [], docsUrl, corsOrigins } = settings;
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
   const mapping = domains ?? defineDomains({});
   const environment = {

@@ -1,7 +1,6 @@
 import { type Clock, type Instant, systemClock } from "../../lib/core/time.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
-import type { RequestEvent } from "../../lib/http/request-event.ts";
-import { accessFields, toLogLine } from "../../lib/http/request-event.ts";
+import { accessFields, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
 
 /** Writes access log lines and metrics, one JSON object per line. */

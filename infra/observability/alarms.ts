@@ -1,4 +1,6 @@
-import type * as pulumi from "@pulumi/pulumi";
+import type * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { ALIAS } from "../functions/function.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 
@@ -22,76 +24,110 @@ export interface MonitoredResources {
 export interface MetricReference {
   readonly namespace: string;
   readonly metricName: string;
-  readonly dimensions: Readonly<Record<string, pulumi.Input<string>>>;
+  readonly dimensions: Record<string, pulumi.Input<string>>;
 }
 
-/** A condition on a metric that notifies someone. */
-export interface Alarm extends MetricReference {
+/** The arguments of an alarm. */
+export interface Alarm extends aws.cloudwatch.MetricAlarmArgs {
   /** Unique; part of the logical name. */
   readonly key: string;
-  readonly description: string;
-  readonly statistic: "Average" | "Sum" | "Minimum" | "Maximum" | "p95";
-  readonly comparison: "GreaterThanThreshold" | "LessThanThreshold";
   readonly threshold: number;
-  readonly periodSeconds: number;
-  /** Alarms if this many of the last periods breach the threshold. */
-  readonly datapoints: { readonly breaching: number; readonly of: number };
 }
 
-const FIVE_MINUTES_SECONDS = 300;
-const DAY_SECONDS = 86_400;
-/** More than none in two of three periods: a single spike does not alarm. */
-const TWO_OF_THREE = {
-  statistic: "Sum",
-  comparison: "GreaterThanThreshold",
-  threshold: 0,
-  periodSeconds: FIVE_MINUTES_SECONDS,
-  datapoints: { breaching: 2, of: 3 },
-} as const;
+const ABOVE_ZERO = { comparisonOperator: "GreaterThanThreshold", threshold: 0 } as const;
+/** A single spike does not alarm. */
+const TWO_OF_THREE = { ...ABOVE_ZERO, period: 300, evaluationPeriods: 3, datapointsToAlarm: 2 } as const;
+const DAILY = { period: 86_400, evaluationPeriods: 1, datapointsToAlarm: 1 } as const;
 
 /** The alarms of a stack. None uses latency, because the latency of a stream includes its whole transfer. */
 export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
+  const { functions, tables, certificates } = monitored;
   return [
     {
-      ...TWO_OF_THREE,
+      ...{ ...TWO_OF_THREE, statistic: "Average", threshold: 0.01 },
       ...gatewayMetric(monitored, "5XXError"),
       key: "5xx",
-      description: "More than 1 % of the requests fail with a 5xx status.",
-      statistic: "Average",
-      threshold: 0.01,
+      alarmDescription: "More than 1 % of the requests fail with a 5xx status.",
     },
     {
-      ...TWO_OF_THREE,
+      ...{ ...TWO_OF_THREE, statistic: "Average", threshold: 0.5 },
       ...gatewayMetric(monitored, "4XXError"),
       key: "4xx",
-      description:
+      alarmDescription:
         "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
-      statistic: "Average",
-      threshold: 0.5,
     },
-    ...Object.entries(monitored.functions).flatMap(([role, name]) => functionAlarms(role, name)),
-    ...Object.entries(monitored.tables).flatMap(([table, name]) => tableAlarms(table, name)),
-    ...monitored.certificates.map(certificateAlarm),
+    ...Object.entries(functions).flatMap(([role, name]) => {
+      const alarm = (metricName: string, problem: string) => ({
+        ...{ ...TWO_OF_THREE, statistic: "Sum" },
+        ...functionMetric(name, metricName),
+        key: `${role}-${metricName.toLowerCase()}`,
+        alarmDescription: `Invocations of the function '${role}' ${problem}.`,
+      });
+      return [alarm("Errors", "fail"), alarm("Throttles", "are throttled: they exceed its concurrency")];
+    }),
+    ...Object.entries(tables).flatMap(([table, name]) =>
+      ["Read", "Write"].map((kind) => ({
+        ...{ ...TWO_OF_THREE, statistic: "Sum" },
+        ...tableMetric(name, `${kind}ThrottleEvents`),
+        key: `${table}-${kind.toLowerCase()}-throttles`,
+        alarmDescription: `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
+      })),
+    ),
+    ...certificates.map(({ key, host, arn }) => ({
+      ...{ ...DAILY, statistic: "Minimum", comparisonOperator: "LessThanThreshold", threshold: 30 },
+      ...{ namespace: "AWS/CertificateManager", metricName: "DaysToExpiry" },
+      dimensions: { CertificateArn: arn },
+      key: `${key}-certificate`,
+      // ACM begins 45 days before the end.
+      alarmDescription: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
+    })),
     {
-      ...TWO_OF_THREE,
+      ...{ ...TWO_OF_THREE, extendedStatistic: "p95", threshold: 2_000, datapointsToAlarm: 3 },
       ...ownMetric(monitored, "ListFirstByte"),
       key: "first-byte",
-      description: "The time to first byte of the list exceeds two seconds at the 95th percentile.",
-      statistic: "p95",
-      threshold: 2_000,
-      datapoints: { breaching: 3, of: 3 },
+      alarmDescription: "The time to first byte of the list exceeds two seconds at the 95th percentile.",
     },
     {
+      ...{ ...ABOVE_ZERO, ...DAILY, statistic: "Maximum", threshold: LONG_LIST_ORDERS },
       ...ownMetric(monitored, "ListRows"),
       key: "list-size",
-      description: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
-      statistic: "Maximum",
-      comparison: "GreaterThanThreshold",
-      threshold: LONG_LIST_ORDERS,
-      periodSeconds: DAY_SECONDS,
-      datapoints: { breaching: 1, of: 1 },
+      alarmDescription: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
     },
   ];
+}
+
+/** The functions of a service, of which a new version is about to get traffic. */
+export type ReleasedFunctions = Readonly<
+  Record<FunctionRole, { readonly function: Readonly<Record<"name" | "version", pulumi.Output<string>>> }>
+>;
+
+/**
+ * The alarms on the new version of each function. Unlike the others they react to a single error within a minute, and
+ * notify nobody: `store-orders release` watches them for a few minutes, and a shift that is reverted needlessly only
+ * has to be started again.
+ */
+export function planReleaseAlarms(
+  functions: ReleasedFunctions,
+  monitored: MonitoredResources,
+): readonly Alarm[] {
+  const once = { ...ABOVE_ZERO, statistic: "Sum", period: 60, evaluationPeriods: 1, datapointsToAlarm: 1 };
+  return Object.entries(functions).flatMap(([role, released]) => {
+    const { name, version } = released.function;
+    const errors = functionMetric(name, "Errors");
+    const execution = { Resource: pulumi.interpolate`${name}:${ALIAS}`, ExecutedVersion: version };
+    return [
+      {
+        ...{ ...once, ...errors, dimensions: { ...errors.dimensions, ...execution } },
+        key: `${role}-release-errors`,
+        alarmDescription: `Invocations of the new version of the function '${role}' fail.`,
+      },
+      {
+        ...{ ...once, ...ownMetric(monitored, "ServerErrors", { Function: name, Version: version }) },
+        key: `${role}-release-5xx`,
+        alarmDescription: `The new version of the function '${role}' responds with a 5xx status.`,
+      },
+    ];
+  });
 }
 
 /** A metric of the API's stage. */
@@ -119,41 +155,4 @@ export function ownMetric(
   dimensions: MetricReference["dimensions"] = {},
 ): MetricReference {
   return { namespace, metricName, dimensions };
-}
-
-function functionAlarms(role: string, name: pulumi.Input<string>): readonly Alarm[] {
-  const invocations = `Invocations of the function '${role}'`;
-  const descriptions = {
-    Errors: `${invocations} fail.`,
-    Throttles: `${invocations} are throttled: they exceed its concurrency.`,
-  };
-  return Object.entries(descriptions).map(([metricName, description]) => ({
-    ...{ ...TWO_OF_THREE, ...functionMetric(name, metricName) },
-    ...{ key: `${role}-${metricName.toLowerCase()}`, description },
-  }));
-}
-
-function tableAlarms(table: string, name: pulumi.Input<string>): readonly Alarm[] {
-  return (["Read", "Write"] as const).map((kind) => ({
-    ...TWO_OF_THREE,
-    ...tableMetric(name, `${kind}ThrottleEvents`),
-    key: `${table}-${kind.toLowerCase()}-throttles`,
-    description: `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
-  }));
-}
-
-function certificateAlarm({ key, host, arn }: MonitoredResources["certificates"][number]): Alarm {
-  return {
-    namespace: "AWS/CertificateManager",
-    metricName: "DaysToExpiry",
-    dimensions: { CertificateArn: arn },
-    key: `${key}-certificate`,
-    // ACM begins 45 days before the end.
-    description: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
-    statistic: "Minimum",
-    comparison: "LessThanThreshold",
-    threshold: 30,
-    periodSeconds: DAY_SECONDS,
-    datapoints: { breaching: 1, of: 1 },
-  };
 }

@@ -1,9 +1,15 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
+import { ALIAS } from "../functions/function.ts";
 import { typeToken } from "../names.ts";
-import { type Alarm, type MonitoredResources, planAlarms } from "./alarms.ts";
+import {
+  type Alarm,
+  type MonitoredResources,
+  planAlarms,
+  planReleaseAlarms,
+  type ReleasedFunctions,
+} from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
-import { planReleaseAlarms, type ReleasedFunctions } from "./release.ts";
 
 /** Arguments of {@link Observability}. */
 export interface ObservabilityArgs {
@@ -15,59 +21,54 @@ export interface ObservabilityArgs {
   readonly email?: pulumi.Input<string> | undefined;
 }
 
+/** The input of `store-orders release`: the version that gets the traffic, and the alarms to watch. */
+export interface ReleaseOutput {
+  readonly functions: readonly {
+    readonly name: pulumi.Output<string>;
+    readonly alias: string;
+    readonly version: pulumi.Output<string>;
+  }[];
+  /** The names of the alarms on the new version. */
+  readonly alarms: readonly pulumi.Output<string>[];
+}
+
 /** The alarms and the dashboard of the service. */
 export class Observability extends pulumi.ComponentResource {
   readonly dashboardUrl: pulumi.Output<string>;
-  /** The names of the alarms on the new versions. */
-  readonly releaseAlarms: readonly pulumi.Output<string>[];
-
-  readonly #name: string;
+  /** Missing without `released`. */
+  readonly release?: ReleaseOutput;
 
   constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Observability"), name, {}, options);
-    this.#name = name;
     const { monitored, email, region, released } = args;
+    const parent = { parent: this };
+    const createAlarm = ({ key, ...alarm }: Alarm, actions: object = {}) =>
+      new aws.cloudwatch.MetricAlarm(
+        `${name}-${key}`,
+        // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
+        { ...alarm, ...actions, name: `${name}-${key}`, treatMissingData: "notBreaching" },
+        parent,
+      );
 
-    const topic = email === undefined ? undefined : this.#topic(email);
-    for (const alarm of planAlarms(monitored)) this.#alarm(alarm, topic);
-    const releaseAlarms = released === undefined ? [] : planReleaseAlarms(released, monitored);
-    this.releaseAlarms = releaseAlarms.map((alarm) => this.#alarm(alarm, undefined).name);
+    let actions = {};
+    if (email !== undefined) {
+      const topic = new aws.sns.Topic(`${name}-alarms`, {}, parent);
+      const subscription = { topic: topic.arn, protocol: "email", endpoint: email };
+      new aws.sns.TopicSubscription(`${name}-email`, subscription, parent);
+      actions = { alarmActions: [topic.arn], okActions: [topic.arn] };
+    }
+    for (const alarm of planAlarms(monitored)) createAlarm(alarm, actions);
+    if (released !== undefined) {
+      const functions = [released.list.function, released.api.function];
+      this.release = {
+        functions: functions.map(({ name, version }) => ({ name, alias: ALIAS, version })),
+        alarms: planReleaseAlarms(released, monitored).map((alarm) => createAlarm(alarm).name),
+      };
+    }
     const body = pulumi.jsonStringify(dashboardBody(monitored, region));
     const dashboardArgs = { dashboardName: name, dashboardBody: body };
-    const dashboard = new aws.cloudwatch.Dashboard(`${name}-dashboard`, dashboardArgs, { parent: this });
+    const dashboard = new aws.cloudwatch.Dashboard(`${name}-dashboard`, dashboardArgs, parent);
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });
-  }
-
-  #topic(endpoint: pulumi.Input<string>) {
-    const topic = new aws.sns.Topic(`${this.#name}-alarms`, {}, { parent: this });
-    const args = { topic: topic.arn, protocol: "email", endpoint };
-    new aws.sns.TopicSubscription(`${this.#name}-email`, args, { parent: this });
-    return topic;
-  }
-
-  #alarm({ key, datapoints, ...alarm }: Alarm, topic: aws.sns.Topic | undefined) {
-    const percentile = alarm.statistic === "p95";
-    const actions = topic === undefined ? {} : { alarmActions: [topic.arn], okActions: [topic.arn] };
-    return new aws.cloudwatch.MetricAlarm(
-      `${this.#name}-${key}`,
-      {
-        // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
-        name: `${this.#name}-${key}`,
-        alarmDescription: alarm.description,
-        namespace: alarm.namespace,
-        metricName: alarm.metricName,
-        dimensions: alarm.dimensions,
-        ...(percentile ? { extendedStatistic: alarm.statistic } : { statistic: alarm.statistic }),
-        comparisonOperator: alarm.comparison,
-        threshold: alarm.threshold,
-        period: alarm.periodSeconds,
-        evaluationPeriods: datapoints.of,
-        datapointsToAlarm: datapoints.breaching,
-        treatMissingData: "notBreaching",
-        ...actions,
-      },
-      { parent: this },
-    );
   }
 }

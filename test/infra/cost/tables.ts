@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { planAlarms } from "../../../infra/observability/alarms.ts";
-import { planReleaseAlarms } from "../../../infra/observability/release.ts";
+import { planAlarms, planReleaseAlarms } from "../../../infra/observability/alarms.ts";
 import type { Consumption, Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";

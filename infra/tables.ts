@@ -1,6 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { createTableInput, type TableDefinition, tableDefinitions } from "../lib/stores/dynamodb/layout.ts";
+import { createTableInput, type TableDefinition, tableDefinitions } from "../lib/stores/dynamodb/schema.ts";
 import { explainExisting } from "./failures.ts";
 import { typeToken } from "./names.ts";
 

@@ -171,7 +171,7 @@ function isAccessibleToOthers(path: string): boolean {
 async function openDynamodb(prefix: string): Promise<OpenedStore> {
   const [{ createDynamodbStore }, { LAYOUT_VERSION }] = await Promise.all([
     import("../stores/dynamodb/index.ts"),
-    import("../stores/dynamodb/layout.ts"),
+    import("../stores/dynamodb/schema.ts"),
   ]);
   const store = createDynamodbStore({ prefix });
   return {

@@ -7,7 +7,7 @@ import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
-import { tableDefinitions } from "../../lib/stores/dynamodb/layout.ts";
+import { tableDefinitions } from "../../lib/stores/dynamodb/schema.ts";
 import { clientFor, EMULATED, type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
 import { type DynamodbProxy, startProxy } from "../support/dynamodb/proxy.ts";
 import { hashOf, type Outcome, type Outcomes, type Task } from "./hot-account/task.ts";

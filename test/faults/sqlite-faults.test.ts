@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { BUSY_TIMEOUT_MS } from "../../lib/stores/sqlite/database.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
-import { BUSY_TIMEOUT_MS } from "../../lib/stores/sqlite/transaction.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
 import { reportFigures } from "./run.ts";

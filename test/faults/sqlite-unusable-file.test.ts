@@ -7,11 +7,12 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import { accountQueries, sqliteAccounts } from "../../lib/stores/sqlite/accounts.ts";
+import { accountQueries, createAccountStore } from "../../lib/stores/sqlite/accounts.ts";
+import { admissionQueries } from "../../lib/stores/sqlite/admission.ts";
+import { openDatabase } from "../../lib/stores/sqlite/database.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { orderQueries, sqliteOrders } from "../../lib/stores/sqlite/orders.ts";
+import { createOrderStore, orderQueries } from "../../lib/stores/sqlite/orders.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
-import { openDatabase } from "../../lib/stores/sqlite/transaction.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
@@ -30,13 +31,17 @@ function openStore(path: string) {
     path,
     (db) => {
       opened.push(db);
-      return { orders: orderQueries(db), accounts: accountQueries(db) };
+      return {
+        orders: orderQueries(db),
+        accounts: accountQueries(db),
+        admission: admissionQueries(db),
+      };
     },
     { existing: false },
   );
   const [db] = opened as [DatabaseSync];
   const { check, close } = database;
-  return { db, orders: sqliteOrders(database), accounts: sqliteAccounts(database), check, close };
+  return { db, orders: createOrderStore(database), accounts: createAccountStore(database), check, close };
 }
 
 const KEY = { accountId: "shop", hash: "1".repeat(64) };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
-import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
+import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
 import { clientFor } from "../support/dynamodb/emulator.ts";
 import { fillOrders } from "../support/dynamodb/fill.ts";
 import { cloud } from "./harness/cloud.ts";

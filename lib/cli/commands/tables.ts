@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
-import { MAX_BUCKETS } from "../../stores/dynamodb/buckets.ts";
+import { MAX_BUCKETS } from "../../stores/dynamodb/schema.ts";
 import { readNumberBetween } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";

@@ -19,7 +19,7 @@ import {
   usageOf,
 } from "./admission-item.ts";
 import { backOff, callTimeout } from "./client.ts";
-import { LAYOUT_VERSION, SETTINGS_KEY } from "./layout.ts";
+import { LAYOUT_VERSION, SETTINGS_KEY } from "./schema.ts";
 import {
   type Attributes,
   type ConditionalUpdate,

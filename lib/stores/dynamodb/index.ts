@@ -13,10 +13,9 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import { BUCKET_COUNT_KEY } from "./buckets.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
-import { LAYOUT_VERSION, SETTINGS_KEY, tableDefinitions } from "./layout.ts";
 import { createOrderStore } from "./orders.ts";
+import { BUCKET_COUNT_KEY, LAYOUT_VERSION, SETTINGS_KEY, tableDefinitions } from "./schema.ts";
 import { createTableClient, numberValue } from "./table.ts";
 
 export {

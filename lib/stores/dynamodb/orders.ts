@@ -9,9 +9,9 @@ import {
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { toWire } from "../../orders/wire.ts";
-import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./buckets.ts";
 import { callTimeout } from "./client.ts";
 import { countOrders, createList, orderOf, readPage } from "./list.ts";
+import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./schema.ts";
 import {
   type ConditionalUpdate,
   changeItem,

@@ -7,9 +7,15 @@ import {
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
 import { InvalidInputError } from "../../core/errors.ts";
-import { BUCKET_COUNT_KEY, DEFAULT_BUCKETS, MAX_BUCKETS } from "./buckets.ts";
 import { createDynamodbClient, send } from "./client.ts";
-import { createTableInput, type TableDefinition, tableDefinitions } from "./layout.ts";
+import {
+  BUCKET_COUNT_KEY,
+  createTableInput,
+  DEFAULT_BUCKETS,
+  MAX_BUCKETS,
+  type TableDefinition,
+  tableDefinitions,
+} from "./schema.ts";
 
 /** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
 export interface DynamodbTablesOptions {

@@ -12,7 +12,7 @@ import {
 import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { nextTurn } from "../../core/time.ts";
 import { backOff, send } from "./client.ts";
-import { LAYOUT_VERSION } from "./layout.ts";
+import { LAYOUT_VERSION } from "./schema.ts";
 
 /** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
 export type Attributes = Record<string, AttributeValue>;

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
 import type { Failure } from "../../core/errors.ts";
+import { BUSY_TIMEOUT_MS } from "./database.ts";
 import { isSqliteError, toStoreError } from "./errors.ts";
 import { toFileName } from "./file.ts";
 import { versionOf } from "./schema.ts";
-import { BUSY_TIMEOUT_MS } from "./transaction.ts";
 
 /** The result of a backup. `file_exists`: there is a file at the destination, which was not changed. */
 export type BackupResult = { readonly ok: true } | Failure<"file_exists">;

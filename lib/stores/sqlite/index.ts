@@ -15,9 +15,10 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "../store.ts";
-import { accountQueries, sqliteAccounts } from "./accounts.ts";
-import { orderQueries, sqliteOrders } from "./orders.ts";
-import { openDatabase } from "./transaction.ts";
+import { accountQueries, createAccountStore } from "./accounts.ts";
+import { admissionQueries } from "./admission.ts";
+import { openDatabase } from "./database.ts";
+import { createOrderStore, orderQueries } from "./orders.ts";
 
 export {
   isNewerSchema,
@@ -41,8 +42,12 @@ export interface SqliteStoreOptions {
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
 export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): Store {
-  const prepare = (db: DatabaseSync) => ({ orders: orderQueries(db), accounts: accountQueries(db) });
+  const prepare = (db: DatabaseSync) => ({
+    orders: orderQueries(db),
+    accounts: accountQueries(db),
+    admission: admissionQueries(db),
+  });
   const database = openDatabase(path, prepare, { existing });
   const { check, close } = database;
-  return { orders: sqliteOrders(database), accounts: sqliteAccounts(database), check, close };
+  return { orders: createOrderStore(database), accounts: createAccountStore(database), check, close };
 }

@@ -1,6 +1,5 @@
-import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
-import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
+import { DEFAULT_BUCKETS, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { atMost, atMostBaseline } from "../budgets.ts";
 import type { Figure } from "../figures.ts";

@@ -1,8 +1,7 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { toWire } from "../../../lib/orders/wire.ts";
-import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
+import { bucketOf, DEFAULT_BUCKETS, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";
 import { orderAt } from "../fixture.ts";
 import { startChild } from "./child.ts";

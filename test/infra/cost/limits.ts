@@ -1,5 +1,5 @@
 import { withDefaults } from "../../../infra/config/settings.ts";
-import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/buckets.ts";
+import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Measured } from "./measure.ts";
 import { priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";

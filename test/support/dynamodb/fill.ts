@@ -1,8 +1,7 @@
 import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { toWire } from "../../../lib/orders/wire.ts";
-import { bucketOf } from "../../../lib/stores/dynamodb/buckets.ts";
-import { tableDefinitions } from "../../../lib/stores/dynamodb/layout.ts";
+import { bucketOf, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 
 /**
  * Fills an emulator's table directly, 25 items per request, because the conditional writes of the store are slow there.

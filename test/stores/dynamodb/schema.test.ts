@@ -4,9 +4,8 @@ import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.t
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
-import { bucketOf } from "../../../lib/stores/dynamodb/buckets.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { LAYOUT_VERSION, SETTINGS_KEY } from "../../../lib/stores/dynamodb/layout.ts";
+import { bucketOf, LAYOUT_VERSION, SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";

@@ -6,10 +6,11 @@ import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
-import { accountQueries, sqliteAccounts } from "../../../lib/stores/sqlite/accounts.ts";
+import { accountQueries, createAccountStore } from "../../../lib/stores/sqlite/accounts.ts";
+import { admissionQueries } from "../../../lib/stores/sqlite/admission.ts";
+import { openDatabase } from "../../../lib/stores/sqlite/database.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { orderQueries, sqliteOrders } from "../../../lib/stores/sqlite/orders.ts";
-import { openDatabase } from "../../../lib/stores/sqlite/transaction.ts";
+import { createOrderStore, orderQueries } from "../../../lib/stores/sqlite/orders.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
@@ -48,10 +49,19 @@ function openObservedStore() {
     ) as Q;
   const database = openDatabase(
     newPath(),
-    (db) => ({ orders: observe(db, orderQueries(db)), accounts: observe(db, accountQueries(db)) }),
+    (db) => ({
+      orders: observe(db, orderQueries(db)),
+      accounts: observe(db, accountQueries(db)),
+      admission: observe(db, admissionQueries(db)),
+    }),
     { existing: false },
   );
-  return { ...database, orders: sqliteOrders(database), accounts: sqliteAccounts(database), observed };
+  return {
+    ...database,
+    orders: createOrderStore(database),
+    accounts: createAccountStore(database),
+    observed,
+  };
 }
 
 test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {

@@ -1,10 +1,10 @@
 /**
- * Names, keys and layout version of the two DynamoDB tables. Plain data without a dependency, so that the infrastructure creates
- * exactly the tables that the store reads.
+ * Names, keys and layout version of the two DynamoDB tables, and the buckets of orders. Plain data without a dependency, so
+ * that the infrastructure creates exactly the tables that the store reads.
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for
- * that event). See buckets.ts.
+ * that event).
  *
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about
  * requests; see admission-item.ts. The details item has what people want to know about the keys; see accounts.ts.
@@ -69,3 +69,25 @@ export const LAYOUT_VERSION = 1;
  * The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys.
  */
 export const SETTINGS_KEY = { id: { S: "/settings" } } as const;
+
+/** The number of buckets of orders, unless the table stores another number. */
+export const DEFAULT_BUCKETS = 16;
+
+/** Each list reads every bucket. */
+export const MAX_BUCKETS = 256;
+
+/**
+ * The key of the only item in the orders table that is not an order. Its `buckets` is the number of buckets. No
+ * order has this partition key, so a query of a bucket never reads the item. The scan of a short list skips it.
+ */
+export const BUCKET_COUNT_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
+
+const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
+
+/**
+ * The bucket of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
+ * as strides. Stored data depends on it, so it must never change.
+ */
+export function bucketOf(id: bigint, buckets: number): number {
+  return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(buckets)) >> 64n);
+}

@@ -1,0 +1,82 @@
+import type { Account, ApiKey, RejectionCount } from "../accounts/account.ts";
+import type { Instant } from "../core/time.ts";
+import type { PlanAssignment } from "../plans/plan-limits.ts";
+import type { Usage } from "../plans/windows.ts";
+
+/**
+ * The columns of an account joined with one of its keys, for the stores on SQL. Rows are arrays, which take half the time
+ * of objects.
+ */
+export const ACCOUNT_COLUMNS = `a.id, a.plan, a.per_minute, a.per_day, a.minute_start, a.minute_count, a.day_start, a.day_count,
+  k.id, k.hash, k.created_at, k.expires_at, k.revoked_at, k.successor_id,
+  k.rejections_start, k.rejections_count, k.banned_until`;
+
+/** A row of an account joined with one of its keys. */
+export type AccountRow = readonly [
+  id: string,
+  plan: string,
+  perMinute: number | null,
+  perDay: number | null,
+  minuteStart: Instant,
+  minuteCount: number,
+  dayStart: Instant,
+  dayCount: number,
+  // An account without keys has one row, in which the columns of the key are null.
+  keyId: string | null,
+  hash: string,
+  createdAt: Instant,
+  expiresAt: Instant | null,
+  revokedAt: Instant | null,
+  successorId: string | null,
+  rejectionsStart: Instant | null,
+  rejectionsCount: number | null,
+  bannedUntil: Instant | null,
+];
+
+interface AccountAndKey extends PlanAssignment<string> {
+  readonly usage: Usage;
+  readonly key: ApiKey;
+  readonly rejections: RejectionCount | undefined;
+}
+
+/** Reads the account and the key of a row. */
+export function readRow(row: AccountRow): AccountAndKey {
+  const [, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
+  const [id, hash, createdAt, expiresAt, revokedAt, successorId, windowStart, count, bannedUntil] = ofKey;
+  return {
+    plan,
+    ...(perMinute === null || perDay === null ? {} : { customLimits: { perMinute, perDay } }),
+    usage: { minute: { start: minuteStart, count: minuteCount }, day: { start: dayStart, count: dayCount } },
+    key: {
+      id: id ?? "",
+      hash,
+      createdAt,
+      ...(expiresAt === null ? {} : { expiresAt }),
+      ...(revokedAt === null ? {} : { revokedAt }),
+      ...(successorId === null ? {} : { successorId }),
+    },
+    rejections:
+      windowStart === null || count === null
+        ? undefined
+        : { windowStart, count, ...(bannedUntil === null ? {} : { bannedUntil }) },
+  };
+}
+
+/** Reads accounts from their joined rows. Those of an account follow each other. */
+export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
+  return [...Map.groupBy(rows, ([id]) => id)].map(([id, group]) => {
+    const { key: _key, rejections: _count, ...account } = readRow(group[0] as AccountRow);
+    const keys = group.filter((row) => row[KEY_ID] !== null).map(readRow);
+    const rejections = keys.flatMap(({ key, rejections: count }) =>
+      count ? [[key.id, count] as const] : [],
+    );
+    return {
+      id,
+      ...account,
+      keys: keys.map(({ key }) => key),
+      rejections: Object.fromEntries(rejections),
+    };
+  });
+}
+
+const KEY_ID = 8;

@@ -1,0 +1,111 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { RejectionCount } from "../../accounts/account.ts";
+import type { AccountStore } from "../../accounts/account-store.ts";
+import {
+  type Admission,
+  type AdmissionPolicy,
+  type BanPolicy,
+  decideAdmission,
+  decideRejections,
+  type KeyState,
+} from "../../accounts/admission.ts";
+import type { ParsedKey } from "../../accounts/api-key.ts";
+import type { Instant } from "../../core/time.ts";
+import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
+import type { Database } from "./database.ts";
+import { isSqliteError } from "./errors.ts";
+import { beginList } from "./list.ts";
+import type { OrderQueries } from "./orders.ts";
+
+/** The queries of an admission, each to be called in a write. */
+export type AdmissionQueries = ReturnType<typeof admissionQueries>;
+
+/** The database as an admission needs it: the operation of a request is performed in the same transaction. */
+export type AdmissionDatabase = Database<{
+  readonly admission: AdmissionQueries;
+  readonly orders: OrderQueries;
+}>;
+
+/** Admits requests and counts rejections, each in one transaction. */
+export function createAdmission({
+  read,
+  write,
+}: AdmissionDatabase): Pick<AccountStore, "admit" | "recordRejections"> {
+  return {
+    // Counters and bans survive the process. Only a power failure can lose the most recent ones.
+    admit: (key, at, policy, operation) =>
+      write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: queries, orders }) => {
+        const admission = queries.admit(key, at, policy);
+        if (!admission.ok || operation === undefined) return admission;
+        const outcome = performInTransaction(operation, at, orders, { read });
+        return outcome === undefined ? admission : { ...admission, outcome };
+      }),
+
+    // Needs no token: a call that failed has changed nothing.
+    recordRejections: (key, count, at, policy) =>
+      write("relaxed", ({ admission }) => admission.recordRejections(key, count, at, policy)),
+  };
+}
+
+/**
+ * Performs the operation of an admitted request in the transaction that admits it. Returns `undefined` if the order is
+ * damaged: the caller performs the operation again and gets the error, and the admission counts.
+ */
+function performInTransaction(
+  operation: StoreOperation,
+  at: Instant,
+  orders: OrderQueries,
+  database: Pick<AdmissionDatabase, "read">,
+): StoreOutcome | undefined {
+  if (operation.type === "list") return { type: "list", ...beginList(orders, database) };
+  try {
+    return { type: "apply", result: orders.apply(operation.id, operation.event, at) };
+  } catch (error) {
+    if (isSqliteError(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Prepares the queries. */
+export function admissionQueries(db: DatabaseSync) {
+  const selectKey = db.prepare(
+    `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,
+  );
+  selectKey.setReturnArrays(true);
+  const updateUsage = db.prepare(
+    "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
+  );
+  const updateRejections = db.prepare(
+    "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE account = ? AND id = ?",
+  );
+
+  function findKeyState({ accountId, hash }: ParsedKey): KeyState | undefined {
+    const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
+    return row && { accountId, ...readRow(row) };
+  }
+
+  function saveRejections({ accountId, key }: KeyState, rejections: RejectionCount): void {
+    const { windowStart, count, bannedUntil = null } = rejections;
+    updateRejections.run(windowStart, count, bannedUntil, accountId, key.id);
+  }
+
+  return {
+    admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Admission {
+      const state = findKeyState(key);
+      const { admission, save } = decideAdmission(state, at, policy);
+      if (state !== undefined && save.usage !== undefined) {
+        const { minute, day } = save.usage;
+        updateUsage.run(minute.start, minute.count, day.start, day.count, state.accountId);
+      }
+      if (state !== undefined && save.rejections !== undefined) saveRejections(state, save.rejections);
+      return admission;
+    },
+
+    recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): void {
+      const state = findKeyState(key);
+      const rejections = decideRejections(state, count, at, policy);
+      if (state !== undefined && rejections !== undefined) saveRejections(state, rejections);
+    },
+  };
+}

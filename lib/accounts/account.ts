@@ -58,6 +58,14 @@ export type AccountFailure =
   | Failure<Exclude<AccountErrorCode, "key_already_rotated">>
   | (Failure<"key_already_rotated"> & { readonly successorId: string });
 
+/** The reason for people why an operation failed. */
+export function explainAccountError(failure: AccountFailure): string {
+  const message = ACCOUNT_ERRORS[failure.code];
+  return failure.code === "key_already_rotated"
+    ? `${message} Use its successor, ${failure.successorId}.`
+    : message;
+}
+
 /** The largest number of active keys of an account. */
 export const MAX_ACTIVE_KEYS = 20;
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { ACCOUNT_ERRORS, type AccountFailure } from "../accounts/account.ts";
+import { type AccountFailure, explainAccountError } from "../accounts/account.ts";
 import { explainEnvironment } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
 import { invalidInput } from "../core/errors.ts";
@@ -36,24 +36,19 @@ export interface GlobalFlags extends StoreFlags {
   readonly json?: boolean;
 }
 
-/** Opens a store, runs a command on it, and closes the store. */
-export type WithStore = (
-  context: CommandContext,
-  run: (opened: OpenedStore) => Promise<void>,
-  /** Logs warnings about the database. @default a line on standard error */
-  warn?: OpenOptions["warn"],
-) => Promise<void>;
+/** Opens the store that the options name, runs a command on it, and closes it. A missing database is an error. */
+export const withStore = createWithStore({ create: false });
 
-/** Uses the store that the options name. A missing database is an error. */
-export const withStore: WithStore = createWithStore({ create: false });
+/** Does the same, but creates a missing database. */
+export const withStoreOrCreate = createWithStore({ create: true });
 
-/** Uses the store that the options name. A missing database is created. */
-export const withStoreOrCreate: WithStore = createWithStore({ create: true });
-
-function createWithStore(options: { readonly create: boolean }): WithStore {
-  return async (context, run, warn = (message) => context.terminal.log(`Warning: ${message}`)) => {
-    const choice = chooseStore(context.flags, context.env);
-    const opened = await openStore(choice, { ...options, warn });
+function createWithStore(options: Pick<OpenOptions, "create">) {
+  return async (
+    context: CommandContext,
+    run: (opened: OpenedStore) => Promise<unknown>,
+    warn: OpenOptions["warn"] = (message) => context.terminal.log(`Warning: ${message}`),
+  ): Promise<void> => {
+    const opened = await openStore(chooseStore(context.flags, context.env), { ...options, warn });
     try {
       if (opened.isNew) await assertKeyEnvironment(opened.store, readEnvironment(context.env));
       await run(opened);
@@ -82,7 +77,5 @@ export function failWithAccountError(
   subject: string,
   failure: AccountFailure,
 ): void {
-  const successor =
-    failure.code === "key_already_rotated" ? ` Use its successor, ${failure.successorId}.` : "";
-  fail({ code: failure.code, message: `${subject}: ${ACCOUNT_ERRORS[failure.code]}${successor}` });
+  fail({ code: failure.code, message: `${subject}: ${explainAccountError(failure)}` });
 }

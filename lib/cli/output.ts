@@ -1,7 +1,7 @@
 /** Results and progress, as people and programs read them. */
 import { clearLine, cursorTo } from "node:readline";
 import Table from "cli-table3";
-import { escapeControls } from "../core/text.ts";
+import { escapeControls, formatCount } from "../core/text.ts";
 import { toInt64Json } from "../orders/int64.ts";
 import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
@@ -52,18 +52,10 @@ function toHeading(name: string): string {
 function toCell(name: string, value: Result[string]): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
+  // Identifiers are bigints, which have no separators.
   if (typeof value === "number") return formatCount(value);
   return escapeControls(Array.isArray(value) ? value.join("; ") : `${value}`);
 }
-
-/** Formats a count for people: `1000`, and `10,000` with separators. Identifiers are bigints and have none. */
-export function formatCount(count: number): string {
-  countFormat ??= new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
-  return countFormat.format(count);
-}
-
-/** Created on first use: it takes 7 MiB, which a server would keep. */
-let countFormat: Intl.NumberFormat | undefined;
 
 /** Columns without borders, so that tools such as awk can split them. */
 function formatTable(rows: readonly string[][]): string {

@@ -156,13 +156,6 @@ export function plainPage(title: string, body: Html, live = false): Html {
 </html>`;
 }
 
-/** Formats a count for people: `1000`, and `10,000` with separators. */
-export function formatCount(count: number): string {
-  return COUNT_FORMAT.format(count);
-}
-
-const COUNT_FORMAT = new Intl.NumberFormat("en-US", { useGrouping: "min2" });
-
 /** Formats an instant in UTC: `2026-11-20 09:30 UTC`. */
 export function formatInstant(at: Instant): string {
   const date = new Date(at);

@@ -26,6 +26,15 @@ export function formatDuration(ms: number): string {
   return parts.length === 0 ? "0 s" : parts.slice(0, 2).join(" ");
 }
 
+/** Formats a count for people: `1000`, and `10,000` with separators. */
+export function formatCount(count: number): string {
+  countFormat ??= new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
+  return countFormat.format(count);
+}
+
+/** Created on first use: it takes 7 MiB, which a server would keep. */
+let countFormat: Intl.NumberFormat | undefined;
+
 /** Formats an instant as RFC 3339 with whole seconds. */
 export function formatTimestamp(at: Instant): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import {
   type Account,
-  type AccountResult,
   type AccountSettings,
   isActive,
   keyStatusAt,
   type UsedQuota,
   usedQuotasAt,
 } from "../../accounts/account.ts";
-import { type Accounts, createAccounts } from "../../accounts/accounts.ts";
+import { createAccounts } from "../../accounts/accounts.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import {
@@ -18,31 +17,18 @@ import {
   type PlanTable,
   validatePlan,
 } from "../../plans/plan-limits.ts";
-import type { Store } from "../../stores/store.ts";
 import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
-import {
-  type CommandContext,
-  failWithAccountError,
-  type WithStore,
-  withStore,
-  withStoreOrCreate,
-} from "../context.ts";
+import { type CommandContext, failWithAccountError, withStore, withStoreOrCreate } from "../context.ts";
 import { formatResult, formatResults, printJson, printResult, printResults, type Result } from "../output.ts";
 import { readEnvironment, readPlans } from "../settings.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
 /** `accounts`: the accounts that may call the API, and their plans. */
 export function defineAccounts(group: Command, context: CommandContext): void {
+  const { clock, env, flags, terminal } = context;
   group.addHelpText("afterAll", HELP);
-  const plansOf = () => readPlans(context.flags, context.env);
 
-  /** Adds a command that sets the plan of an account. */
-  function addPlanCommand(
-    name: string,
-    description: string,
-    useStore: WithStore,
-    run: (accounts: Accounts<string>, id: string, plan: PlanAssignment<string>) => Promise<AccountResult>,
-  ): void {
+  const addPlanCommand = (name: "create" | "set-plan", description: string) =>
     group
       .command(name)
       .description(description)
@@ -50,31 +36,21 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       .requiredOption("--plan <plan>", `the plan: ${PLANS.join(", ")}, or one of --plans`)
       .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
       .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
-      .action(async (id: string, flags: PlanFlags) => {
-        const plans = await plansOf();
-        const plan = toPlanAssignment(flags, plans);
-        const environment = readEnvironment(context.env);
-        return useStore(context, async ({ store }) => {
-          const accounts = createAccounts({
-            store: store.accounts,
-            environment,
-            clock: context.clock,
-            plans,
-          });
-          const result = await run(accounts, id, plan);
-          if (result.ok) await printResult(context, summarize(result.account, plans));
-          else failWithAccountError(context, id, result);
+      .action(async (id: string, planFlags: PlanFlags) => {
+        const plans = await readPlans(flags, env);
+        const plan = toPlanAssignment(planFlags, plans);
+        const environment = readEnvironment(env);
+        await (name === "create" ? withStoreOrCreate : withStore)(context, async ({ store }) => {
+          const accounts = createAccounts({ store: store.accounts, environment, clock, plans });
+          const result = await (name === "create" ? accounts.create(id, plan) : accounts.setPlan(id, plan));
+          if (!result.ok) return failWithAccountError(context, id, result);
+          return printResult(context, summarize(result.account, plans));
         });
       });
-  }
-  addPlanCommand("create", "Creates an account.", withStoreOrCreate, (accounts, id, plan) =>
-    accounts.create(id, plan),
-  );
+  addPlanCommand("create", "Creates an account.");
   addPlanCommand(
     "set-plan",
     "Changes the plan of an account immediately. Requests that were already counted stay counted.",
-    withStore,
-    (accounts, id, plan) => accounts.setPlan(id, plan),
   );
 
   group
@@ -82,11 +58,11 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     .description("Lists all accounts with their plan, limits and number of active keys.")
     .option("--usage", "also show the usage of both windows, and the number of banned keys")
     .action(async ({ usage = false }: { usage?: boolean }) => {
-      const plans = await plansOf();
+      const plans = await readPlans(flags, env);
       await withStore(context, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
-          const now = context.clock();
+          const now = clock();
           const activeKeys = account.keys.filter((key) => isActive(key, now)).length;
           const row = { ...summarize(account, plans), activeKeys };
           rows.push(usage ? { ...row, ...summarizeUsage(account, now, plans) } : row);
@@ -95,62 +71,54 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       });
     });
 
-  group
-    .command("show")
-    .description("Shows the plan of an account, the usage of both windows, and its keys with their bans.")
-    .argument("<id>", "the account's ID", readAccountId)
-    .action(async (id: string) => {
-      const plans = await plansOf();
-      await withStore(context, ({ store }) => showAccount(context, store, plans, id));
-    });
-
-  group
-    .command("reset")
-    .description("Sets the counters of both windows to zero, for this minute and this day. Bans stay.")
-    .argument("<id>", "the account's ID", readAccountId)
-    .action(async (id: string) => {
-      const plans = await plansOf();
-      await withStore(context, async ({ store }) => {
-        const result = await store.accounts.resetUsage(id);
-        if (!result.ok) return failWithAccountError(context, id, result);
-        return showAccount(context, store, plans, id);
+  /** Prints everything about an account: its plan, the usage of both windows, and its keys. */
+  async function show(account: Account | undefined, id: string, plans: PlanTable): Promise<void> {
+    if (account === undefined)
+      return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
+    const now = clock();
+    const isKnown = limitsOf(account, plans) !== undefined;
+    if (!isKnown) terminal.log(explainUnknownPlan(account));
+    const quotas = usedQuotasAt(account, now, plans);
+    const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
+    const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
+    const summary = { account: account.id, plan: account.plan };
+    if (flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
+    const windows = [
+      { window: "minute", ...minute },
+      { window: "day", ...day },
+    ];
+    const tables = [
+      formatResult(summary),
+      formatResults(["window", "limit", "used", "remaining", "resets"], windows),
+      keys.length === 0 ? "no keys\n" : formatResults(KEY_COLUMNS, keys),
+    ];
+    await terminal.print(tables.join("\n"));
+  }
+  const addShowCommand = (name: "show" | "reset", description: string) =>
+    group
+      .command(name)
+      .description(description)
+      .argument("<id>", "the account's ID", readAccountId)
+      .action(async (id: string) => {
+        const plans = await readPlans(flags, env);
+        await withStore(context, async ({ store: { accounts } }) => {
+          if (name === "reset") await accounts.resetUsage(id);
+          await show(await accounts.find(id), id, plans);
+        });
       });
-    });
-}
-
-/** Prints everything about an account: its plan, the usage of both windows, and its keys. */
-async function showAccount(
-  context: CommandContext,
-  { accounts }: Store,
-  plans: PlanTable,
-  id: string,
-): Promise<void> {
-  const account = await accounts.find(id);
-  if (account === undefined)
-    return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
-  const now = context.clock();
-  const isKnown = limitsOf(account, plans) !== undefined;
-  if (!isKnown) context.terminal.log(explainUnknownPlan(account));
-  const quotas = usedQuotasAt(account, now, plans);
-  const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
-  const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
-  const summary = { account: account.id, plan: account.plan };
-  if (context.flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
-  const windows = [
-    { window: "minute", ...minute },
-    { window: "day", ...day },
-  ];
-  const tables = [
-    formatResult(summary),
-    formatResults(["window", "limit", "used", "remaining", "resets"], windows),
-    keys.length === 0 ? "no keys\n" : formatResults(KEY_COLUMNS, keys),
-  ];
-  await context.terminal.print(tables.join("\n"));
+  addShowCommand(
+    "show",
+    "Shows the plan of an account, the usage of both windows, and its keys with their bans.",
+  );
+  addShowCommand(
+    "reset",
+    "Sets the counters of both windows to zero, for this minute and this day. Bans stay.",
+  );
 }
 
 function explainUnknownPlan({ id, plan }: AccountSettings): string {
   return (
-    `Warning: the plan '${plan}' of ${id} is none of the plans here, so a server with these plans rejects its ` +
+    `Warning: the plan '${plan}' of ${id} is not one of the plans here, so a server with these plans rejects its ` +
     "requests. Give the file of your own plans with --plans."
   );
 }
@@ -196,13 +164,8 @@ function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags, plans: PlanTab
 }
 
 function summarize(account: AccountSettings, plans: PlanTable): Result {
-  const limits = limitsOf(account, plans);
-  return {
-    account: account.id,
-    plan: account.plan,
-    perMinute: limits?.perMinute ?? null,
-    perDay: limits?.perDay ?? null,
-  };
+  const { perMinute = null, perDay = null } = limitsOf(account, plans) ?? {};
+  return { account: account.id, plan: account.plan, perMinute, perDay };
 }
 
 function summarizeUsage(account: Account, now: Instant, plans: PlanTable): Result {

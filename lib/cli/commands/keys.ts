@@ -1,14 +1,12 @@
 import { type Command, Option } from "commander";
 import {
-  type Account,
-  type AccountResult,
   type ApiKey,
   isActive,
   keyStatusAt,
   MAX_OVERLAP_MS,
   type RejectionCount,
 } from "../../accounts/account.ts";
-import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
+import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
 import { parseKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
@@ -24,17 +22,22 @@ import type { Terminal } from "../terminal.ts";
 
 /** `keys`: the API keys of accounts. */
 export function defineKeys(group: Command, context: CommandContext): void {
+  const { clock, env, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);
 
-  async function printKey(issued: IssuedKey): Promise<void> {
-    const { accountId, keyId, key, expiresAt } = issued;
-    const result = { account: accountId, keyId, key, expires: toRfc3339(expiresAt) };
-    // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
-    if (!(await printResult(context, result).catch(() => false))) {
-      return context.fail({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
-    }
-    context.terminal.log("Store the key now: it cannot be shown again.");
-  }
+  /** Issues a key and shows it once. */
+  const showNewKey = (subject: string, issue: (accounts: Accounts) => Promise<KeyResult>) =>
+    withStore(context, async ({ store }) => {
+      await assertKeyEnvironment(store, readEnvironment(env));
+      const issued = await issue(accountsOf(context, store));
+      if (!issued.ok) return failWithAccountError(context, subject, issued);
+      const { accountId: account, keyId, key, expiresAt } = issued;
+      const result = { account, keyId, key, expires: toRfc3339(expiresAt) };
+      // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
+      const isShown = await printResult(context, result).catch(() => false);
+      if (!isShown) return fail({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
+      terminal.log("Store the key now: it cannot be shown again.");
+    });
 
   group
     .command("issue")
@@ -42,12 +45,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .requiredOption("--account <id>", "the account that gets the key", readAccountId)
     .option("--expires <rfc3339>", "when the key expires (default: never)", readInstant)
     .action(({ account, expires }: { account: string; expires?: Instant }) => {
-      const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, context.clock()) };
-      return withStore(context, async ({ store }) => {
-        await assertKeyEnvironment(store, readEnvironment(context.env));
-        const issued = await accountsOf(context, store).issueKey(account, options);
-        return issued.ok ? printKey(issued) : failWithAccountError(context, account, issued);
-      });
+      const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, clock()) };
+      return showNewKey(account, (accounts) => accounts.issueKey(account, options));
     });
 
   group
@@ -57,21 +56,19 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .addOption(
       new Option("--state <state>", "list only keys in this state; expiring: within 30 days").choices(STATES),
     )
-    .action((flags: { account?: string; state?: (typeof STATES)[number] }) =>
+    .action(({ account: id, state }: { account?: string; state?: (typeof STATES)[number] }) =>
       withStore(context, async ({ store }) => {
-        const accounts = await findAccounts(store, flags.account);
-        if (accounts === undefined) {
-          const failure = { ok: false, code: "account_not_found" } as const;
-          return failWithAccountError(context, flags.account ?? "", failure);
-        }
-        const now = context.clock();
+        const account = id === undefined ? undefined : await store.accounts.find(id);
+        if (id !== undefined && account === undefined)
+          return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
+        const now = clock();
         const rows: Result[] = [];
-        for await (const { id, keys, rejections } of accounts) {
+        for await (const { id, keys, rejections } of account ? [account] : store.accounts.list()) {
           for (const key of keys) {
             const row = summarizeKey(key, now, rejections[key.id]);
             const isExpiring = isActive(key, now) && (key.expiresAt ?? Infinity) <= now + EXPIRING_MS;
-            const isListed = flags.state === "expiring" ? isExpiring : row["state"] === flags.state;
-            if (flags.state === undefined || isListed) rows.push({ account: id, ...row });
+            const isListed = state === "expiring" ? isExpiring : row["state"] === state;
+            if (state === undefined || isListed) rows.push({ account: id, ...row });
           }
         }
         await printResults(context, ["account", ...KEY_COLUMNS], rows);
@@ -82,16 +79,15 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .command("find")
     .description("Names a key, such as one that has leaked, and its account.")
     .argument("<->", "reads the key from standard input, so that no shell history has it", readDash)
-    .action((_dash: string) =>
+    .action(() =>
       withStore(context, async ({ store }) => {
-        const { accountId, id } = await readKey(context.terminal);
+        const { accountId, id } = await readKey(terminal);
         const account = await store.accounts.find(accountId);
         const key = account?.keys.find((candidate) => candidate.id === id);
-        if (account === undefined || key === undefined) {
+        if (account === undefined || key === undefined)
           return failWithAccountError(context, id, { ok: false, code: "key_not_found" });
-        }
-        const summary = summarizeKey(key, context.clock(), account.rejections[id]);
-        await printResult(context, { account: accountId, ...summary });
+        const summary = summarizeKey(key, clock(), account.rejections[id]);
+        return printResult(context, { account: accountId, ...summary });
       }),
     );
 
@@ -105,42 +101,31 @@ export function defineKeys(group: Command, context: CommandContext): void {
         .default(readOverlap("24h"), "24h"),
     )
     .action((id: string, { overlap }: { overlap: number }) =>
-      withStore(context, async ({ store }) => {
-        await assertKeyEnvironment(store, readEnvironment(context.env));
-        const issued = await accountsOf(context, store).rotateKey(id, { overlapMs: overlap });
-        return issued.ok ? printKey(issued) : failWithAccountError(context, id, issued);
-      }),
+      showNewKey(id, (accounts) => accounts.rotateKey(id, { overlapMs: overlap })),
     );
 
   /** Adds a command that changes a key and prints its new state. */
-  function addChangeCommand(
-    name: string,
-    description: string,
-    run: (accounts: Accounts, id: string) => Promise<AccountResult>,
-  ): void {
+  const addChangeCommand = (name: string, method: "revokeKey" | "unbanKey", description: string) =>
     group
       .command(name)
       .description(description)
       .argument("[key-id]", "the key's ID", readKeyId)
       .option("--key <->", "reads the key itself from standard input", readDash)
       .action(async (keyId: string | undefined, { key: dash }: { key?: string }) => {
-        if ((keyId === undefined) === (dash === undefined))
-          throw invalidInput(
-            "KEY_ID",
-            "Give the key's ID, or the key itself on standard input with --key -.",
-          );
+        if ((keyId === undefined) === (dash === undefined)) throw invalidInput("KEY_ID", ONE_KEY);
         await withStore(context, async ({ store }) => {
-          const id = keyId ?? (await readKey(context.terminal)).id;
-          const result = await run(accountsOf(context, store), id);
+          const id = keyId ?? (await readKey(terminal)).id;
+          const result = await accountsOf(context, store)[method](id);
           if (!result.ok) return failWithAccountError(context, id, result);
           const key = result.account.keys.find((candidate) => candidate.id === id);
-          if (key !== undefined) await printResult(context, summarizeKey(key, context.clock()));
+          if (key !== undefined) await printResult(context, summarizeKey(key, clock()));
         });
       });
-  }
-  addChangeCommand("revoke", "Revokes a key immediately.", (accounts, id) => accounts.revokeKey(id));
-  addChangeCommand("unban", "Lifts the ban of a key.", (accounts, id) => accounts.unbanKey(id));
+  addChangeCommand("revoke", "revokeKey", "Revokes a key immediately.");
+  addChangeCommand("unban", "unbanKey", "Lifts the ban of a key.");
 }
+
+const ONE_KEY = "Give the key's ID, or the key itself on standard input with --key -.";
 
 const HELP = `
 Examples:
@@ -171,10 +156,7 @@ function readDash(text: string): string {
 const MAX_INPUT_CHARS = 65_536;
 
 /** Reads the only key on standard input, alone or within other text such as a header, and returns its identifier. */
-async function readKey({
-  input,
-  log,
-}: Terminal): Promise<{ readonly accountId: string; readonly id: string }> {
+async function readKey({ input, log }: Terminal) {
   if ("isTTY" in input && input.isTTY === true) log("Paste the key, then press Enter and Ctrl-D.");
   const decoder = new TextDecoder();
   let text = "";
@@ -194,17 +176,15 @@ async function readKey({
 }
 
 const NO_KEY =
-  "Pass exactly one whole API key, such as so_test_demo_…: there is none here, or more than one, or a part is missing.";
+  "Pass exactly one whole API key, such as so_test_demo_…: the input has no key, several keys, or only a part of one.";
 
 function explainNotShown(keyId: string): string {
   return `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
 }
 
 function readInstant(text: string): Instant {
-  const value = isDateTime(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(value)
-    ? invalid("Use an RFC 3339 date-time with an offset, such as 2026-11-20T09:30:00Z.")
-    : value;
+  if (isDateTime(text)) return Date.parse(text);
+  return invalid("Use an RFC 3339 date-time with an offset, such as 2026-11-20T09:30:00Z.");
 }
 
 function readOverlap(text: string): number {
@@ -222,16 +202,6 @@ function requireFuture(expires: Instant, now: Instant): Instant {
   if (expires > now) return expires;
   const message = `'${toRfc3339(expires)}' is in the past. Give a time in the future.`;
   throw invalidInput("--expires", message);
-}
-
-/** Returns one account, or all. `undefined` if there is no account with this ID. */
-async function findAccounts(
-  { accounts }: Store,
-  id: string | undefined,
-): Promise<AsyncIterable<Account> | readonly Account[] | undefined> {
-  if (id === undefined) return accounts.list();
-  const account = await accounts.find(id);
-  return account && [account];
 }
 
 function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {

@@ -1,31 +1,64 @@
 import { type Command, Option } from "commander";
 import { InvalidInputError } from "../../core/errors.ts";
-import { escapeControls } from "../../core/text.ts";
+import { escapeControls, formatCount } from "../../core/text.ts";
 import { ERRORS } from "../../http/errors.ts";
 import {
   explainTransitionError,
   explainUnknownStatus,
   isOrderStatus,
   ORDER_STATUSES,
+  type OrderEvent,
   type OrderStatus,
   type StoredOrder,
 } from "../../orders/lifecycle.ts";
 import { eachOrder, MAX_PAGE_ORDERS } from "../../orders/order-query.ts";
-import type { ApplyResult, OrderStore } from "../../orders/order-store.ts";
-import { createOrders, type NewOrder, type Orders } from "../../orders/orders.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
+import { createOrders, type NewOrder } from "../../orders/orders.ts";
 import { parseOrder, toLine } from "../../orders/wire.ts";
 import { invalid, readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
-import { createProgress, formatCount, printResult, printResults, type Result } from "../output.ts";
+import { createProgress, printResult, printResults, type Result } from "../output.ts";
 import { addImportCommand } from "./orders-import.ts";
 
 /** `orders`: single orders through their lifecycle, and import and export of any number of them. */
 export function defineOrders(group: Command, context: CommandContext): void {
+  const { clock, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);
   addImportCommand(group, context);
-  addExportCommand(group, context);
-  addGetCommand(group, context);
-  addListCommand(group, context);
+
+  group
+    .command("export")
+    .description("Writes all orders with their status as newline-delimited JSON, ascending by ID.")
+    .action(() => withStore(context, ({ store }) => exportOrders(store.orders, context)));
+
+  group
+    .command("get")
+    .description("Shows one order.")
+    .argument("<id>", "the order's ID", readInt64)
+    .action((id: bigint) =>
+      withStore(context, async ({ store }) => {
+        const order = await store.orders.find(id);
+        if (order === undefined) return fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
+        return printResult(context, summarizeOrder(order));
+      }),
+    );
+
+  group
+    .command("list")
+    .description("Lists orders with their status, ascending by ID.")
+    .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
+    .option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`, readLimit, 100)
+    .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
+      withStore(context, async ({ store }) => {
+        // One more, to know whether there are more.
+        const orders = await findOrders(store.orders, status, limit + 1);
+        await printResults(context, COLUMNS, orders.slice(0, limit).map(summarizeOrder));
+        if (orders.length > limit)
+          terminal.log(
+            `There are more orders than these ${formatCount(limit)}. Use a larger --limit, or 'orders export' for all.`,
+          );
+      }),
+    );
 
   group
     .command("place")
@@ -41,112 +74,54 @@ export function defineOrders(group: Command, context: CommandContext): void {
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
       });
       return withStoreOrCreate(context, async ({ store }) => {
-        const orders = createOrders({ store: store.orders, clock: context.clock });
-        const result = await orders.place(order);
+        const result = await createOrders({ store: store.orders, clock }).place(order);
         if (!result.ok) {
           const message = `Order ${result.id} already exists with different content; it was not changed.`;
-          return context.fail({ code: result.code, message });
+          return fail({ code: result.code, message });
         }
-        if (!result.created) context.terminal.log("The order already exists with the same content.");
-        await printResult(context, summarizeOrder({ record: result.record, status: "pending" }));
+        if (!result.created) terminal.log("The order already exists with the same content.");
+        return printResult(context, summarizeOrder({ record: result.record, status: "pending" }));
       });
     });
 
   /** Adds a command that applies an event to an order and prints the changed order. */
-  function addEventCommand(
-    name: string,
-    description: string,
-    applyEvent: (orders: Orders, id: bigint) => Promise<ApplyResult>,
-  ): void {
+  const addEventCommand = (event: OrderEvent, description: string) =>
     group
-      .command(name)
+      .command(event)
       .description(description)
       .argument("<id>", "the order's ID", readInt64)
       .action((id: bigint) =>
         withStore(context, async ({ store }) => {
-          const orders = createOrders({ store: store.orders, clock: context.clock });
-          const result = await applyEvent(orders, id);
-          if (result.ok) return void (await printResult(context, summarizeOrder(result.order)));
+          const result = await createOrders({ store: store.orders, clock })[event](id);
+          if (result.ok) return printResult(context, summarizeOrder(result.order));
           const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
-          context.fail({ code: result.code, message: `${id}: ${reason}` });
+          return fail({ code: result.code, message: `${id}: ${reason}` });
         }),
       );
+  addEventCommand("ship", "Marks a pending order as shipped now.");
+  addEventCommand("fulfil", "Marks a shipped order as complete.");
+  addEventCommand("cancel", "Cancels a pending order.");
+}
+
+async function exportOrders(orders: OrderStore, { terminal }: CommandContext): Promise<void> {
+  // On a terminal that shows the orders themselves, progress would be mixed with them.
+  const screen = terminal.isInteractive ? undefined : terminal.screen;
+  const progress = await createProgress(
+    { screen, log: terminal.log },
+    { format: "{exported} orders exported", initial: { exported: 0 } },
+  );
+  let exported = 0;
+  try {
+    for await (const page of eachOrder(orders)) {
+      for (const order of page.filter(({ status }) => !isOrderStatus(status)))
+        progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
+      if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
+      exported += page.length;
+      progress.update({ exported }, exported);
+    }
+  } finally {
+    progress.stop();
   }
-  addEventCommand("ship", "Marks a pending order as shipped now.", (orders, id) => orders.ship(id));
-  addEventCommand("fulfil", "Marks a shipped order as complete.", (orders, id) => orders.fulfil(id));
-  addEventCommand("cancel", "Cancels a pending order.", (orders, id) => orders.cancel(id));
-}
-
-/** `orders export`: all orders as newline-delimited JSON. */
-function addExportCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("export")
-    .description("Writes all orders with their status as newline-delimited JSON, ascending by ID.")
-    .action(() =>
-      withStore(context, async ({ store }) => {
-        const { terminal } = context;
-        // On a terminal that shows the orders themselves, progress would be mixed with them.
-        const screen = terminal.isInteractive ? undefined : terminal.screen;
-        const progress = await createProgress(
-          { screen, log: terminal.log },
-          { format: "{exported} orders exported", initial: { exported: 0 } },
-        );
-        let exported = 0;
-        try {
-          for await (const page of eachOrder(store.orders)) {
-            const unknown = page.filter(({ status }) => !isOrderStatus(status));
-            for (const order of unknown)
-              progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
-            if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
-            exported += page.length;
-            progress.update({ exported }, exported);
-          }
-        } finally {
-          progress.stop();
-        }
-      }),
-    );
-}
-
-/** `orders get`: one order. */
-function addGetCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("get")
-    .description("Shows one order.")
-    .argument("<id>", "the order's ID", readInt64)
-    .action((id: bigint) =>
-      withStore(context, async ({ store }) => {
-        const order = await store.orders.find(id);
-        if (order === undefined) context.fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
-        else await printResult(context, summarizeOrder(order));
-      }),
-    );
-}
-
-/** `orders list`: the first orders, as a table. */
-function addListCommand(parent: Command, context: CommandContext): void {
-  parent
-    .command("list")
-    .description("Lists orders with their status, ascending by ID.")
-    .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
-    .addOption(
-      new Option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`)
-        .argParser(readLimit)
-        .default(DEFAULT_LIMIT),
-    )
-    .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
-      withStore(context, async ({ store }) => {
-        // One more, to know whether there are more.
-        const orders = await findOrders(store.orders, status, limit + 1);
-        const rows = orders.slice(0, limit).map(summarizeOrder);
-        await printResults(context, COLUMNS, rows);
-        if (orders.length > limit) {
-          context.terminal.log(
-            `There are more orders than these ${formatCount(limit)}. Use a larger --limit, or 'orders export' for all.`,
-          );
-        }
-      }),
-    );
 }
 
 /** Shows an order's fields and its status. */
@@ -158,8 +133,6 @@ function summarizeOrder({ record, status }: StoredOrder): Result {
 const NO_ORDER = ERRORS.order_not_found.message;
 
 const COLUMNS = ["id", "petId", "quantity", "shipDate", "complete", "status"];
-
-const DEFAULT_LIMIT = 100;
 
 /** A table needs all its rows in memory. */
 const MAX_LISTED_ORDERS = 10_000;

@@ -10,14 +10,13 @@ import {
   type UsedQuota,
   usedQuotasAt,
 } from "../../accounts/account.ts";
-import { formatDuration } from "../../core/text.ts";
+import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
   type ConsoleContext,
   type ConsoleRequest,
-  formatCount,
   formatInstant,
   type Html,
   pathOf,

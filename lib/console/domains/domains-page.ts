@@ -1,17 +1,10 @@
 import { html } from "hono/html";
+import { formatCount } from "../../core/text.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
-import {
-  type ConsoleRequest,
-  formatCount,
-  type Html,
-  type Notice,
-  pathOf,
-  sendPage,
-  type View,
-} from "../page.ts";
+import { type ConsoleRequest, type Html, type Notice, pathOf, sendPage, type View } from "../page.ts";
 import type { HostsProblem } from "./domains-document.ts";
 import {
   type DomainsContext,

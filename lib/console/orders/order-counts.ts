@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { html } from "hono/html";
 import { errorMessage } from "../../core/errors.ts";
+import { formatCount } from "../../core/text.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderCounts, OrderStore } from "../../orders/order-store.ts";
 import { changeForm } from "../form.ts";
-import { formatCount, formatTime, type Html, pathOf, type View } from "../page.ts";
+import { formatTime, type Html, pathOf, type View } from "../page.ts";
 
 /** Counts the orders of a store by status, one count at a time. */
 export interface OrderCounter {

@@ -1,19 +1,12 @@
 import { html } from "hono/html";
 import { InvalidInputError, type Issue } from "../../core/errors.ts";
+import { formatCount } from "../../core/text.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import {
-  type ConsoleContext,
-  type ConsoleRequest,
-  formatCount,
-  type Html,
-  pathOf,
-  sendPage,
-  type View,
-} from "../page.ts";
+import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, sendPage, type View } from "../page.ts";
 import { formatComplete, orderActions, placeFields, statusBadge } from "./order.ts";
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
 

@@ -21,8 +21,13 @@ const TTL_MS = 1_000;
 /** The number of keys whose rejections are cached. For any further key, the store is queried each time. */
 const MAX_KEYS = 10_000;
 
-/** The rejections from memory that may be unreported. The next request is decided by the store, which first counts these. */
-const MAX_UNREPORTED = 4;
+/**
+ * The rejections from memory that may be unreported: a fifth of the ban threshold, so that each process delays a ban by
+ * this share at most. The next request is decided by the store, which first counts these.
+ */
+function maxUnreported({ maxRejections }: BanPolicy): number {
+  return Math.ceil(maxRejections / 5);
+}
 
 /**
  * The time for which a rejection stays unreported if no other follows. With the call itself, that is within a second.
@@ -103,10 +108,10 @@ export interface RejectionCache extends AccountStore {
  * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
  * admitted from memory.
  *
- * Rejections served from memory are counted. The store decides every fifth one at the latest and gets those before it,
- * and what is left within a second. One that would reach the ban is passed on at once. So one process is exact, and each
- * further one adds at most four rejections before the ban. An unban or a better plan takes effect at once if it is applied through
- * this store, and within a second otherwise.
+ * Rejections served from memory are counted. By default, the store decides every fifth one at the latest and gets those
+ * before it, and what is left within a second. One that would reach the ban is passed on at once. So one process is
+ * exact, and each further one adds at most four rejections before the ban: a fifth of the threshold. An unban or a better
+ * plan takes effect at once if it is applied through this store, and within a second otherwise.
  *
  * Invalid keys are rejected without a write: a store may pay for each of them with a write to the account, and anyone
  * who knows an account's identifier can forge any number of keys. After the first few, the account is read at most once
@@ -164,7 +169,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   /** Rejects a request from memory, unless the store has to know of it first. */
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection } = entry;
-    if (!isFresh(entry, at) || entry.unreported >= MAX_UNREPORTED || reachesBan(entry, policy))
+    if (!isFresh(entry, at) || entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy))
       return undefined;
     if (rejection.code === "rate_limit_exceeded") {
       entry.unreported += 1;
@@ -209,7 +214,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   function startTimer(): ReturnType<typeof setTimeout> {
     const started = setTimeout(() => void reportAll(), REPORT_AFTER_MS);
-    // The process can end: what is left then is at most four rejections of a key.
+    // The process can end: what is left then is at most a fifth of what leads to a ban.
     (started as { unref?: () => void }).unref?.();
     return started;
   }

@@ -103,6 +103,27 @@ describe("a rejected key", () => {
     expect(await rejections()).toBe(10);
   });
 
+  test.each([
+    { maxRejections: 0, unreported: 0 },
+    { maxRejections: 4, unreported: 1 },
+    { maxRejections: 20, unreported: 4 },
+    { maxRejections: 1_000, unreported: 200 },
+  ])(
+    "of the rejections before a ban, at most a fifth is unreported: $unreported of $maxRejections",
+    async ({ maxRejections, unreported }) => {
+      const { cached, rejections } = await createCacheFixture();
+      const policy = { maxRejections, durationMs: MINUTE_MS };
+      let most = 0;
+      await cached.admit(PRESENTED, AT, policy);
+      for (let rejected = 1; rejected <= maxRejections; rejected++) {
+        expect(await cached.admit(PRESENTED, AT + 1, policy)).toMatchObject({ code: "rate_limit_exceeded" });
+        most = Math.max(most, rejected - ((await rejections()) ?? 0));
+      }
+      expect(most).toBe(unreported);
+      expect(await cached.admit(PRESENTED, AT + 1, policy)).toMatchObject({ code: "api_key_banned" });
+    },
+  );
+
   test("a rejected key is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
     const { admit, calls, cached, rejections } = await createCacheFixture();
     const results: string[] = [];

@@ -1,7 +1,12 @@
-import { describe, test } from "vitest";
-import { storeContract } from "../../lib/stores/contract/index.ts";
+import { describe } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { testContract } from "./test-contract.ts";
 
 describe("the memory store fulfils the store contract", () => {
-  for (const { name, check } of storeContract) test(name, () => check(createMemoryStore()));
+  const reason = "each memory store has its own data, in the memory of its process";
+  testContract("memory", () => ({ store: createMemoryStore() }), {
+    openAnother: reason,
+    interrupt: reason,
+    loseResponse: reason,
+  });
 });

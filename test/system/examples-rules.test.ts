@@ -28,9 +28,9 @@ test("each order that a worker ships while the API cancels it ends in one status
   expect(Math.min(Number(shipped), Number(cancelled))).toBeGreaterThan(0);
 });
 
-test("a custom store passes every case of the exported contract", async () => {
+test("a custom store passes every case of the exported contract that a file needs", async () => {
   const [summary = ""] = await printed(await installExample("own-store"));
-  expect(summary).toMatch(/^passed: [3-9]\d, failed: 0$/);
+  expect(summary).toMatch(/^passed: [5-9]\d, failed: 0, skipped: 4$/);
 });
 
 test("a service verifies the domains of thousands of customers with its own queue and the lifecycle", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AccountSettings, type ApiKey, addKey, revokeKey, rotateKey } from "../../accounts/account.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
-import { type ContractCase, collect } from "./contract-case.ts";
+import { collect, type UnboundedCase } from "./contract-case.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
@@ -12,7 +12,7 @@ const apiKey = (name: string | number): ApiKey => ({
 });
 
 /** The guarantees of `AccountStore` for operators. */
-export const accountCases: readonly ContractCase[] = [
+export const accountCases: readonly UnboundedCase[] = [
   {
     name: "the first environment that is recorded stays, whoever records another one at the same time, and is no account",
     async check({ accounts }) {

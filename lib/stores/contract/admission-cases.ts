@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { revokeKey } from "../../accounts/account.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
-import type { ContractCase } from "./contract-case.ts";
+import type { UnboundedCase } from "./contract-case.ts";
 import { AT, admitted, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 /** The guarantees of `AccountStore.admit` about keys and limits. */
-export const admissionCases: readonly ContractCase[] = [
+export const admissionCases: readonly UnboundedCase[] = [
   {
     name: "a key that was never issued is unknown, whether its account exists or not",
     async check({ accounts }) {

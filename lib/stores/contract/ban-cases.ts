@@ -3,11 +3,11 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import type { ContractCase } from "./contract-case.ts";
+import type { UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 /** The guarantees of `AccountStore` about bans. */
-export const banCases: readonly ContractCase[] = [
+export const banCases: readonly UnboundedCase[] = [
   {
     name: "the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key",
     async check({ accounts }) {

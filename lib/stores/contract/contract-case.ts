@@ -1,11 +1,34 @@
 import assert from "node:assert/strict";
 import type { Store } from "../store.ts";
 
+/** What some cases need besides an empty store. A case is skipped without what it needs. */
+export interface ContractOptions {
+  /** Opens another instance of the same store, with connections of its own, as another process does. */
+  readonly openAnother?: () => Store | Promise<Store>;
+  /** Makes the database unreachable for every instance, until the returned function is called. */
+  readonly interrupt?: () => Promise<() => unknown>;
+  /**
+   * Loses the response to the next write of the store that was passed: the database applies it, and the store does not
+   * learn of it. Not needed for a database without a network.
+   */
+  readonly loseResponse?: () => unknown;
+}
+
 /** One guarantee of a store, with its check. Every check ends, and says in at most `MAX_MESSAGE_CHARS` what is wrong. */
 export interface ContractCase {
   readonly name: string;
-  /** Takes an empty store. Rejects if the guarantee does not hold. */
-  check(store: Store): Promise<void>;
+  /** The option without which the case is skipped. */
+  readonly needs?: keyof ContractOptions;
+  /**
+   * Takes an empty store. Rejects if the guarantee does not hold. Resolves with the reason if the case was skipped,
+   * because an option that it needs is missing.
+   */
+  check(store: Store, options?: ContractOptions): Promise<string | undefined>;
+}
+
+/** A case before it is `bounded`, with the options that it needs. */
+export interface UnboundedCase extends Pick<ContractCase, "name" | "needs"> {
+  check(store: Store, options: Required<ContractOptions>): Promise<void>;
 }
 
 /** More than any case needs. */
@@ -26,21 +49,33 @@ const MAX_CASE_MS = 120_000;
 
 const MAX_MESSAGE_CHARS = 2_000;
 
-/** The same case, which always ends, and whose message a person can read. */
-export function bounded({ name, check }: ContractCase): ContractCase {
+/** The same case, which always ends, closes what it opens, and whose message a person can read. */
+export function bounded({ name, needs, check }: UnboundedCase): ContractCase {
   return {
     name,
-    async check(store) {
+    ...(needs === undefined ? {} : { needs }),
+    async check(store, options = {}) {
+      if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
+      const opened: Store[] = [];
+      const openAnother = async () => {
+        const another = (await options.openAnother?.()) ?? assert.fail();
+        opened.push(another);
+        return another;
+      };
       const { promise: late, reject } = Promise.withResolvers<never>();
       const message = `A call of the store has not settled: the case takes more than ${MAX_CASE_MS / 1_000} s.`;
       const timer = setTimeout(() => reject(new assert.AssertionError({ message })), MAX_CASE_MS);
       try {
-        await Promise.race([check(store), late]);
+        const allOptions = { ...options, openAnother } as Required<ContractOptions>;
+        await Promise.race([check(store, allOptions), late]);
+        for (const another of opened) await Promise.race([another.close(), late]);
       } catch (error) {
+        for (const another of opened) another.close().catch(() => {});
         throw error instanceof assert.AssertionError ? shortened(error) : error;
       } finally {
         clearTimeout(timer);
       }
+      return undefined;
     },
   };
 }
@@ -50,18 +85,23 @@ function shortened(error: assert.AssertionError): assert.AssertionError {
   return new assert.AssertionError({ message: `${error.message.slice(0, MAX_MESSAGE_CHARS - 1)}…` });
 }
 
-/** Fails with the first difference of two lists of orders. Both are serialised records, separated by commas. */
-export function assertSameRecords(actual: string, expected: string, when = "the list"): void {
-  if (actual === expected) return;
-  const [found, wanted] = [recordsOf(actual), recordsOf(expected)];
-  const at = wanted.findIndex((record, index) => record !== found[index]);
-  const place = at === -1 ? wanted.length : at;
-  assert.fail(
-    `${when} has ${wanted.length} records in ascending order: expected ${wanted[place] ?? "its end"} at place ${place + 1}, ` +
-      `found ${found[place] ?? "its end"}, of ${found.length} records`,
-  );
+/** Fails with the first difference of two lists. Unlike `deepEqual`, it compares long ones in little memory. */
+export function assertSameList(
+  actual: readonly string[],
+  expected: readonly string[],
+  what = "the list",
+): void {
+  const length = Math.max(actual.length, expected.length);
+  for (let place = 0; place < length; place++) {
+    if (actual[place] === expected[place]) continue;
+    assert.fail(
+      `${what} has ${expected.length} orders: expected ${expected[place] ?? "its end"} at place ${place + 1}, ` +
+        `found ${actual[place] ?? "its end"}, of ${actual.length} orders`,
+    );
+  }
 }
 
-function recordsOf(json: string): readonly string[] {
+/** The serialised records of a list. */
+export function recordsOf(json: string): readonly string[] {
   return json === "" ? [] : json.split(/(?<=\}),(?=\{)/);
 }

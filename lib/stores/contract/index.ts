@@ -2,10 +2,14 @@
  * The guarantees of a store, as cases for any test runner and any engine:
  *
  * ```ts
- * for (const { name, check } of storeContract) test(name, async () => check(await createEmptyStore()));
+ * for (const { name, check } of storeContract) {
+ *   test(name, async () => check(await openEmptyStore(), { openAnother }));
+ * }
  * ```
  *
- * Each case needs an empty store of its own, and rejects with an `AssertionError` if the guarantee does not hold.
+ * Each case needs an empty store of its own, and rejects with an `AssertionError` if the guarantee does not hold. Some
+ * need more, such as further instances of the same store (see `ContractOptions`). Without it, they are skipped and
+ * resolve with the reason.
  *
  * @module store-orders/contract
  */
@@ -13,16 +17,18 @@ import assert from "node:assert/strict";
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
 import { banCases } from "./ban-cases.ts";
-import { bounded, type ContractCase, collect } from "./contract-case.ts";
+import { bounded, type ContractCase, collect, type UnboundedCase } from "./contract-case.ts";
+import { instanceCases } from "./instance-cases.ts";
 import { operationCases } from "./operation-cases.ts";
 import { orderCases } from "./order-cases.ts";
+import { outageCases } from "./outage-cases.ts";
 import { pageCases } from "./page-cases.ts";
 import { planCases } from "./plan-cases.ts";
 
 export type { Store } from "../store.ts";
-export type { ContractCase } from "./contract-case.ts";
+export type { ContractCase, ContractOptions } from "./contract-case.ts";
 
-const cases: readonly ContractCase[] = [
+const cases: readonly UnboundedCase[] = [
   ...orderCases,
   ...pageCases,
   ...accountCases,
@@ -30,6 +36,8 @@ const cases: readonly ContractCase[] = [
   ...banCases,
   ...planCases,
   ...operationCases,
+  ...instanceCases,
+  ...outageCases,
   {
     name: "a store that can serve requests passes its check, which changes nothing",
     async check({ check, orders, accounts }) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
 import type { Store } from "../store.ts";
-import { assertSameRecords, type ContractCase, collect } from "./contract-case.ts";
+import { assertSameList, collect, recordsOf, type UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
@@ -10,7 +10,7 @@ const KEY = { accountId: "acme", hash: FIRST.hash };
 const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "cancel" };
 
 /** Admits a request and performs its operation as the HTTP service does: in one transaction if the store has them. */
-async function request({ accounts, orders }: Store, operation: StoreOperation, key = KEY) {
+export async function request({ accounts, orders }: Store, operation: StoreOperation, key = KEY) {
   const admission = await accounts.admit(key, AT, DEFAULT_BAN_POLICY, operation);
   if (!admission.ok) {
     assert.equal("outcome" in admission, false, "a rejected request has no outcome");
@@ -21,7 +21,7 @@ async function request({ accounts, orders }: Store, operation: StoreOperation, k
 }
 
 /** The guarantees of `AccountStore.admit` about the operation of a request. */
-export const operationCases: readonly ContractCase[] = [
+export const operationCases: readonly UnboundedCase[] = [
   {
     name: "the operation of a rejected request is not performed",
     async check(store) {
@@ -101,7 +101,10 @@ export const operationCases: readonly ContractCase[] = [
         const { first, rest } = outcome;
         const pages = first.last ? [first] : [first, ...(await collect(rest))];
         const json = pages.flatMap((page) => (page.json === "" ? [] : [page.json])).join(",");
-        assertSameRecords(json, ids.map((id) => `{"id":${id}}`).join(","));
+        assertSameList(
+          recordsOf(json),
+          ids.map((id) => `{"id":${id}}`),
+        );
         assert.equal(pages.at(-1)?.last, true);
       }
     },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
-import type { ContractCase } from "./contract-case.ts";
+import type { UnboundedCase } from "./contract-case.ts";
 import { AT, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 const POLICY: AdmissionPolicy = {
@@ -12,7 +12,7 @@ const POLICY: AdmissionPolicy = {
 const THIRD = { ...SECOND, id: "acme.third", hash: "3".repeat(64) };
 
 /** The guarantees of `AccountStore.admit` with plans of the embedder. */
-export const planCases: readonly ContractCase[] = [
+export const planCases: readonly UnboundedCase[] = [
   {
     name: "requests are admitted exactly up to the limits of the plans that are passed, in both windows",
     async check({ accounts }) {

@@ -10,21 +10,24 @@ import { accountsIn } from "./accounts.ts";
 import { ordersIn } from "./orders.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "own-store-"));
-let failed = 0;
+let [failed, skipped] = [0, 0];
 for (const [index, { name, check }] of storeContract.entries()) {
   const path = join(folder, `data-${index}.jsonl`);
+  const open = () => ({
+    orders: ordersIn(path),
+    accounts: accountsIn(path),
+    check: async () => {},
+    close: async () => {},
+  });
   try {
-    await check({
-      orders: ordersIn(path),
-      accounts: accountsIn(path),
-      check: async () => {},
-      close: async () => {},
-    });
+    const reason = await check(open(), { openAnother: open });
+    if (reason !== undefined) skipped += 1;
   } catch (error) {
     failed += 1;
     process.stdout.write(`failed: ${name}\n${error instanceof Error ? error.message : error}\n`);
   }
 }
 rmSync(folder, { recursive: true });
-process.stdout.write(`passed: ${storeContract.length - failed}, failed: ${failed}\n`);
+const passed = storeContract.length - failed - skipped;
+process.stdout.write(`passed: ${passed}, failed: ${failed}, skipped: ${skipped}\n`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,25 +1,49 @@
-import { afterAll, beforeAll, test } from "vitest";
-import { storeContract } from "../../../lib/stores/contract/index.ts";
-import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { afterAll, beforeAll } from "vitest";
+import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
+import { openStore } from "../../support/store-address.ts";
+import { testContract } from "../test-contract.ts";
 
 /** Defines a test for each case of the contract, against one emulator with separate tables per case. */
 export function testContractOnDynalite(oldItems: "as-is" | "all-old"): void {
   let emulator: Emulator;
   let client: ReturnType<typeof clientFor>;
+  let proxy: DynamodbProxy;
+  let cases = 0;
   beforeAll(async () => {
     emulator = await startEmulator(oldItems);
     client = clientFor(emulator.endpoint);
-    await Promise.all(
-      storeContract.map((_, index) => createDynamodbTables({ prefix: `case-${index}`, client })),
-    );
+    proxy = await startProxy(emulator.endpoint);
   });
   afterAll(async () => {
     client.destroy();
+    await proxy.close();
     await emulator.stop();
   });
 
-  storeContract.forEach(({ name, check }, index) => {
-    test(name, () => check(createDynamodbStore({ prefix: `case-${index}`, client })));
+  testContract(`dynalite ${oldItems}`, async (needs) => {
+    const prefix = `case-${cases++}`;
+    await createDynamodbTables({ prefix, client });
+    const isFaulty = needs === "interrupt" || needs === "loseResponse";
+    const { endpoint } = isFaulty ? proxy : emulator;
+    const open = () => openStore({ kind: "dynamodb", endpoint, prefix });
+    return {
+      store: await open(),
+      openAnother: open,
+      async interrupt() {
+        proxy.chooseFault = () => "cut";
+        return () => {
+          proxy.chooseFault = () => "pass";
+        };
+      },
+      loseResponse() {
+        proxy.chooseFault = ({ operation }) => {
+          if (!/UpdateItem|PutItem/.test(operation)) return "pass";
+          proxy.chooseFault = () => "pass";
+          return "lose";
+        };
+      },
+    };
   });
 }

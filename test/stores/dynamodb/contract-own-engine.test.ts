@@ -1,31 +1,35 @@
 /** To run it on DynamoDB Local: docker run -p 8000:8000 amazon/dynamodb-local, and AWS_ENDPOINT_URL=http://127.0.0.1:8000 */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { describe, test } from "vitest";
-import { storeContract } from "../../../lib/stores/contract/index.ts";
+import { describe } from "vitest";
 import {
   createDynamodbStore,
   createDynamodbTables,
   deleteDynamodbTables,
 } from "../../../lib/stores/dynamodb/index.ts";
 import { skipsBecause } from "../../support/skip-reason.ts";
+import { testContract } from "../test-contract.ts";
 
 const endpoint = process.env["AWS_ENDPOINT_URL"];
 const reason = endpoint === undefined ? "AWS_ENDPOINT_URL is not set" : undefined;
 describe.skipIf(skipsBecause("store contract on an external engine", reason))(
   `the DynamoDB store fulfils the store contract on the engine at ${endpoint ?? "AWS_ENDPOINT_URL"}`,
   () => {
-    storeContract.forEach(({ name, check }, index) => {
-      test(name, { timeout: 300_000 }, async () => {
-        const client = new DynamoDBClient();
-        const prefix = `contract-${process.pid}-${index}`;
-        await createDynamodbTables({ prefix, client });
-        try {
-          await check(createDynamodbStore({ prefix, client }));
-        } finally {
+    let cases = 0;
+    const unreachable = "it cannot be interrupted; the emulator runs these cases";
+    const open = async () => {
+      const client = new DynamoDBClient();
+      const prefix = `contract-${process.pid}-${cases++}`;
+      await createDynamodbTables({ prefix, client });
+      return {
+        store: createDynamodbStore({ prefix, client }),
+        openAnother: () => createDynamodbStore({ prefix }),
+        async remove() {
           await deleteDynamodbTables({ prefix, client });
           client.destroy();
-        }
-      });
-    });
+        },
+      };
+    };
+    const skipped = endpoint === undefined ? {} : { interrupt: unreachable, loseResponse: unreachable };
+    testContract("an external engine", open, skipped);
   },
 );

@@ -1,19 +1,29 @@
-import { describe, test } from "vitest";
-import { storeContract } from "../../../lib/stores/contract/index.ts";
+import { renameSync } from "node:fs";
+import { describe } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { noPosix } from "../../support/skip-reason.ts";
+import { testContract } from "../test-contract.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
 describe("the SQLite store fulfils the store contract", () => {
-  for (const { name, check } of storeContract) {
-    test(name, async () => {
-      const store = createSqliteStore({ path: newPath() });
-      try {
-        await check(store);
-      } finally {
-        await store.close();
-      }
-    });
-  }
+  testContract(
+    "SQLite",
+    () => {
+      const path = newPath();
+      return {
+        store: createSqliteStore({ path }),
+        openAnother: () => createSqliteStore({ path }),
+        async interrupt() {
+          renameSync(path, `${path}.away`);
+          return () => renameSync(`${path}.away`, path);
+        },
+      };
+    },
+    {
+      loseResponse: "there is no network before a file",
+      ...(noPosix === undefined ? {} : { interrupt: noPosix }),
+    },
+  );
 });

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { isStoreUnavailable } from "../../core/errors.ts";
+import { MAX_STORE_CALL_MS, type Store } from "../store.ts";
+import { collect, type UnboundedCase } from "./contract-case.ts";
+import { AT, createAccountFixture, FIRST, outcomeName } from "./fixture.ts";
+import { request } from "./operation-cases.ts";
+
+const KEY = { accountId: "acme", hash: FIRST.hash };
+const ORDER = { record: { id: 7n, petId: 1n }, status: "pending" } as const;
+const OTHER = { record: { id: 8n }, status: "pending" } as const;
+/** What a call may take beyond its limit, on a machine that is busy. */
+const MAX_DELAY_MS = 2_000;
+const MAX_RECOVERY_MS = 15_000;
+
+/** Settles as the call does, and fails if it takes too long. */
+async function inTime<T>(name: string, call: Promise<T>): Promise<T> {
+  const since = performance.now();
+  try {
+    return await call;
+  } finally {
+    const elapsed = Math.round(performance.now() - since);
+    assert.ok(
+      elapsed < MAX_STORE_CALL_MS + MAX_DELAY_MS,
+      `${name} settles within 5 s: it took ${elapsed} ms`,
+    );
+  }
+}
+
+/** Fails unless the call rejects with `StoreUnavailableError` in time. */
+async function assertUnavailable(name: string, call: Promise<unknown>): Promise<void> {
+  const since = performance.now();
+  const unavailable = (error: unknown) => {
+    if (isStoreUnavailable(error) && error.retryable) return true;
+    return assert.fail(
+      `${name} rejects with a StoreUnavailableError that can be retried, instead of: ${error}`,
+    );
+  };
+  await assert.rejects(call, unavailable, `${name} rejects while the database cannot be reached`);
+  const elapsed = Math.round(performance.now() - since);
+  assert.ok(elapsed < MAX_STORE_CALL_MS + MAX_DELAY_MS, `${name} rejects within 5 s: it took ${elapsed} ms`);
+}
+
+/** Repeats a call until it no longer rejects with `StoreUnavailableError`. */
+async function onceAvailable<T>(call: () => Promise<T>): Promise<T> {
+  const since = performance.now();
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+      const elapsed = Math.round(performance.now() - since);
+      assert.ok(
+        elapsed < MAX_RECOVERY_MS,
+        `the store serves ${MAX_RECOVERY_MS} ms after the database is back: ${error}`,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const countOf = async ({ accounts }: Store) => (await accounts.find("acme"))?.usage.minute.count;
+
+/** The guarantees of a store whose database, or the network before it, fails. */
+export const outageCases: readonly UnboundedCase[] = [
+  {
+    name: "while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back",
+    needs: "interrupt",
+    async check(store, { interrupt }) {
+      const { accounts, orders } = store;
+      const { admit } = await createAccountFixture(accounts);
+      await orders.place([ORDER]);
+      assert.equal(outcomeName(await admit(AT)), "admitted");
+      const restore = await interrupt();
+      try {
+        await assertUnavailable("apply()", orders.apply(7n, "cancel", AT));
+        await Promise.all([
+          assertUnavailable("place()", orders.place([OTHER])),
+          assertUnavailable("admit()", accounts.admit(KEY, AT)),
+          assertUnavailable("recordRejections()", accounts.recordRejections(KEY, 1, AT)),
+          assertUnavailable("create()", accounts.create({ id: "late", plan: "free", keys: [] })),
+          assertUnavailable("unban()", accounts.unban("acme", FIRST.id)),
+          assertUnavailable("check()", store.check()),
+        ]);
+      } finally {
+        await restore();
+      }
+      await onceAvailable(() => store.check());
+      assert.deepEqual(
+        await onceAvailable(() => orders.find(7n)),
+        ORDER,
+        "the rejected cancel changed nothing",
+      );
+      assert.equal(await onceAvailable(() => countOf(store)), 1, "the rejected admission was not counted");
+      assert.equal((await onceAvailable(() => orders.apply(7n, "cancel", AT))).ok, true);
+      assert.equal(outcomeName(await onceAvailable(() => admit(AT))), "admitted");
+    },
+  },
+  {
+    name: "an admission whose response is lost counts once, and its event takes place once",
+    needs: "loseResponse",
+    async check(store, { loseResponse }) {
+      await createAccountFixture(store.accounts);
+      await store.orders.place([ORDER]);
+      await loseResponse();
+      const lost = request(store, { type: "apply", id: 7n, event: "cancel" });
+      const result = await inTime("admit()", lost).catch((error: unknown) => {
+        if (!isStoreUnavailable(error)) throw error;
+      });
+      assert.equal(await onceAvailable(() => countOf(store)), 1, "the request counts once");
+      const order = await onceAvailable(() => store.orders.find(7n));
+      const cancelled = { ...ORDER, status: "cancelled" } as const;
+      if (result?.outcome !== undefined)
+        assert.deepEqual(result.outcome, { type: "apply", result: { ok: true, order: cancelled } });
+      if (result !== undefined) assert.deepEqual(order, cancelled, "the order is cancelled");
+    },
+  },
+  {
+    name: "an event whose response is lost takes place once, and is never reported as one that was not allowed",
+    needs: "loseResponse",
+    async check({ orders }, { loseResponse }) {
+      await orders.place([ORDER]);
+      await loseResponse();
+      const shipped = {
+        record: { ...ORDER.record, shipDate: new Date(AT).toISOString() },
+        status: "shipped",
+      };
+      const result = await inTime("apply()", orders.apply(7n, "ship", AT)).catch((error: unknown) => {
+        if (!isStoreUnavailable(error)) throw error;
+      });
+      if (result !== undefined) assert.deepEqual(result, { ok: true, order: shipped });
+      assert.deepEqual(await onceAvailable(() => orders.find(7n)), shipped);
+      await loseResponse();
+      const placed = await inTime("place()", orders.place([OTHER])).catch((error: unknown) => {
+        if (!isStoreUnavailable(error)) throw error;
+      });
+      if (placed !== undefined) assert.deepEqual(placed, ["placed"]);
+      assert.deepEqual(await onceAvailable(() => orders.place([OTHER])), ["unchanged"]);
+    },
+  },
+  {
+    name: "rejections whose response was lost, and which are recorded again with the same token, count once",
+    needs: "loseResponse",
+    async check({ accounts }, { loseResponse }) {
+      await createAccountFixture(accounts);
+      const record = (count: number, token: string) =>
+        accounts.recordRejections(KEY, count, AT, undefined, token);
+      await record(3, "first");
+      await loseResponse();
+      await inTime("recordRejections()", record(5, "second")).catch((error: unknown) => {
+        if (!isStoreUnavailable(error)) throw error;
+      });
+      await onceAvailable(() => record(1, "third"));
+      await onceAvailable(() => record(5, "second"));
+      const { rejections } = (await onceAvailable(() => accounts.find("acme"))) ?? assert.fail();
+      assert.equal(rejections[FIRST.id]?.count, 9, "3, 5 and 1 rejections are counted once each");
+      assert.equal((await collect(accounts.list())).length, 1);
+    },
+  },
+];

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
+
+/** An empty store for a case, and what it needs besides. */
+export interface ContractFixture extends ContractOptions {
+  readonly store: Store;
+  /** Deletes what was created for the case. The store is closed before. */
+  remove?(): Promise<unknown>;
+}
+
+/** Defines a test for each case of the contract. The cases that need an option in `skipped` are skipped for its reason. */
+export function testContract(
+  engine: string,
+  open: (needs: keyof ContractOptions | undefined) => ContractFixture | Promise<ContractFixture>,
+  skipped: Partial<Record<keyof ContractOptions, string>> = {},
+): void {
+  for (const [option, reason] of Object.entries(skipped))
+    skipsBecause(`contract on ${engine}: cases that need '${option}'`, reason);
+  for (const { name, needs, check } of storeContract) {
+    test.skipIf(needs !== undefined && needs in skipped)(name, { timeout: 300_000 }, async () => {
+      const { store, remove, ...options } = await open(needs);
+      try {
+        expect(await check(store, options), "the reason for which the case is skipped").toBeUndefined();
+      } finally {
+        await store.close();
+        await remove?.();
+      }
+    });
+  }
+}

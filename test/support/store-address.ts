@@ -1,0 +1,19 @@
+import type { Store } from "../../lib/stores/store.ts";
+
+/** A database that several processes of a test open. It can be sent to a process as JSON. */
+export type StoreAddress =
+  | { readonly kind: "sqlite"; readonly path: string }
+  | { readonly kind: "dynamodb"; readonly endpoint: string; readonly prefix: string };
+
+/** Opens an instance of the store, with connections of its own. Only its own driver is loaded. */
+export async function openStore(address: StoreAddress): Promise<Store> {
+  if (address.kind === "sqlite") {
+    const { createSqliteStore } = await import("../../lib/stores/sqlite/index.ts");
+    return createSqliteStore({ path: address.path });
+  }
+  const { createDynamodbStore } = await import("../../lib/stores/dynamodb/index.ts");
+  const { clientFor } = await import("./dynamodb/emulator.ts");
+  const client = clientFor(address.endpoint);
+  const store = createDynamodbStore({ prefix: address.prefix, client });
+  return { ...store, close: async () => client.destroy() };
+}

@@ -55,6 +55,7 @@ export class NewerSchemaError extends StoreOrdersError {
 export interface Issue {
   /** The field, as a path such as `shipDate` or `domains.redirects[0].from`. Empty for the input as a whole. */
   readonly path: string;
+  /** A sentence, with its full stop. */
   readonly message: string;
 }
 
@@ -95,12 +96,9 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** All issues in one line. Most are sentences. */
+/** All issues in one line. */
 export function explainIssues(issues: readonly Issue[]): string {
-  return issues
-    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
-    .join("; ")
-    .replaceAll(/([.!?]);/g, "$1");
+  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join(" ");
 }
 
 /** An error's message with that of its cause, for people. Never a stack trace. */
@@ -126,7 +124,8 @@ export function toIssues(
   { code, path, message, keys = [] }: SchemaIssue,
   keysAt: (path: readonly PropertyKey[]) => readonly string[],
 ): readonly Issue[] {
-  if (code !== "unrecognized_keys") return [{ path: formatPath(path), message }];
+  if (code !== "unrecognized_keys")
+    return [{ path: formatPath(path), message: /[.!?]$/.test(message) ? message : `${message}.` }];
   const allowed = keysAt(path);
   const fix = allowed.length === 0 ? "Remove it." : `Remove it, or use one of: ${allowed.join(", ")}.`;
   return keys.map((key) => ({ path: formatPath([...path, key]), message: `Unknown key. ${fix}` }));

@@ -2,6 +2,9 @@ import { type Failure, invalidInput } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
 
+const alreadyShipped = { error: "order_already_shipped" } as const;
+const alreadyCancelled = { error: "order_already_cancelled" } as const;
+
 /**
  * The order state machine: what each event does to an order with each status. `to` is the next status, `set` the field
  * of the record that the event changes, `error` the error code if the event is not allowed. `fulfil` leads back to
@@ -14,18 +17,20 @@ export const LIFECYCLE = {
     fulfil: { error: "order_not_shipped" },
   },
   shipped: {
-    cancel: { error: "order_already_shipped" },
-    ship: { error: "order_already_shipped" },
+    cancel: alreadyShipped,
+    ship: alreadyShipped,
     fulfil: { to: "shipped", set: "complete" },
   },
   cancelled: {
-    cancel: { error: "order_already_cancelled" },
-    ship: { error: "order_already_cancelled" },
-    fulfil: { error: "order_already_cancelled" },
+    cancel: alreadyCancelled,
+    ship: alreadyCancelled,
+    fulfil: alreadyCancelled,
   },
 } as const satisfies Record<string, Record<string, Rule>>;
 
-type Rule = { readonly to: string; readonly set?: "shipDate" | "complete" } | { readonly error: string };
+type Rule<Status = string, Code = string> =
+  | { readonly error?: undefined; readonly to: Status; readonly set?: "shipDate" | "complete" }
+  | { readonly error: Code; readonly to?: undefined; readonly set?: undefined };
 
 /**
  * The status of an order. It is stored beside the record. The API never returns it, because its order has five fields
@@ -61,10 +66,14 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
   | TransitionError<E>;
 
 /** Every status, in lifecycle order. */
-export const ORDER_STATUSES = Object.keys(LIFECYCLE) as readonly OrderStatus[];
+export const ORDER_STATUSES = /* @__PURE__ */ Object.keys(LIFECYCLE) as readonly OrderStatus[];
 
 /** Every event. */
-export const ORDER_EVENTS = Object.keys(LIFECYCLE.pending) as readonly OrderEvent[];
+export const ORDER_EVENTS = /* @__PURE__ */ eventsOf("pending");
+
+function eventsOf(status: OrderStatus): readonly OrderEvent[] {
+  return Object.keys(LIFECYCLE[status]) as OrderEvent[];
+}
 
 /** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
 export function isOrderStatus(status: unknown): status is OrderStatus {
@@ -82,12 +91,19 @@ export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
 }
 
 /** Throws `InvalidInputError`, which lists the events, unless the lifecycle has this one. */
-export function assertOrderEvent(event: unknown): void {
-  assertOneOf(ORDER_EVENTS, "event", event);
+export function assertOrderEvent(event: OrderEvent): void {
+  lookUp(LIFECYCLE.pending, event, "event");
 }
 
-function assertOneOf(known: readonly unknown[], path: string, value: unknown): void {
-  if (!known.includes(value)) throw invalidInput(path, `Use one of: ${known.join(", ")}.`);
+/** The value of a key. Throws `InvalidInputError`, which lists the keys, unless the table has it. */
+function lookUp<Table extends object, Key extends keyof Table>(
+  table: Table,
+  key: Key,
+  path: string,
+): Table[Key] {
+  const keys: readonly unknown[] = Object.keys(table);
+  if (!keys.includes(key)) throw invalidInput(path, `Use one of: ${keys.join(", ")}.`);
+  return table[key];
 }
 
 /**
@@ -99,21 +115,25 @@ export function transition<E extends OrderEvent>(
   event: E,
   at: Instant,
 ): TransitionResult<E>;
-export function transition(order: StoredOrder, event: OrderEvent, at: Instant): TransitionResult {
-  const { record, status } = order;
-  assertOrderEvent(event);
-  assertOneOf(ORDER_STATUSES, "status", status);
-  const rule = LIFECYCLE[status][event];
-  if ("error" in rule) return { ok: false, code: rule.error, status, event };
-  if (!("set" in rule)) return { ok: true, order: { record, status: rule.to } };
-  const value = rule.set === "shipDate" ? shipDateAt(at) : true;
-  return { ok: true, order: { record: { ...record, [rule.set]: value }, status: rule.to } };
+export function transition(
+  { record, status }: StoredOrder,
+  event: OrderEvent,
+  at: Instant,
+): TransitionResult {
+  const { error, to, set }: Rule<OrderStatus, TransitionErrorCode> = lookUp(
+    lookUp(LIFECYCLE, status, "status"),
+    event,
+    "event",
+  );
+  if (error) return { ok: false, code: error, status, event };
+  const changed = set ? { ...record, [set]: set === "complete" || shipDateAt(at) } : record;
+  return { ok: true, order: { record: changed, status: to } };
 }
 
 /** The ship date of an event. A clock in other units would give a year that no parser reads. */
 function shipDateAt(at: Instant): string {
   const text = new Date(at).toISOString();
-  if (text.length > 24) throw invalidInput("at", "Use milliseconds since 1970.");
+  if (text.length > 24) throw invalidInput("at", "Use milliseconds.");
   return text;
 }
 

@@ -50,8 +50,8 @@ test("the table of API errors holds only errors that an HTTP response can have",
 test("the message of several issues is one sentence after another", () => {
   const issues = [
     { path: "id", message: "Write a number." },
-    { path: "", message: "no mark" },
+    { path: "", message: "One of two." },
     { path: "plan", message: "Choose one." },
   ];
-  expect(new InvalidInputError(issues).message).toBe("id: Write a number. no mark; plan: Choose one.");
+  expect(new InvalidInputError(issues).message).toBe("id: Write a number. One of two. plan: Choose one.");
 });

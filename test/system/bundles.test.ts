@@ -26,8 +26,8 @@ async function bundle(code: string) {
 
 describe("a bundle for browsers", () => {
   test.each([
-    ["transition", "store-orders", 1_300],
-    ["transition", "store-orders/orders", 1_300],
+    ["transition", "store-orders", 1_000],
+    ["transition", "store-orders/orders", 1_000],
     ["orderSchema", "store-orders", 75_000],
     ["defineDomains", "store-orders/domains", 240_000],
     ["createHandler", "store-orders/http", 46_300],

@@ -10,17 +10,23 @@ export const systemClock: Clock = () => Date.now();
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/**
+ * The time within which every call of a store settles, in milliseconds. A database that does not answer by then is a
+ * `StoreUnavailableError`. For a list, it is the time of one page.
+ */
+export const MAX_STORE_CALL_MS = 5_000;
+
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
 export const nextTurn: () => Promise<void> = createTurns();
 
 /**
- * Returns a function whose promise resolves in a later turn of the event loop, for one caller in each turn. A task that
- * is divided into such turns delays other requests of the process by one part at most, however long it is.
+ * Returns a function whose promise resolves in a later turn of the event loop, for at most `callersPerTurn` in each, in
+ * the order of their calls. A task that is divided into such turns delays other requests by one part at most.
  */
-export function createTurns(): () => Promise<void> {
+export function createTurns(callersPerTurn = 1): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const endTurn = () => {
-    waiting.shift()?.();
+    for (const resolve of waiting.splice(0, callersPerTurn)) resolve();
     if (waiting.length > 0) schedule(endTurn);
   };
   return () =>

@@ -1,3 +1,4 @@
+import { mapBounded } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
 import { addDomain, type DomainEvent, domainAt, type TrackedDomain, transitionDomain } from "./lifecycle.ts";
 import {
@@ -5,7 +6,7 @@ import {
   type HostReport,
   type HostsVerificationOptions,
   type HostToVerify,
-  mapBounded,
+  MAX_CONCURRENT_HOSTS,
   type Verification,
   verifyHosts,
 } from "./verification/verify.ts";
@@ -42,7 +43,7 @@ export async function observeHosts(
   { probe, ...options }: HostsVerificationOptions & { readonly probe: CertificateProbe },
 ): Promise<readonly HostObservation[]> {
   const reports = await verifyHosts(hosts, options);
-  return mapBounded(reports, options.concurrency ?? 50, async (verification) => {
+  return mapBounded(reports, options.concurrency ?? MAX_CONCURRENT_HOSTS, async (verification) => {
     // The certificate of another server says nothing about this host.
     return verification.dns === "ok"
       ? { verification, certificate: await probe(verification.host) }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from "../core/errors.ts";
+import { settleWithin } from "../core/concurrency.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import { type HostTable, routeHost } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
@@ -83,18 +83,11 @@ function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () 
   let latest: { readonly at: Instant; readonly outcome: Promise<Outcome> } | undefined;
 
   async function check(): Promise<Outcome> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => reject(new StoreUnavailableError(`The store did not respond within ${READINESS_TIMEOUT_MS} ms.`)),
-      READINESS_TIMEOUT_MS,
-    );
     try {
-      await Promise.race([store.check(), late]);
+      await settleWithin(READINESS_TIMEOUT_MS, store.check());
       return HEALTHY;
     } catch (thrown) {
       return { reply: STORE_UNAVAILABLE, thrown };
-    } finally {
-      clearTimeout(timer);
     }
   }
 

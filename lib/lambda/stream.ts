@@ -1,4 +1,4 @@
-import { waitForDrain } from "../http/response.ts";
+import { waitForDrain } from "../core/concurrency.ts";
 
 /** The part of Lambda's response stream that is used. */
 export interface ResponseStream extends NodeJS.EventEmitter {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createTurns } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import { type BodyResult, receiveBody } from "./request.ts";
 
@@ -8,6 +9,12 @@ export const MAX_HELD_BYTES = 8 * 1024 * 1024;
 
 /** Slices that are parsed in one turn of the event loop, so that no input delays other connections. */
 const MAX_SLICES_PER_TURN = 32;
+
+/**
+ * A turn for what other connections do not wait for: requests that a client has sent without waiting for a response, and
+ * parts of long documents.
+ */
+export const backgroundTurn = createTurns(16);
 
 /** The most empty lines before a request, in bytes. */
 const MAX_EMPTY_BYTES = 16;
@@ -180,13 +187,17 @@ export class Connection {
     connections.add(this);
     this.#socket.pause();
     while (this.#heldInput.bytes > MAX_HELD_BYTES) (firstWithoutKey(connections) ?? this).#destroy();
-    if (!this.#isInProgress()) queueTask(() => this.#release());
+    if (!this.#isInProgress()) this.#releaseLater();
   }
 
   /** Called when a response has been sent, or its connection closed. Other connections have their turn first. */
   #end(res: ServerResponse): void {
     if (this.#current === res) this.#current = undefined;
-    if (this.#held !== undefined) queueTask(() => this.#release());
+    if (this.#held !== undefined) this.#releaseLater();
+  }
+
+  #releaseLater(): void {
+    void backgroundTurn().then(() => this.#release());
   }
 
   #release(): void {
@@ -195,7 +206,7 @@ export class Connection {
     const rest = this.#feed(input, this.#heldStart);
     this.#heldStart = rest;
     if (rest === input.length) this.#stopHolding();
-    else if (!this.#isInProgress()) queueTask(() => this.#release());
+    else if (!this.#isInProgress()) this.#releaseLater();
   }
 
   #stopHolding(): void {
@@ -214,24 +225,6 @@ export class Connection {
 function firstWithoutKey(connections: Iterable<Connection>): Connection | undefined {
   for (const connection of connections) if (!connection.isAdmitted) return connection;
   return undefined;
-}
-
-/**
- * Tasks for which other connections do not have to wait: requests that a client has sent without waiting for a response,
- * and parts of long documents. Each turn of the event loop does a few of them, in the order of arrival.
- */
-const tasks: (() => void)[] = [];
-const MAX_TASKS_PER_TURN = 16;
-
-/** Calls `task` in a later turn of the event loop. */
-export function queueTask(task: () => void): void {
-  if (tasks.push(task) === 1) setImmediate(runTasks);
-}
-
-function runTasks(): void {
-  const due = tasks.splice(0, MAX_TASKS_PER_TURN);
-  if (tasks.length > 0) setImmediate(runTasks);
-  for (const task of due) task();
 }
 
 /** Ends every head and every chunked body. */

@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { waitForDrain } from "../core/concurrency.ts";
 import {
   discardBody,
   isTextReader,
   type PlainResponse,
   type TextReader,
   toWebBody,
-  waitForDrain,
 } from "../http/response.ts";
-import { queueTask } from "./connection.ts";
+import { backgroundTurn } from "./connection.ts";
 import { STATUS_CODES } from "./listen.ts";
 
 /** The response of a handler: plain data or, from a function that wraps one, a `Response`. */
@@ -71,7 +71,7 @@ const SLICE_BYTES = 256 * 1024;
 async function writeSlices(body: Uint8Array, res: ServerResponse, writeTimeoutMs: number): Promise<void> {
   let start = 0;
   for (; start + SLICE_BYTES < body.length && !res.destroyed; start += SLICE_BYTES) {
-    await new Promise<void>(queueTask);
+    await backgroundTurn();
     if (!res.write(body.subarray(start, start + SLICE_BYTES)))
       await waitForClient(res, "drain", writeTimeoutMs);
   }

@@ -1,11 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 
-/**
- * The time within which every call of a store settles, in milliseconds. A database that does not answer by then is a
- * `StoreUnavailableError`. For a list, it is the time of one page.
- */
-export const MAX_STORE_CALL_MS = 5_000;
+export { MAX_STORE_CALL_MS } from "../core/time.ts";
 
 /** A store: orders and accounts in one database. To write your own, see lib/stores/README.md#write-your-own-store. */
 export interface Store {

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import * as z from "zod";
+import { mapBounded } from "../../core/concurrency.ts";
 import { InvalidInputError, type Issue, invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
@@ -20,7 +21,7 @@ import {
   adaptToProvider,
   explainZone,
   type HostToVerify,
-  mapBounded,
+  MAX_CONCURRENT_HOSTS,
   verifyHosts,
 } from "../../domains/verification/verify.ts";
 import { isWithin } from "../../domains/zone.ts";
@@ -184,13 +185,11 @@ interface RecordsFlags extends Pick<VerificationFlags, "resolver"> {
 const ZONE_LIMITS: DnsResolverOptions = { timeoutMs: 1000, maxAttempts: 1 };
 
 function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Promise<readonly DnsRecord[]> {
-  return mapBounded(hosts, MAX_LOOKUPS, async (host) => {
+  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, async (host) => {
     const zone = await findZone(resolver, host.host, { zone: host.zone });
     return adaptToProvider(resolver, recordIn(zone, host, host.target));
   });
 }
-
-const MAX_LOOKUPS = 50;
 
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];

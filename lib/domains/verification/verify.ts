@@ -1,3 +1,4 @@
+import { mapBounded } from "../../core/concurrency.ts";
 import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordIn } from "../records.ts";
@@ -146,11 +147,14 @@ export interface HostReport extends ConfiguredHost, Verification {
   readonly stack?: StackStatus;
 }
 
+/** The number of hosts whose DNS is queried at the same time, unless an option says otherwise. */
+export const MAX_CONCURRENT_HOSTS = 50;
+
 /** Options of `verifyHosts`. */
 export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone"> {
   /**
    * The number of hosts that are verified at the same time.
-   * @default 50
+   * @default MAX_CONCURRENT_HOSTS
    */
   readonly concurrency?: number;
   /**
@@ -163,7 +167,7 @@ export interface HostsVerificationOptions extends Omit<VerificationOptions, "zon
 /** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
 export async function verifyHosts(
   hosts: readonly HostToVerify[],
-  { concurrency = 50, deployment = "stack", ...options }: HostsVerificationOptions,
+  { concurrency = MAX_CONCURRENT_HOSTS, deployment = "stack", ...options }: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
   const resolver = memoizeResolver(options.resolver);
   const report = async ({
@@ -184,21 +188,6 @@ export async function verifyHosts(
     return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, concurrency, report);
-}
-
-/** Maps values with a bounded number of calls at the same time, in the given order. */
-export async function mapBounded<T, R>(
-  values: readonly T[],
-  concurrency: number,
-  map: (value: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results = new Array<R>(values.length);
-  const queue = values.entries();
-  const worker = async () => {
-    for (const [index, value] of queue) results[index] = await map(value);
-  };
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, values.length)) }, worker));
-  return results;
 }
 
 /** Replaces the ALIAS at an apex by the record that its DNS provider has for it. */

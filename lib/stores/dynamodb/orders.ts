@@ -1,3 +1,4 @@
+import { mapBounded } from "../../core/concurrency.ts";
 import {
   assertOrderEvent,
   LIFECYCLE,
@@ -22,7 +23,7 @@ import {
 } from "./table.ts";
 
 /** The number of concurrent writes when many orders are placed. */
-const CONCURRENCY = 32;
+const MAX_CONCURRENT_WRITES = 32;
 
 /** The order store over its table. Lists read it through `listTable`, which has its own connections. */
 export function createOrderStore(table: TableClient, listTable: TableClient): OrderStore {
@@ -51,7 +52,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
   return {
     async place(orders) {
       const placed = new Map<bigint, Promise<Placed>>();
-      return inParallel(orders, CONCURRENCY, async (order) => {
+      return mapBounded(orders, MAX_CONCURRENT_WRITES, async (order) => {
         const { id } = order.record;
         const earlier = placed.get(id);
         if (earlier !== undefined) {
@@ -111,30 +112,6 @@ function memoize<T>(run: () => Promise<T>): () => Promise<T> {
     });
     return running;
   };
-}
-
-/** Runs a task for every item, at most `concurrency` at a time, in their order. After a failure no task is started. */
-async function inParallel<T, R>(
-  items: readonly T[],
-  concurrency: number,
-  task: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  const waiting = items.entries();
-  let failed = false;
-  const work = async () => {
-    for (const [index, item] of waiting) {
-      if (failed) return;
-      try {
-        results[index] = await task(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
-  return results;
 }
 
 interface Placed {

@@ -1,0 +1,60 @@
+import { StoreUnavailableError } from "./errors.ts";
+
+/**
+ * Maps values with at most `concurrency` calls at the same time. The results are in the order of the values. After a
+ * failure, no further call starts.
+ */
+export async function mapBounded<T, R>(
+  values: readonly T[],
+  concurrency: number,
+  map: (value: T) => Promise<R>,
+): Promise<R[]> {
+  const results = new Array<R>(values.length);
+  let next = 0;
+  const work = async () => {
+    while (next < values.length) {
+      const index = next++;
+      try {
+        results[index] = await map(values[index] as T);
+      } catch (error) {
+        next = values.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, values.length)) }, work));
+  return results;
+}
+
+/** Settles like a call of a store, but rejects with `StoreUnavailableError` if that takes longer. */
+export async function settleWithin<T>(milliseconds: number, call: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const message = `The store did not respond within ${milliseconds} ms.`;
+  const timer = setTimeout(() => reject(new StoreUnavailableError(message)), milliseconds);
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The part of a writable Node stream that `waitForDrain` uses. */
+interface DrainSource {
+  readonly destroyed: boolean;
+  on(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+}
+
+/** Resolves when a stream of Node has written its buffer, or has closed. */
+export function waitForDrain(stream: DrainSource, event: "drain" | "finish" = "drain"): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) return resolve();
+    const done = () => {
+      stream.off(event, done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on(event, done);
+    stream.on("close", done);
+  });
+}

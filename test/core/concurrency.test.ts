@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { mapBounded, settleWithin } from "../../lib/core/concurrency.ts";
+import { isStoreUnavailable } from "../../lib/core/errors.ts";
+
+describe("mapBounded", () => {
+  test("calls at most as many functions at the same time as it may, and returns results in order", async () => {
+    let running = 0;
+    let most = 0;
+    const results = await mapBounded([5, 1, 4, 2, 3], 2, async (turns) => {
+      most = Math.max(most, ++running);
+      for (let turn = 0; turn < turns; turn++) await nextTurn();
+      running--;
+      return turns * 10;
+    });
+    expect([results, most]).toEqual([[50, 10, 40, 20, 30], 2]);
+  });
+
+  test("starts no further call after a failure", async () => {
+    const started: number[] = [];
+    const mapped = mapBounded([0, 1, 2, 3, 4, 5], 2, async (value) => {
+      started.push(value);
+      await nextTurn();
+      if (value === 1) throw new Error("The call failed.");
+    });
+    await expect(mapped).rejects.toThrow("The call failed.");
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(started).toEqual([0, 1, 2]);
+  });
+
+  test("maps nothing for no values, and everything with a concurrency below 1", async () => {
+    expect(await mapBounded([], 3, async () => 1)).toEqual([]);
+    expect(await mapBounded([1, 2], 0, async (value) => value)).toEqual([1, 2]);
+  });
+});
+
+test("settleWithin rejects as an unavailable store if a call takes too long, and otherwise settles like it", async () => {
+  expect(await settleWithin(1_000, Promise.resolve(7))).toBe(7);
+  await expect(settleWithin(1_000, Promise.reject(new Error("mine")))).rejects.toThrow("mine");
+  const late = settleWithin(1, new Promise(() => {}));
+  await expect(late).rejects.toSatisfy(isStoreUnavailable);
+  await expect(late).rejects.toThrow("did not respond within 1 ms");
+});

@@ -41,6 +41,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/stores/contract": [/^node:assert\/strict$/],
   "lib/stores": [
     /^node:(fs|path|sqlite|timers\/promises|stream\/consumers|crypto)$/,
+    /^pg$/,
     /^@aws-sdk\/client-dynamodb$/,
     /^@smithy\//,
   ],

@@ -1,0 +1,139 @@
+import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
+import type { AccountStore } from "../../accounts/account-store.ts";
+import type { Environment } from "../../accounts/api-key.ts";
+import { ACCOUNT_COLUMNS, toAccounts } from "../account-rows.ts";
+import { createAdmission, toAccountRow } from "./admission.ts";
+import type { Database, Rows, Statement, Work } from "./database.ts";
+
+/** The account store over the tables `accounts`, `api_keys` and `settings`. */
+export function createAccountStore(database: Database): AccountStore {
+  const { schema, read, change } = database;
+  const joined = `LEFT JOIN ${schema}.api_keys k ON k.account = a.id`;
+
+  const selectAccount = (id: string): Statement => ({
+    text: `SELECT ${ACCOUNT_COLUMNS} FROM ${schema}.accounts a ${joined} WHERE a.id = $1 ORDER BY k.position`,
+    values: [id],
+  });
+
+  /** A change of an account that is locked. Its keys are read in a second statement, after the wait for the lock. */
+  const changeAccount = (
+    id: string,
+    decide: (account: Account) => { readonly result: AccountResult; readonly writes: readonly Statement[] },
+  ): Promise<AccountResult> => {
+    const lock = { text: `SELECT id FROM ${schema}.accounts WHERE id = $1 FOR NO KEY UPDATE`, values: [id] };
+    const work: Work<AccountResult> = {
+      durable: true,
+      first: [lock, selectAccount(id)],
+      decide([, rows = []]) {
+        const [account] = toAccounts(rows.map(toAccountRow));
+        if (account === undefined)
+          return { writes: [], result: () => ({ ok: false, code: "account_not_found" }) };
+        const { writes, result } = decide(account);
+        return { writes, result: () => result };
+      },
+    };
+    return change(work);
+  };
+
+  return {
+    async recordEnvironment(environment) {
+      const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('environment', $1) ON CONFLICT DO NOTHING`;
+      const select = { text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`, values: [] };
+      return change({
+        durable: true,
+        first: [{ text: insert, values: [environment] }, select],
+        decide: ([, rows]) => ({ writes: [], result: () => rows?.[0]?.[0] as Environment }),
+      });
+    },
+
+    async create(settings) {
+      const text = `INSERT INTO ${schema}.accounts (id, plan) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`;
+      return change<AccountResult>({
+        durable: true,
+        first: [{ text, values: [settings.id, settings.plan] }],
+        decide([added = []]) {
+          if (added.length === 0)
+            return { writes: [], result: () => ({ ok: false, code: "account_exists" }) };
+          return { writes: saveSettings(schema, settings), result: () => ({ ok: true, account: settings }) };
+        },
+      });
+    },
+
+    find: async (id) => toAccounts((await read(selectAccount(id))).map(toAccountRow))[0],
+
+    async *list(after = "", limit = Number.POSITIVE_INFINITY) {
+      const text = `SELECT ${ACCOUNT_COLUMNS}
+        FROM (SELECT * FROM ${schema}.accounts WHERE id > $1 ORDER BY id LIMIT $2) a ${joined}
+        ORDER BY a.id, k.position`;
+      let last: string | undefined = after;
+      for (let left = limit; last !== undefined && left > 0; ) {
+        const count = Math.min(left, ACCOUNTS_PER_READ);
+        const rows: Rows = await read({ text, values: [last, count] });
+        const page = toAccounts(rows.map(toAccountRow));
+        yield* page;
+        left -= page.length;
+        last = page.length < count ? undefined : page.at(-1)?.id;
+      }
+    },
+
+    update: (id, updater) =>
+      changeAccount(id, (account) => {
+        const result = updater(account);
+        return { result, writes: result.ok ? saveSettings(schema, result.account) : [] };
+      }),
+
+    resetUsage: (id) =>
+      changeAccount(id, (account) => {
+        const text = `UPDATE ${schema}.accounts SET minute_count = 0, day_count = 0 WHERE id = $1`;
+        return { result: { ok: true, account }, writes: [{ text, values: [id] }] };
+      }),
+
+    async unban(accountId, keyId) {
+      await changeAccount(accountId, (account) => {
+        const text = `UPDATE ${schema}.api_keys
+          SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL WHERE account = $1 AND id = $2`;
+        return { result: { ok: true, account }, writes: [{ text, values: [accountId, keyId] }] };
+      });
+    },
+
+    ...createAdmission(database),
+  };
+}
+
+/** Accounts of one read of the list. */
+const ACCOUNTS_PER_READ = 100;
+
+/** Saves the plan and the keys of an account. Counters and rejections stay as they are. */
+function saveSettings(
+  schema: string,
+  { id, plan, customLimits, keys }: AccountSettings,
+): readonly Statement[] {
+  return [
+    {
+      text: `UPDATE ${schema}.accounts SET plan = $2, per_minute = $3, per_day = $4 WHERE id = $1`,
+      values: [id, plan, customLimits?.perMinute ?? null, customLimits?.perDay ?? null],
+    },
+    {
+      text: `DELETE FROM ${schema}.api_keys WHERE account = $1 AND hash <> ALL ($2::text[])`,
+      values: [id, keys.map(({ hash }) => hash)],
+    },
+    {
+      text: `INSERT INTO ${schema}.api_keys
+               (account, position, hash, id, created_at, expires_at, revoked_at, successor_id)
+             SELECT $1, n.position, n.hash, n.id, n.created_at, n.expires_at, n.revoked_at, n.successor_id
+             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[]) WITH ORDINALITY
+               AS n (hash, id, created_at, expires_at, revoked_at, successor_id, position)
+             ON CONFLICT (account, hash) DO UPDATE SET position = excluded.position,
+               expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
+      values: [
+        id,
+        keys.map(({ hash }) => hash),
+        keys.map((key) => key.id),
+        keys.map(({ createdAt }) => createdAt),
+        keys.map(({ expiresAt }) => expiresAt ?? null),
+        keys.map(({ revokedAt }) => revokedAt ?? null),
+        keys.map(({ successorId }) => successorId ?? null),
+      ],
+    },
+  ];
+}

@@ -1,0 +1,428 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { MAX_STORE_CALL_MS } from "../store.ts";
+import { DatabaseError, isForeignSession, isMissingTable, isRepeatable, toStoreError } from "./errors.ts";
+import {
+  explainMigrationError,
+  type MigrationResult,
+  migrate,
+  missingTables,
+  quoteSchema,
+  SCHEMA_VERSION,
+  wrongVersion,
+} from "./schema.ts";
+
+/** The time of a call in the database, in milliseconds. The rest of `MAX_STORE_CALL_MS` is for its own time. */
+export const CALL_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
+
+/** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
+export interface PostgresPool {
+  connect(): Promise<PooledConnection>;
+}
+
+/** The part of a `Client` of `pg` that the store uses. */
+export interface PostgresConnection {
+  /** True if several queries can be sent at once. Otherwise each is sent when the one before has ended. */
+  readonly pipeline?: boolean;
+  query(query: PostgresQuery): Promise<{ readonly rows: readonly (readonly unknown[])[] }>;
+}
+
+/** The connection of a pool. */
+export interface PooledConnection extends PostgresConnection {
+  /** Returns the connection to the pool, or closes it. */
+  release(close?: boolean): void;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A query as `pg` takes it. One without values can have several statements. */
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** The name of the prepared statement. */
+  readonly name?: string;
+  readonly rowMode: "array";
+  readonly types: { getTypeParser(): (value: string) => unknown };
+  /** In milliseconds. A query that takes longer rejects, and its connection is closed. */
+  readonly query_timeout?: number;
+}
+
+/** A statement with its values. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** True if its text is seldom repeated, so that preparing it would save nothing. */
+  readonly isRare?: boolean;
+}
+
+/** Rows as arrays: they take less time than objects. Convert each value: `pg` returns strings, other drivers numbers. */
+export type Rows = readonly (readonly unknown[])[];
+
+/** What happens in one transaction: it reads and locks, decides, and writes. So it takes two round trips. */
+export interface Work<T> {
+  /** True if the change survives a power failure once the promise resolves. */
+  readonly durable: boolean;
+  /** The longest wait for a lock, in milliseconds. @default the time of the call */
+  readonly maxLockWaitMs?: number;
+  readonly first: readonly Statement[];
+  /** Pure: it is called again if the transaction has to be repeated. `rows` are those of `first`. */
+  decide(rows: readonly Rows[]): Decided<T>;
+}
+
+/** What a transaction writes, and its result. */
+export interface Decided<T> {
+  readonly writes: readonly Statement[];
+  /** The result, from the rows of `writes`. They are missing if the transaction was committed and its response lost. */
+  result(rows: readonly Rows[] | undefined): T;
+}
+
+/** A database with the tables of the store. */
+export interface Database {
+  /** The quoted name of the schema. */
+  readonly schema: string;
+  /** Runs one statement that only reads. The first column of its rows must not be null. */
+  read(statement: Statement): Promise<Rows>;
+  /** Runs a transaction. `since` is the time at which the caller began to wait, from `performance.now()`. */
+  change<T>(work: Work<T>, since?: number): Promise<T>;
+  /** Adds a call that `settled` waits for. */
+  track<T>(call: Promise<T>): Promise<T>;
+  /** Resolves when no call is pending. */
+  settled(): Promise<void>;
+}
+
+/** Attempts of a transaction which a deadlock or a lost connection ends. */
+const MAX_ATTEMPTS = 4;
+
+/** Opens a database. Nothing is sent before the first call. With `existing`, no tables are created. */
+export function openDatabase(
+  pool: PostgresPool,
+  { schema, existing }: { readonly schema: string; readonly existing: boolean },
+): Database {
+  const quoted = quoteSchema(schema);
+  const [durable, relaxed] = [stateStatement(quoted, true), stateStatement(quoted, false)];
+  /** False once a connection pooler has given a session to another client. */
+  let canPrepare = true;
+  let creating: Promise<unknown> | undefined;
+  const pending = new Set<Promise<unknown>>();
+
+  /** Creates the tables, once for all calls that wait for them. */
+  async function createTables(deadline: number): Promise<void> {
+    if (existing) throw missingTables(schema);
+    creating ??= migrateTables(pool, { schema, onlyIfEmpty: true, deadline }).finally(() => {
+      creating = undefined;
+    });
+    await creating;
+  }
+
+  /** Runs a task on a connection, and repeats it if it has changed nothing and can succeed at once. */
+  async function run<T>(
+    since: number,
+    task: (connection: PooledConnection, query: ToQuery, deadline: number) => Promise<T>,
+  ): Promise<T> {
+    const deadline = since + CALL_TIMEOUT_MS;
+    for (let attempt = 1; ; attempt++) {
+      const query: ToQuery = (statement) => toQuery(statement, deadline, canPrepare);
+      try {
+        return await withConnection(pool, deadline, (connection) => task(connection, query, deadline));
+      } catch (error) {
+        if (isForeignSession(error)) canPrepare = false;
+        const hasTime = attempt < MAX_ATTEMPTS && performance.now() < deadline;
+        if (isMissingTable(error) && attempt === 1) await createTables(deadline);
+        else if (isRepeatable(error) && hasTime) await sleep(Math.random() * 2 ** attempt);
+        else throw toStoreError(error);
+      }
+    }
+  }
+
+  function track<T>(call: Promise<T>): Promise<T> {
+    pending.add(call);
+    const remove = () => void pending.delete(call);
+    call.then(remove, remove);
+    return call;
+  }
+
+  return {
+    schema: quoted,
+    track,
+    async settled() {
+      while (pending.size > 0) await Promise.allSettled(pending);
+    },
+
+    read: (statement) =>
+      track(
+        run(performance.now(), async (connection, query) => {
+          const { rows, error } = await send(connection, [query(withVersion(quoted, statement))]);
+          if (error !== undefined) throw error;
+          return rowsOfVersion(rows[0]);
+        }),
+      ),
+
+    change: (work, since = performance.now()) =>
+      track(
+        run(since, async (connection, query, deadline) => {
+          const begin = query({ text: beginText(work, deadline) });
+          const state = query(work.durable ? durable : relaxed);
+          const opened = await send(connection, [begin, ...work.first.map(query), state]);
+          if (opened.error !== undefined) throw opened.error;
+          const [version, transaction, startedAt] = opened.rows.at(-1)?.[0] ?? [];
+          assertVersion(version);
+          const { writes, result } = work.decide(opened.rows.slice(1, -1));
+          const { rows, error } = await send(connection, [...writes.map(query), query({ text: "COMMIT" })]);
+          if (error === undefined) return result(rows.slice(0, -1));
+          if (error.isRolledBack) throw error;
+          // The response to COMMIT is lost, and the change may have been made.
+          connection.release(true);
+          if (!(await isCommitted(pool, `${transaction}`, startedAt, deadline))) throw error;
+          return result(rows.length < writes.length ? undefined : rows);
+        }),
+      ),
+  };
+}
+
+/** The same tables in a transaction of the caller, who commits it or rolls it back. */
+export function databaseOf(database: Database, connection: PostgresConnection): Database {
+  const { schema } = database;
+  const run = async (statements: readonly Statement[]): Promise<readonly Rows[]> => {
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    const queries = statements.map((statement) => toQuery(statement, deadline, false));
+    const { rows, error } = await send(connection, queries);
+    if (error !== undefined) throw toStoreError(error);
+    return rows;
+  };
+  const version = { text: `SELECT value FROM ${schema}.settings WHERE name = 'schema_version'` };
+  return {
+    ...database,
+    read: async (statement) => rowsOfVersion((await run([withVersion(schema, statement)]))[0]),
+    async change({ first, decide }) {
+      const [[settings], ...rows] = (await run([version, ...first])) as [Rows, ...Rows[]];
+      assertVersion(settings?.[0]);
+      const { writes, result } = decide(rows);
+      return result(await run(writes));
+    },
+  };
+}
+
+type ToQuery = (statement: Statement) => PostgresQuery;
+
+/** The names of prepared statements by their texts. A text has the same name in every process. */
+const names = new Map<string, string>();
+
+function toQuery(
+  { text, values, isRare = false }: Statement,
+  deadline: number,
+  canPrepare: boolean,
+): PostgresQuery {
+  const query: PostgresQuery = {
+    text,
+    rowMode: "array",
+    types: AS_STRINGS,
+    query_timeout: Math.max(1, Math.ceil(deadline - performance.now())),
+  };
+  if (values === undefined) return query;
+  if (isRare || !canPrepare) return { ...query, values: [...values] };
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `store_orders_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
+    names.set(text, name);
+  }
+  return { ...query, values: [...values], name };
+}
+
+/** A program can have changed how `pg` reads a type. */
+const AS_STRINGS = { getTypeParser: () => (value: string) => value };
+
+/** The rows of the queries up to the first that failed, and its error. */
+interface Responses {
+  readonly rows: readonly Rows[];
+  readonly error?: DatabaseError;
+}
+
+/** Sends queries, all at once if the connection can. */
+async function send(connection: PostgresConnection, queries: readonly PostgresQuery[]): Promise<Responses> {
+  const rows: Rows[] = [];
+  const responses =
+    connection.pipeline === true
+      ? await Promise.allSettled(queries.map((query) => connection.query(query)))
+      : undefined;
+  for (const [index, query] of queries.entries()) {
+    try {
+      const response = responses?.[index];
+      if (response?.status === "rejected") throw response.reason;
+      rows.push((response?.value ?? (await connection.query(query))).rows);
+    } catch (error) {
+      return { rows, error: new DatabaseError(error) };
+    }
+  }
+  return { rows };
+}
+
+/** Runs a task on a connection of the pool, and returns it, or closes it if it cannot be used any more. */
+async function withConnection<T>(
+  pool: PostgresPool,
+  deadline: number,
+  task: (connection: PooledConnection) => Promise<T>,
+): Promise<T> {
+  const pooled = await checkOut(pool, deadline);
+  // Without a listener, a connection that is lost ends the process.
+  pooled.on?.("error", ignore);
+  let isReleased = false;
+  const release = (close = false) => {
+    if (isReleased) return;
+    isReleased = true;
+    if (!close) pooled.removeListener?.("error", ignore);
+    pooled.release(close);
+  };
+  const connection: PooledConnection = {
+    pipeline: pooled.pipeline === true,
+    query: (query) => pooled.query(query),
+    release,
+  };
+  try {
+    const value = await task(connection);
+    release();
+    return value;
+  } catch (error) {
+    if (isReleased) throw error;
+    const isLost = error instanceof DatabaseError && !error.isRolledBack;
+    if (isLost) release(true);
+    else
+      await send(connection, [toQuery({ text: "ROLLBACK" }, deadline, false)]).then((rolledBack) =>
+        release(rolledBack.error !== undefined),
+      );
+    throw error;
+  }
+}
+
+function ignore(): void {}
+
+/** Waits for a connection until the deadline. One that comes later is returned to the pool. */
+function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        const message =
+          "The database has no connection for this call: it does not respond, or the pool is too small.";
+        reject(new StoreUnavailableError(message));
+      },
+      Math.max(1, deadline - performance.now()),
+    );
+    pool.connect().then(
+      (connection) => {
+        clearTimeout(timer);
+        if (isLate) connection.release();
+        else resolve(connection);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(toStoreError(new DatabaseError(error)));
+      },
+    );
+  });
+}
+
+/** The time after which the server ends a transaction whose client has stopped between its two round trips. */
+const MAX_IDLE_MS = MAX_STORE_CALL_MS;
+
+function beginText(
+  { maxLockWaitMs = CALL_TIMEOUT_MS }: Pick<Work<unknown>, "maxLockWaitMs">,
+  deadline: number,
+): string {
+  // The server has to give up first: its error leaves the connection usable.
+  const left = Math.max(1, Math.floor(0.9 * (deadline - performance.now())));
+  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${Math.min(maxLockWaitMs, left)}`;
+}
+
+/**
+ * Reads the schema version, the identifier of the transaction, and when the server was started, and sets how the
+ * transaction is committed. A database that does not wait for the disk by default does for a durable change.
+ */
+function stateStatement(schema: string, durable: boolean): Statement {
+  const commit = durable
+    ? "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END"
+    : "'off'";
+  return {
+    text: `SELECT value, pg_current_xact_id()::text, ${STARTED_AT}, set_config('synchronous_commit', ${commit}, true),
+             set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)
+           FROM ${schema}.settings WHERE name = 'schema_version'`,
+    values: [],
+  };
+}
+
+const STARTED_AT = "extract(epoch FROM pg_postmaster_start_time())::text";
+
+/** The pause before the server is asked again whether a transaction was committed. */
+const STATUS_INTERVAL_MS = 25;
+
+/**
+ * Asks the server whether a transaction was committed. Throws if it cannot tell before the deadline, or was started
+ * since: after a failover, the same identifier can be that of another transaction.
+ */
+async function isCommitted(
+  pool: PostgresPool,
+  transaction: string,
+  startedAt: unknown,
+  deadline: number,
+): Promise<boolean> {
+  const text = `SELECT pg_xact_status($1::text::xid8), ${STARTED_AT}`;
+  const query = toQuery({ text, values: [transaction], isRare: true }, deadline, false);
+  let problem: unknown;
+  while (performance.now() < deadline) {
+    const { rows, error } = await withConnection(pool, deadline, (connection) =>
+      send(connection, [query]),
+    ).catch((cause: unknown) => ({ rows: [], error: cause }));
+    problem = error;
+    const [status, started] = rows[0]?.[0] ?? [];
+    if (started !== undefined && started !== startedAt) break;
+    if (status === "committed" || status === "aborted") return status === "committed";
+    await sleep(STATUS_INTERVAL_MS);
+  }
+  const message = "The connection was lost during a COMMIT. The change may have been made.";
+  throw new StoreUnavailableError(message, { cause: problem });
+}
+
+/** Adds the schema version to each row. If there are no rows, one remains, with nothing but the version. */
+function withVersion(schema: string, { text, values = [], ...statement }: Statement): Statement {
+  return {
+    ...statement,
+    text: `SELECT s.value, q.* FROM ${schema}.settings s LEFT JOIN (${text}) q ON true WHERE s.name = 'schema_version'`,
+    values,
+  };
+}
+
+function rowsOfVersion(rows: Rows = []): Rows {
+  assertVersion(rows[0]?.[0]);
+  return rows.filter((row) => row[1] !== null).map((row) => row.slice(1));
+}
+
+function assertVersion(version: unknown): void {
+  if (Number(version ?? 0) !== SCHEMA_VERSION) throw wrongVersion(Number(version ?? 0));
+}
+
+/** Creates or migrates the tables on a connection of the pool. */
+export async function migrateTables(
+  pool: PostgresPool,
+  { schema, onlyIfEmpty, deadline }: MigrationOptions,
+): Promise<MigrationResult> {
+  return withConnection(pool, deadline, async (connection) => {
+    const execute = async (text: string) => {
+      const { rows, error } = await send(connection, [toQuery({ text }, deadline, false)]);
+      if (error !== undefined) throw error;
+      return rows[0] ?? [];
+    };
+    await execute(beginText({}, deadline));
+    const result = await migrate(execute, schema, { onlyIfEmpty });
+    await execute("COMMIT");
+    return result;
+  }).catch((error: unknown) => {
+    throw explainMigrationError(error);
+  });
+}
+
+interface MigrationOptions {
+  readonly schema: string;
+  readonly onlyIfEmpty: boolean;
+  readonly deadline: number;
+}

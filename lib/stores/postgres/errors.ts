@@ -1,0 +1,68 @@
+import { StoreUnavailableError } from "../../core/errors.ts";
+
+/** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** The code of the server. Missing if the driver reported the error: there is no connection, or no response. */
+  readonly sqlState: string | undefined;
+  /** True if the server has rolled the transaction back and answers the next statement. */
+  readonly isRolledBack: boolean;
+
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+    const { code, severity } = cause as { readonly code?: unknown; readonly severity?: unknown };
+    const isFromServer = typeof severity === "string" && typeof code === "string";
+    this.sqlState = isFromServer ? code : undefined;
+    this.isRolledBack = severity === "ERROR";
+  }
+}
+
+/** The error of several addresses that all refuse a connection has no message of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") return messageOf(error.errors[0]);
+  return error instanceof Error ? error.message : "unknown";
+}
+
+/** `undefined_table`, `undefined_column` and `invalid_schema_name`. */
+const MISSING = ["42P01", "42703", "3F000"];
+
+/** True if a table does not exist, or not in the form that this version knows. */
+export function isMissingTable(error: unknown): boolean {
+  return hasState(error, MISSING);
+}
+
+/** True if the role lacks a permission. */
+export function isForbidden(error: unknown): boolean {
+  return hasState(error, ["42501"]);
+}
+
+/** True for the `StoreUnavailableError` of a transaction that another one let wait for a lock for too long. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof Error && hasState(error.cause, ["55P03"]);
+}
+
+/** True if a connection lacks a prepared statement, or has it already: a connection pooler has changed the session. */
+export function isForeignSession(error: unknown): boolean {
+  return hasState(error, ["26000", "42P05"]);
+}
+
+/** True if a transaction that has not been committed can succeed at once: after a deadlock, or on another connection. */
+export function isRepeatable(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  const { sqlState, isRolledBack } = error;
+  return !isRolledBack || isForeignSession(error) || ["40001", "40P01"].includes(sqlState ?? "");
+}
+
+function hasState(error: unknown, states: readonly string[]): boolean {
+  return error instanceof DatabaseError && states.includes(error.sqlState ?? "");
+}
+
+/** The classes of errors that a value causes which cannot be stored: data exceptions and violated constraints. */
+const CAUSED_BY_A_VALUE = /^2[23]/;
+
+/** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
+export function toStoreError(error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  if (CAUSED_BY_A_VALUE.test(error.sqlState ?? "")) return error.cause;
+  return new StoreUnavailableError("The database cannot be used.", { cause: error });
+}

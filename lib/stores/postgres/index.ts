@@ -1,0 +1,155 @@
+/**
+ * The store on PostgreSQL, version 14 or later: any number of processes, on the database that a team already runs.
+ *
+ * ```ts
+ * const { orders, accounts, close } = createPostgresStore({ connectionString: process.env.DATABASE_URL });
+ * ```
+ *
+ * It keeps its tables in a schema of its own, and creates them with the first call if the role may. Orders, accounts and
+ * keys are on disk when a call resolves. While the server is down, does not respond or can only be read, calls reject with
+ * `StoreUnavailableError` within 5 seconds, and succeed again without a restart.
+ *
+ * @module store-orders/postgres
+ */
+
+import type { AccountStore } from "../../accounts/account-store.ts";
+import { invalidInput } from "../../core/errors.ts";
+import type { Store } from "../store.ts";
+import { createAccountStore } from "./accounts.ts";
+import {
+  CALL_TIMEOUT_MS,
+  type Database,
+  migrateTables,
+  openDatabase,
+  type PooledConnection,
+  type PostgresPool,
+} from "./database.ts";
+import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
+import { DEFAULT_SCHEMA, type MigrationResult } from "./schema.ts";
+
+export {
+  InvalidInputError,
+  isInvalidInput,
+  isStoreUnavailable,
+  NewerSchemaError,
+  StoreUnavailableError,
+} from "../../core/errors.ts";
+export type { Store } from "../store.ts";
+export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./database.ts";
+export type { PostgresOrderStore } from "./orders.ts";
+export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
+
+/** The server: a pool of the program, or a connection string (`postgres://user:password@host:5432/database`). */
+export type PostgresServer =
+  | {
+      /**
+       * A `Pool` of `pg`. It is not closed with the store. With `pipeline: true` a call takes two round trips, without it
+       * one for each statement.
+       */
+      readonly pool: PostgresPool;
+      readonly connectionString?: undefined;
+    }
+  | { readonly connectionString: string; readonly pool?: undefined };
+
+/** Options of `createPostgresStore`. */
+export type PostgresStoreOptions = PostgresServer & {
+  /** The schema that has the tables. @default store_orders */
+  readonly schema?: string | undefined;
+  /** True if missing tables are an error instead of being created. @default false */
+  readonly existing?: boolean | undefined;
+};
+
+/** A store on PostgreSQL. */
+export interface PostgresStore extends Store {
+  readonly orders: PostgresOrderStore;
+  readonly accounts: AccountStore;
+}
+
+/** Opens the store. Nothing is sent before the first call. */
+export function createPostgresStore({
+  schema = DEFAULT_SCHEMA,
+  existing = false,
+  ...server
+}: PostgresStoreOptions): PostgresStore {
+  const { pool, close } = openPool(server);
+  const database = openDatabase(pool, { schema, existing });
+  let closing: Promise<void> | undefined;
+  return {
+    orders: createOrderStore(database),
+    accounts: createAccountStore(database),
+    check: () => check(database),
+    close() {
+      closing ??= database.settled().then(close);
+      return closing;
+    },
+  };
+}
+
+/** Creates the tables, or migrates them to the version of this program, in one transaction. */
+export async function migratePostgres({
+  schema = DEFAULT_SCHEMA,
+  ...server
+}: PostgresServer & { readonly schema?: string | undefined }): Promise<MigrationResult> {
+  const { pool, close } = openPool(server);
+  try {
+    const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
+    return await migrateTables(pool, { schema, onlyIfEmpty: false, deadline });
+  } finally {
+    await close();
+  }
+}
+
+/** A migration waits for running transactions, and can rewrite a table. */
+const MIGRATION_TIMEOUT_MS = 10 * 60_000;
+
+/** Connections of the pool that the store opens. One is busy with admissions; the others read, or change one order. */
+const POOL_SIZE = 10;
+
+function openPool({ pool, connectionString }: PostgresServer): {
+  readonly pool: PostgresPool;
+  close(): Promise<void>;
+} {
+  if ((pool === undefined) === (connectionString === undefined))
+    throw invalidInput("pool", "Give either a pool or a connectionString.");
+  if (pool !== undefined) return { pool, close: async () => {} };
+  let opening: Promise<OwnPool> | undefined;
+  const open = () => (opening ??= createPool(connectionString));
+  return {
+    pool: { connect: async () => (await open()).connect() },
+    close: async () => (await opening)?.end(),
+  };
+}
+
+interface OwnPool extends PostgresPool {
+  connect(): Promise<PooledConnection>;
+  end(): Promise<void>;
+}
+
+async function createPool(connectionString: string): Promise<OwnPool> {
+  // Loaded here, so that a program with another driver needs no pg.
+  const { Pool } = await import("pg");
+  const pool = new Pool({
+    connectionString,
+    max: POOL_SIZE,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: CALL_TIMEOUT_MS,
+    fallback_application_name: "store-orders",
+  });
+  // An idle connection is lost when the server stops. The pool opens another one.
+  pool.on("error", () => {});
+  return pool;
+}
+
+/** Writes a row as it is, and needs every table and the permissions to change them. */
+async function check({ schema, change }: Database): Promise<void> {
+  const tables = ["orders", "accounts", "api_keys"].map((table) => `${schema}.${table}`);
+  await change({
+    durable: false,
+    first: [
+      { text: `UPDATE ${schema}.settings SET value = value WHERE name = 'schema_version'`, values: [] },
+      { text: `SELECT 1 FROM ${tables.join(", ")} WHERE false FOR NO KEY UPDATE`, values: [] },
+    ],
+    decide: () => ({ writes: [], result: () => undefined }),
+  });
+}

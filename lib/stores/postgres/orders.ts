@@ -1,0 +1,114 @@
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { isInt64 } from "../../orders/int64.ts";
+import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
+import { validateOrderQuery } from "../../orders/order-query.ts";
+import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { readStoredOrder, toWire } from "../../orders/wire.ts";
+import { type Database, databaseOf, type PostgresConnection, type Rows, type Statement } from "./database.ts";
+import { countOrders, listPages, readPage } from "./list.ts";
+
+/** The orders of a PostgreSQL store. */
+export interface PostgresOrderStore extends OrderStore {
+  /**
+   * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
+   * rows, or not at all. `connection` is a client of `pg` on which the transaction has begun.
+   */
+  using(connection: PostgresConnection): OrderStore;
+}
+
+/** The order store over the table `orders`. */
+export function createOrderStore(database: Database): PostgresOrderStore {
+  const { schema, read, change } = database;
+  return {
+    place: (placed) => change({ durable: true, ...placeOrders(schema, placed) }),
+
+    async find(id) {
+      if (!isInt64(id)) return undefined;
+      const text = `SELECT record, status FROM ${schema}.orders WHERE id = $1`;
+      const [row] = await read({ text, values: [id] });
+      return row && readStoredOrder(`${row[0]}`, `${row[1]}`);
+    },
+
+    async apply(id, event, at) {
+      assertOrderEvent(event);
+      if (!isInt64(id)) return { ok: false, code: "order_not_found" };
+      const text = `SELECT record, status FROM ${schema}.orders WHERE id = $1 FOR NO KEY UPDATE`;
+      return change<ApplyResult<typeof event>>({
+        durable: true,
+        first: [{ text, values: [id] }],
+        decide([rows = []]) {
+          const [row] = rows;
+          if (row === undefined)
+            return { writes: [], result: () => ({ ok: false, code: "order_not_found" }) };
+          const result = transitionStoredOrder(readStoredOrder(`${row[0]}`, `${row[1]}`), event, at);
+          return { writes: result.ok ? [updateOrders(schema, [result.order])] : [], result: () => result };
+        },
+      });
+    },
+
+    list: () => listPages(database),
+
+    async page(query) {
+      validateOrderQuery(query);
+      return readPage(database, query);
+    },
+
+    countByStatus: () => countOrders(database),
+
+    using: (connection) => createOrderStore(databaseOf(database, connection)),
+  };
+}
+
+/** Replaces orders, which the transaction has locked. */
+export function updateOrders(schema: string, orders: readonly StoredOrder[]): Statement {
+  return {
+    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record
+           FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (id, status, record) WHERE o.id = n.id`,
+    values: columnsOf(orders),
+  };
+}
+
+function columnsOf(orders: readonly StoredOrder[]): readonly unknown[] {
+  return [
+    orders.map(({ record }) => `${record.id}`),
+    orders.map(({ status }) => status),
+    orders.map(({ record }) => toWire(record)),
+  ];
+}
+
+/** Adds the orders that do not exist. Then reads the others: the first statement does not see them. */
+function placeOrders(schema: string, placed: readonly StoredOrder[]) {
+  const insert: Statement = {
+    // In the order of the identifiers, so that two transactions never wait for each other.
+    text: `INSERT INTO ${schema}.orders (id, status, record)
+           SELECT id, status, record FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
+             AS n (id, status, record, position) ORDER BY id, position
+           ON CONFLICT DO NOTHING RETURNING id`,
+    values: columnsOf(placed),
+  };
+  return {
+    first: [insert],
+    decide([added = []]: readonly Rows[]) {
+      const ids = new Set(added.map(([id]) => `${id}`));
+      const isPlaced = placed.map(({ record }) => ids.delete(`${record.id}`));
+      const others = placed.filter((_, index) => !isPlaced[index]);
+      const text = `SELECT id, status, record FROM ${schema}.orders WHERE id = ANY($1::bigint[])`;
+      const writes =
+        others.length === 0 ? [] : [{ text, values: [others.map(({ record }) => `${record.id}`)] }];
+      return {
+        writes,
+        result(rows: readonly Rows[] | undefined): readonly PlaceOutcome[] {
+          if (rows === undefined)
+            throw new StoreUnavailableError("The orders were placed, but the response was lost.");
+          const stored = new Map(rows[0]?.map(([id, status, record]) => [`${id}`, { status, record }]));
+          return placed.map(({ record, status }, index) => {
+            if (isPlaced[index]) return "placed";
+            const found = stored.get(`${record.id}`);
+            const isSame = found?.status === status && found.record === toWire(record);
+            return isSame ? "unchanged" : "conflict";
+          });
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
+import { isForbidden, toStoreError } from "./errors.ts";
+
+/**
+ * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
+ *
+ * `orders.record` is the record in wire form, so that listing copies text. No column that a request changes has an
+ * index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
+ * `rejections_count` are the rejections of the key in the minute that starts there, `banned_until` the ban that
+ * followed, and `rejections_tokens` the last calls that recorded some. `settings` holds what is true for the whole store:
+ * `schema_version`, and `environment`, that of its keys.
+ */
+const MIGRATIONS: readonly ((schema: string) => string)[] = [
+  (schema) => `CREATE TABLE ${schema}.orders (
+  id bigint PRIMARY KEY,
+  status text NOT NULL,
+  record text NOT NULL
+) WITH (fillfactor = 90);
+
+CREATE TABLE ${schema}.accounts (
+  id text COLLATE "C" PRIMARY KEY,
+  plan text NOT NULL,
+  per_minute bigint,
+  per_day bigint,
+  minute_start bigint NOT NULL DEFAULT 0,
+  minute_count bigint NOT NULL DEFAULT 0,
+  day_start bigint NOT NULL DEFAULT 0,
+  day_count bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${schema}.api_keys (
+  account text COLLATE "C" NOT NULL REFERENCES ${schema}.accounts (id),
+  hash text COLLATE "C" NOT NULL,
+  id text NOT NULL,
+  position integer NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  revoked_at bigint,
+  successor_id text,
+  rejections_start bigint,
+  rejections_count bigint,
+  banned_until bigint,
+  rejections_tokens text,
+  PRIMARY KEY (account, hash)
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${schema}.settings (name text PRIMARY KEY, value text NOT NULL);`,
+];
+
+/** The schema version of this program. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Quotes the name of a schema. Throws `InvalidInputError` for a name that no schema can have. */
+export function quoteSchema(name: string): string {
+  if (typeof name !== "string" || !/^(?!pg_)[^\0]{1,63}$/u.test(name) || Buffer.byteLength(name) > 63)
+    throw invalidInput("schema", "Use the name of a schema: at most 63 bytes, not starting with pg_.");
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * The SQL that creates or migrates the tables, for those who apply it themselves. `from` is the schema version that the
+ * database has, 0 if it is empty.
+ */
+export function postgresMigrationSql({
+  schema = DEFAULT_SCHEMA,
+  from = 0,
+}: {
+  readonly schema?: string;
+  readonly from?: number;
+} = {}): string {
+  const name = quoteSchema(schema);
+  const version =
+    `INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${SCHEMA_VERSION}')\n` +
+    "  ON CONFLICT (name) DO UPDATE SET value = excluded.value;\n";
+  return [
+    ...(from === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${name};`] : []),
+    // Waits for the transactions that read the version, and those that begin wait for this one.
+    ...(from === 0 ? [] : [`LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;`]),
+    ...MIGRATIONS.slice(from).map((script) => script(name)),
+    version,
+  ].join("\n\n");
+}
+
+/** The schema that has the tables, unless another one is given. */
+export const DEFAULT_SCHEMA = "store_orders";
+
+/** The result of a migration: the schema version before, 0 if there were no tables, and afterwards. */
+export interface MigrationResult {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Runs statements without values, and returns the rows of a single one. */
+type Execute = (text: string) => Promise<readonly (readonly unknown[])[]>;
+
+/** "SOrd": the number of the lock that one migration at a time holds. */
+const MIGRATION_LOCK = 0x534f7264;
+
+/**
+ * Creates the tables or migrates them to the current version, in the transaction of the caller: either as a whole or not
+ * at all. Of several processes that start at once, one does it. With `onlyIfEmpty`, tables of an older version are an
+ * error.
+ */
+export async function migrate(
+  execute: Execute,
+  schema: string,
+  { onlyIfEmpty = false } = {},
+): Promise<MigrationResult> {
+  await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+  const name = quoteSchema(schema);
+  const literal = `'${`${name}.settings`.replaceAll("'", "''")}'`;
+  const [found] = await execute(
+    `SELECT to_regnamespace(${literalOf(name)}) IS NULL, to_regclass(${literal}) IS NULL`,
+  );
+  const [lacksSchema, lacksTables] = [isTrue(found?.[0]), isTrue(found?.[1])];
+  const from = lacksTables
+    ? 0
+    : versionIn(await execute(`SELECT value FROM ${name}.settings WHERE name = 'schema_version'`));
+  if (from === SCHEMA_VERSION) return { from, to: from };
+  if (from > SCHEMA_VERSION || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
+  const sql = postgresMigrationSql({ schema, from });
+  // Creating a schema takes a permission that its owner need not have, also if it exists.
+  await execute(lacksSchema ? sql : sql.replace(/^CREATE SCHEMA .*\n/, ""));
+  return { from, to: SCHEMA_VERSION };
+}
+
+/** The schema version in the rows of the settings. */
+function versionIn(rows: readonly (readonly unknown[])[]): number {
+  return Number(rows[0]?.[0] ?? 0);
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === "t";
+}
+
+function literalOf(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The command with which an operator creates or migrates the tables. */
+const COMMAND = "'store-orders database migrate --postgres URL'";
+
+/** The error of a database that has another schema version than this program. */
+export function wrongVersion(version: number): StoreUnavailableError {
+  if (version > SCHEMA_VERSION) {
+    const cause = new NewerSchemaError(
+      `The database has schema version ${version}; this version supports up to ${SCHEMA_VERSION}. Upgrade store-orders.`,
+    );
+    const message = "A newer version has migrated the database. Upgrade store-orders.";
+    return new StoreUnavailableError(message, { cause, retryable: false });
+  }
+  return new StoreUnavailableError(
+    `The database has schema version ${version}, and this version needs ${SCHEMA_VERSION}. Run ${COMMAND}.`,
+  );
+}
+
+/** The error of a database that has no tables of ours, and may not get them from this process. */
+export function missingTables(schema: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Create them with ${COMMAND}.`,
+  );
+}
+
+/** Explains the error of a migration. */
+export function explainMigrationError(error: unknown): unknown {
+  if (!isForbidden(error)) return toStoreError(error);
+  return new StoreUnavailableError(
+    `The role may not create tables. Run ${COMMAND} as a role that may, or apply what --print prints.`,
+    { cause: error },
+  );
+}

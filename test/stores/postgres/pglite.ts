@@ -1,0 +1,57 @@
+import { PGlite } from "@electric-sql/pglite";
+import type { PostgresPool, PostgresQuery } from "../../../lib/stores/postgres/index.ts";
+
+/** A PostgreSQL in this process, for one suite. Its only connection is a pool of one. */
+export interface Pglite {
+  readonly pool: PostgresPool;
+  readonly database: PGlite;
+  /** Refuses connections until the returned function is called. */
+  interrupt(): () => void;
+  /** Loses the connection with the response to the next COMMIT. */
+  loseResponse(): void;
+}
+
+/** Starts it with an empty database. */
+export async function startPglite(): Promise<Pglite> {
+  const database = await PGlite.create();
+  let [isInterrupted, losesResponse] = [false, false];
+  let last: Promise<void> = Promise.resolve();
+
+  async function query(sent: PostgresQuery) {
+    const response = await run(database, sent);
+    if (!losesResponse || sent.text !== "COMMIT") return response;
+    losesResponse = false;
+    throw new Error("Connection terminated unexpectedly");
+  }
+
+  const pool: PostgresPool = {
+    async connect() {
+      if (isInterrupted) throw new Error("connect ECONNREFUSED 127.0.0.1:5432");
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const before = last;
+      last = released;
+      await before;
+      return { query, release: () => release() };
+    },
+  };
+  return {
+    pool,
+    database,
+    interrupt() {
+      isInterrupted = true;
+      return () => {
+        isInterrupted = false;
+      };
+    },
+    loseResponse() {
+      losesResponse = true;
+    },
+  };
+}
+
+/** A query without values can have several statements, which PGlite runs in another way. */
+async function run(database: PGlite, { text, values }: PostgresQuery) {
+  if (values !== undefined) return database.query<unknown[]>(text, values, { rowMode: "array" });
+  const results = await database.exec(text, { rowMode: "array" });
+  return (results.at(-1) ?? { rows: [] }) as { readonly rows: readonly (readonly unknown[])[] };
+}

@@ -51,6 +51,37 @@ export const NGINX: Proxy = {
   },
 };
 
+/**
+ * Writes the shipped Caddyfile into a folder, for these ports. Its certificate is in two files, or Caddy issues one per
+ * host on demand.
+ */
+export function configureCaddy(
+  folder: string,
+  ports: {
+    readonly service: number;
+    readonly http: number;
+    readonly https: number;
+    readonly metrics?: number;
+  },
+  certificates: "files" | "on_demand",
+): void {
+  const inFolder = (name: string) => join(folder, name);
+  const options = [
+    "admin off",
+    `http_port ${ports.http}`,
+    `https_port ${ports.https}`,
+    `storage file_system ${inFolder("caddy")}`,
+    ...(certificates === "files" ? [] : ["local_certs", "skip_install_trust"]),
+  ];
+  const files = `\ttls ${inFolder("fullchain.pem")} ${inFolder("privkey.pem")}\n`;
+  const site = shipped("Caddyfile")
+    .replace("\n{\n", `\n{\n${options.map((option) => `\t${option}\n`).join("")}`)
+    .replaceAll("127.0.0.1:8787", `127.0.0.1:${ports.service}`)
+    .replaceAll("127.0.0.1:9464", `127.0.0.1:${ports.metrics ?? 9}`);
+  const onDemand = "\ttls {\n\t\ton_demand\n\t}\n";
+  writeFileSync(inFolder("Caddyfile"), certificates === "files" ? site.replace(onDemand, files) : site);
+}
+
 export const CADDY: Proxy = {
   name: "Caddy",
   order: "%38",
@@ -58,14 +89,5 @@ export const CADDY: Proxy = {
   validate: ["validate", "--config", "Caddyfile", "--adapter", "caddyfile"],
   run: ["run", "--config", "Caddyfile", "--adapter", "caddyfile"],
   ready: /serving initial configuration/,
-  configure(folder, { service, http, https }) {
-    const inFolder = (name: string) => join(folder, name);
-    const site = shipped("Caddyfile")
-      .replaceAll("127.0.0.1:8787", `127.0.0.1:${service}`)
-      .replace(`${HOST} {\n`, `${HOST} {\n\ttls ${inFolder("fullchain.pem")} ${inFolder("privkey.pem")}\n`);
-    writeFileSync(
-      inFolder("Caddyfile"),
-      `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n\tstorage file_system ${inFolder("caddy")}\n}\n${site}`,
-    );
-  },
+  configure: (folder, ports) => configureCaddy(folder, ports, "files"),
 };

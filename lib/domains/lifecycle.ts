@@ -159,23 +159,21 @@ export function addDomain(host: string, at: Instant): TrackedDomain {
 
 /**
  * The status at an instant. A domain needs attention without any event if its certificate is overdue 30 minutes after
- * verification, or if it is not live 72 hours after the attempt began, however often its records changed in between.
+ * verification, or if it is not verified 72 hours after the attempt began, however often its records changed before.
  */
 export function domainAt(domain: TrackedDomain, at: Instant): TrackedDomain {
   const { host, state, since, verifiedAt, attemptSince = since } = domain;
-  if (state !== "pending_dns" && state !== "verified" && state !== "certificate_pending") return domain;
-  const end = attemptSince + VALIDATION_TIMEOUT_MS;
-  const due = verifiedAt === undefined ? end : Math.min(end, verifiedAt + CERTIFICATE_TIMEOUT_MS);
+  if (!IN_ATTEMPT.has(state)) return domain;
+  const [due, attention] =
+    verifiedAt === undefined
+      ? [attemptSince + VALIDATION_TIMEOUT_MS, "validation_timed_out" as const]
+      : [verifiedAt + CERTIFICATE_TIMEOUT_MS, "certificate_overdue" as const];
   if (at < due) return domain;
-  const attention = state === "pending_dns" ? "validation_timed_out" : "certificate_overdue";
-  return {
-    host,
-    state: "needs_attention",
-    since: due,
-    ...(verifiedAt === undefined ? {} : { verifiedAt }),
-    attention,
-  };
+  const verified = verifiedAt === undefined ? {} : { verifiedAt };
+  return { host, state: "needs_attention", since: Math.max(due, since), ...verified, attention };
 }
+
+const IN_ATTEMPT: ReadonlySet<DomainState> = new Set(["pending_dns", "verified", "certificate_pending"]);
 
 /**
  * Applies an event to a domain at an instant. Pure: nothing is stored. Throws an `InvalidInputError` if there is no
@@ -196,7 +194,7 @@ export function transitionDomain(
   const error = "error" in rule ? rule.error : verifiedAt === undefined ? rule.unverified : undefined;
   if (error !== undefined) return { ok: false, code: error, state, event };
   if ("error" in rule || (rule.to === state && verifiedAt === domain.verifiedAt)) return { ok: true, domain };
-  return { ok: true, domain: enterState(domain, rule, verifiedAt, at) };
+  return { ok: true, domain: domainAt(enterState(domain, rule, verifiedAt, at), at) };
 }
 
 type DomainRule =
@@ -212,8 +210,6 @@ function verificationAfter({ verifiedAt }: TrackedDomain, event: DomainEvent, at
   if (event === "dns_failed" || event === "reverify") return undefined;
   return event === "dns_verified" || event === "certificate_forbidden" ? (verifiedAt ?? at) : verifiedAt;
 }
-
-const IN_ATTEMPT: ReadonlySet<DomainState> = new Set(["pending_dns", "verified", "certificate_pending"]);
 
 function enterState(
   domain: TrackedDomain,

@@ -40,6 +40,8 @@ export async function startNsd(
     '  username: ""',
     '  chroot: ""',
     "  server-count: 1",
+    // Many queries from one address are expected.
+    "  rrl-ratelimit: 0",
     `  zonesdir: ${JSON.stringify(folder)}`,
     `  pidfile: ${inFolder("nsd.pid")}`,
     `  xfrdfile: ${inFolder("xfrd.state")}`,

@@ -11,12 +11,17 @@ export interface UnboundOptions {
   readonly zones: Readonly<Record<string, string>>;
   /** Records that it answers instead of asking, as in a zone file: as if it remembered them. */
   readonly remembered: readonly string[];
+  /** Names that it says do not exist: as if it remembered that. */
+  readonly denied: readonly string[];
   /** DS records of zones whose answers have to be signed. */
   readonly trustAnchors: readonly string[];
 }
 
 /** Starts unbound (`apt-get install unbound`), a recursive resolver that validates DNSSEC. */
-export async function startUnbound(unbound: string, { zones, remembered, trustAnchors }: UnboundOptions) {
+export async function startUnbound(
+  unbound: string,
+  { zones, remembered, denied, trustAnchors }: UnboundOptions,
+) {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-unbound-"));
   const port = await freePort();
   const lines = [
@@ -33,6 +38,7 @@ export async function startUnbound(unbound: string, { zones, remembered, trustAn
     '  module-config: "validator iterator"',
     ...trustAnchors.map((anchor) => `  trust-anchor: '${anchor}'`),
     ...remembered.map((record) => `  local-data: '${record}'`),
+    ...denied.map((name) => `  local-zone: ${name} always_nxdomain`),
     "remote-control:",
     "  control-enable: no",
     ...Object.entries(zones).flatMap(([zone, server]) => [

@@ -209,8 +209,12 @@ function describeApexRecord(record: ApexRecord | undefined): string {
     : `an ${record.type} record`;
 }
 
+/** In one order, because servers vary it. */
 function formatAddresses(addresses: readonly string[]): string {
-  return addresses.map((address) => `${typeOf(address)} ${address}`).join(", ");
+  return addresses
+    .map((address) => `${typeOf(address)} ${address}`)
+    .toSorted()
+    .join(", ");
 }
 
 function formatTypes(addresses: readonly string[]): string {

@@ -17,10 +17,29 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-const [{ runProgram }, { waitForStopSignal }] = await Promise.all([
-  import("./program.ts"),
-  import("./stop.ts"),
-]);
+const { runProgram } = await import("./program.ts");
+
+const PARENT_CHECK_INTERVAL_MS = 250;
+
+/**
+ * Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately; SIGHUP
+ * does not, since a terminal that closes can send it twice. npm scripts run in a shell, which a signal ends without
+ * being forwarded to this process. Under this package's npm scripts, a new parent process therefore counts as a signal.
+ */
+function waitForStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => resolve(signal));
+    process.on("SIGHUP", () => resolve("SIGHUP"));
+    if (process.env["npm_package_name"] !== "store-orders") return;
+    const parent = process.ppid;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve("the end of the npm script");
+    }, PARENT_CHECK_INTERVAL_MS);
+    timer.unref();
+  });
+}
 
 /** The time for writing log lines after a signal to stop: a stalled reader must not keep the process. */
 const LOG_FLUSH_MS = 1_000;
@@ -33,7 +52,7 @@ process.exitCode = await runProgram({
   stdout: process.stdout,
   stderr: process.stderr,
   async waitForStop() {
-    const signal = await waitForStopSignal(process);
+    const signal = await waitForStopSignal();
     stopped = true;
     return signal;
   },

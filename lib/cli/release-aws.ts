@@ -1,17 +1,12 @@
 import { CloudWatchClient, DescribeAlarmsCommand } from "@aws-sdk/client-cloudwatch";
-import { GetAliasCommand, LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
+import {
+  type AliasConfiguration,
+  GetAliasCommand,
+  LambdaClient,
+  UpdateAliasCommand,
+} from "@aws-sdk/client-lambda";
 import { invalidInput } from "../core/errors.ts";
-import type { AliasState, ReleasePlatform, Routing } from "./release-shift.ts";
-
-/** The part of an alias in Lambda's responses that is used here. */
-interface AliasConfiguration {
-  readonly FunctionVersion?: string | undefined;
-  readonly Description?: string | undefined;
-  readonly RevisionId?: string | undefined;
-  readonly RoutingConfig?:
-    | { readonly AdditionalVersionWeights?: Record<string, number> | undefined }
-    | undefined;
-}
+import type { AliasState, ReleasePlatform } from "./release-shift.ts";
 
 /** The description of an alias after a shift. It is where a rollback finds the version before. */
 const PREVIOUS = "Previous version: ";
@@ -24,24 +19,20 @@ export function createAwsPlatform(): ReleasePlatform {
     async find({ name, alias }) {
       return stateOf(await lambda.send(new GetAliasCommand({ FunctionName: name, Name: alias })));
     },
-    async route({ name, alias }, { previous, revision, ...routing }) {
-      return stateOf(
-        await lambda.send(
-          new UpdateAliasCommand({
-            FunctionName: name,
-            Name: alias,
-            RevisionId: revision,
-            FunctionVersion: routing.version,
-            RoutingConfig: { AdditionalVersionWeights: weightsOf(routing) },
-            Description: previous === undefined ? "" : `${PREVIOUS}${previous}`,
-          }),
-        ),
-      );
+    async route({ name, alias }, { version, canary, previous, revision }) {
+      const change = new UpdateAliasCommand({
+        FunctionName: name,
+        Name: alias,
+        RevisionId: revision,
+        FunctionVersion: version,
+        RoutingConfig: { AdditionalVersionWeights: canary ? { [canary.version]: canary.weight } : {} },
+        Description: previous === undefined ? "" : `${PREVIOUS}${previous}`,
+      });
+      return stateOf(await lambda.send(change));
     },
     async findFiring(alarms) {
-      const { MetricAlarms = [] } = await cloudWatch.send(
-        new DescribeAlarmsCommand({ AlarmNames: [...alarms] }),
-      );
+      const request = new DescribeAlarmsCommand({ AlarmNames: [...alarms] });
+      const { MetricAlarms = [] } = await cloudWatch.send(request);
       const states = new Map(MetricAlarms.map(({ AlarmName, StateValue }) => [AlarmName, StateValue]));
       const missing = alarms.filter((name) => !states.has(name));
       if (missing.length > 0) {
@@ -53,22 +44,13 @@ export function createAwsPlatform(): ReleasePlatform {
   };
 }
 
-function weightsOf({ canary }: Routing): Record<string, number> {
-  return canary === undefined ? {} : { [canary.version]: canary.weight };
-}
-
-function stateOf({
-  FunctionVersion = "",
-  Description = "",
-  RevisionId = "",
-  RoutingConfig,
-}: AliasConfiguration): AliasState {
+function stateOf(alias: AliasConfiguration): AliasState {
+  const { FunctionVersion: version = "", RevisionId: revision = "", Description = "", RoutingConfig } = alias;
   const [canary] = Object.entries(RoutingConfig?.AdditionalVersionWeights ?? {});
-  const previous = Description.startsWith(PREVIOUS) ? Description.slice(PREVIOUS.length) : undefined;
   return {
-    version: FunctionVersion,
-    revision: RevisionId,
-    ...(canary === undefined ? {} : { canary: { version: canary[0], weight: canary[1] } }),
-    ...(previous === undefined ? {} : { previous }),
+    version,
+    revision,
+    ...(canary && { canary: { version: canary[0], weight: canary[1] } }),
+    ...(Description.startsWith(PREVIOUS) && { previous: Description.slice(PREVIOUS.length) }),
   };
 }

@@ -21,30 +21,24 @@ export interface Routing {
   readonly version: string;
   /** The version that gets a part, and its weight from 0 to 1. */
   readonly canary?: { readonly version: string; readonly weight: number };
+  /** The version that had all traffic before the last shift, if it is known. */
+  readonly previous?: string;
 }
 
 /** An alias as it is. */
 export interface AliasState extends Routing {
-  /** The version that had all traffic before the last shift, if it is known. */
-  readonly previous?: string;
   /** Changes with every change of the alias. */
   readonly revision: string;
 }
 
 /** An alias of a function. */
-export interface AliasName {
-  readonly name: string;
-  readonly alias: string;
-}
+export type AliasName = Pick<ReleaseFunction, "name" | "alias">;
 
 /** The calls to the cloud that a release makes. Each throws the platform's error. */
 export interface ReleasePlatform {
   find(alias: AliasName): Promise<AliasState>;
   /** Changes an alias, unless someone else has changed it since `revision`. */
-  route(
-    alias: AliasName,
-    change: Routing & { readonly previous?: string; readonly revision: string },
-  ): Promise<AliasState>;
+  route(alias: AliasName, change: AliasState): Promise<AliasState>;
   /** Returns which of these alarms fire. Throws if one of them does not exist. */
   findFiring(alarms: readonly string[]): Promise<readonly string[]>;
 }
@@ -75,17 +69,8 @@ export type ShiftResult =
       readonly state: "shifted" | "unchanged" | "rolled_back";
       readonly functions: readonly Moved[];
     }
-  | { readonly ok: false; readonly code: "alarm_firing"; readonly alarms: readonly string[] }
-  | { readonly ok: false; readonly code: "reverted"; readonly alarms: readonly string[] }
+  | { readonly ok: false; readonly code: "alarm_firing" | "reverted"; readonly alarms: readonly string[] }
   | { readonly ok: false; readonly code: "stopped" | "no_previous_version" };
-
-interface Pending extends ReleaseFunction {
-  state: AliasState;
-  /** The version that has the traffic now. */
-  readonly from: string;
-  /** True once it was asked to give all traffic to the new version. */
-  isCompleting?: boolean;
-}
 
 /**
  * Moves the traffic to the new versions: a part, then, if no alarm fires, all. Every function whose alias is there
@@ -94,34 +79,51 @@ interface Pending extends ReleaseFunction {
 export async function shift(
   { functions, alarms }: ReleaseTarget,
   platform: ReleasePlatform,
-  options: ShiftOptions,
+  { watchMs, weight, pollMs, wait, log }: ShiftOptions,
 ): Promise<ShiftResult> {
-  const found = await Promise.all(
-    functions.map(async (each): Promise<Pending> => {
-      const state = await platform.find(each);
-      return { ...each, state, from: state.version };
-    }),
-  );
-  const pending = found.filter(({ from, version }) => from !== version);
-  for (const each of found.filter((one) => !pending.includes(one))) await settle(each, platform);
+  const found = await findStates(functions, platform);
+  const isReleased = ({ state, version }: Shifted) => state.version === version;
+  for (const each of found.filter(isReleased)) {
+    // An interrupted run may have left weights, and a version to roll back to would be an older one.
+    const { canary, previous, version } = each.state;
+    if (canary !== undefined || previous !== undefined) await route(platform, each, { version });
+  }
+  const pending = found.filter((each) => !isReleased(each));
   if (pending.length === 0) return { ok: true, state: "unchanged", functions: [] };
 
   const firing = await platform.findFiring(alarms);
   if (firing.length > 0) return { ok: false, code: "alarm_firing", alarms: firing };
+
+  /** Watches the new versions until the time is over. Returns the reason to revert, if there is one. */
+  async function watch(): Promise<Extract<ShiftResult, { ok: false }> | undefined> {
+    for (let leftMs = watchMs; leftMs > 0; leftMs -= pollMs) {
+      if ((await wait(Math.min(pollMs, leftMs))) === "stopped") return { ok: false, code: "stopped" };
+      const firing = await platform.findFiring(alarms);
+      if (firing.length > 0) return { ok: false, code: "reverted", alarms: firing };
+    }
+    return undefined;
+  }
   const moved = pending.map(({ name, from, version }) => ({ function: name, from, to: version }));
   try {
-    if (options.watchMs > 0) {
-      for (const each of pending) await start(each, platform, options);
-      const ended = await watch(alarms, platform, options);
-      if (ended !== "quiet") {
-        await revert(pending, platform, options);
-        return ended;
-      }
+    for (const each of watchMs > 0 ? pending : []) {
+      const { name, from, version } = each;
+      await route(platform, each, { version: from, canary: { version, weight } });
+      const percent = Math.round(weight * 100);
+      log(`${name}: ${percent} % of the requests go to version ${version}, the others to ${from}.`);
     }
-    for (const each of pending) await complete(each, platform, options);
+    const problem = await watch();
+    if (problem !== undefined) {
+      await revert(pending, platform, log);
+      return problem;
+    }
+    for (const each of pending) {
+      each.isCompleting = true;
+      await route(platform, each, { version: each.version, previous: each.from });
+      log(`${each.name}: all requests go to version ${each.version}.`);
+    }
   } catch (error) {
     // What cannot be given back has been logged; why the release failed matters more.
-    await revert(pending, platform, options).catch(() => {});
+    await revert(pending, platform, log).catch(() => {});
     throw error;
   }
   return { ok: true, state: "shifted", functions: moved };
@@ -133,86 +135,71 @@ export async function rollBack(
   platform: ReleasePlatform,
   { log }: Pick<ShiftOptions, "log">,
 ): Promise<ShiftResult> {
-  const found = await Promise.all(
-    functions.map(async ({ name, alias }) => ({ name, alias, state: await platform.find({ name, alias }) })),
-  );
   const moved: Moved[] = [];
-  for (const { name, alias, state } of found) {
+  for (const each of await findStates(functions, platform)) {
     // A part of the traffic is with a new version if a release could not give it back.
-    const { version, canary, previous = version, revision } = state;
+    const { version, canary, previous = version } = each.state;
     const [from, to] = canary === undefined ? [version, previous] : [canary.version, version];
     if (from === to) continue;
-    await platform.route({ name, alias }, { version: to, revision });
-    log(`${name}: all requests go to version ${to} again.`);
-    moved.push({ function: name, from, to });
+    await route(platform, each, { version: to });
+    log(`${each.name}: all requests go to version ${to} again.`);
+    moved.push({ function: each.name, from, to });
   }
   if (moved.length === 0) return { ok: false, code: "no_previous_version" };
   return { ok: true, state: "rolled_back", functions: moved };
 }
 
-/** Nothing to shift: an interrupted run may have left weights, and a version to roll back to would be an older one. */
-async function settle({ name, alias, state, version }: Pending, platform: ReleasePlatform): Promise<void> {
-  if (state.canary === undefined && state.previous === undefined) return;
-  await platform.route({ name, alias }, { version, revision: state.revision });
+/** A function with its alias, as it is and as it was. */
+interface Shifted extends ReleaseFunction {
+  state: AliasState;
+  /** The version that had the traffic before. */
+  readonly from: string;
+  /** True once it was asked to give all traffic to the new version. */
+  isCompleting?: boolean;
 }
 
-async function start(each: Pending, platform: ReleasePlatform, { weight, log }: ShiftOptions): Promise<void> {
-  const canary = { version: each.version, weight };
-  each.state = await platform.route(each, { version: each.from, canary, revision: each.state.revision });
-  log(
-    `${each.name}: ${Math.round(weight * 100)} % of the requests go to version ${each.version}, the others to ${each.from}.`,
+/** Finds the aliases of all functions before the first is changed. */
+function findStates(
+  functions: readonly ReleaseFunction[],
+  platform: ReleasePlatform,
+): Promise<readonly Shifted[]> {
+  return Promise.all(
+    functions.map(async ({ name, alias, version }) => {
+      const state = await platform.find({ name, alias });
+      return { name, alias, version, state, from: state.version };
+    }),
   );
 }
 
-async function complete(each: Pending, platform: ReleasePlatform, { log }: ShiftOptions): Promise<void> {
-  const { version, from, state } = each;
-  each.isCompleting = true;
-  each.state = await platform.route(each, { version, previous: from, revision: state.revision });
-  log(`${each.name}: all requests go to version ${version}.`);
+async function route(platform: ReleasePlatform, each: Shifted, routing: Routing): Promise<void> {
+  each.state = await platform.route(each, { ...routing, revision: each.state.revision });
 }
 
 /** Gives all traffic back to the old versions. One that fails does not keep the others from it. */
 async function revert(
-  pending: readonly Pending[],
+  shifted: readonly Shifted[],
   platform: ReleasePlatform,
-  options: ShiftOptions,
+  log: ShiftOptions["log"],
 ): Promise<void> {
   const errors: unknown[] = [];
-  for (const each of pending) {
+  for (const each of shifted) {
+    const { name, from, version } = each;
     try {
-      await revertOne(each, platform, options);
+      // The response to the last change may have been lost. A setting by someone else stays.
+      each.state = await platform.find(each);
+      const { canary, version: current } = each.state;
+      const isPart = current === from && canary?.version === version;
+      const isWhole = current === version && each.isCompleting === true;
+      if (!isPart && !isWhole) continue;
+      await route(platform, each, { version: from });
+      log(`${name}: all requests go to version ${from} again.`);
     } catch (error) {
-      const { name, from } = each;
       const reason = errorMessage(error);
-      options.log(
+      log(
         `${name}: the traffic could not be given back to version ${from} (${reason}). Repeat with --rollback.`,
       );
       errors.push(error);
     }
   }
   if (errors.length > 0) throw errors[0];
-}
-
-/** Looks at the alias first: the response to a change of it may have been lost. A setting by someone else stays. */
-async function revertOne(each: Pending, platform: ReleasePlatform, { log }: ShiftOptions): Promise<void> {
-  const { version, canary, revision } = await platform.find(each);
-  const isPart = version === each.from && canary?.version === each.version;
-  const isWhole = version === each.version && each.isCompleting === true;
-  if (!isPart && !isWhole) return;
-  await platform.route(each, { version: each.from, revision });
-  log(`${each.name}: all requests go to version ${each.from} again.`);
-}
-
-/** Watches the alarms until the time is over. */
-async function watch(
-  alarms: readonly string[],
-  platform: ReleasePlatform,
-  { watchMs, pollMs, wait }: ShiftOptions,
-): Promise<"quiet" | Extract<ShiftResult, { ok: false }>> {
-  for (let leftMs = watchMs; leftMs > 0; leftMs -= pollMs) {
-    if ((await wait(Math.min(pollMs, leftMs))) === "stopped") return { ok: false, code: "stopped" };
-    const firing = await platform.findFiring(alarms);
-    if (firing.length > 0) return { ok: false, code: "reverted", alarms: firing };
-  }
-  return "quiet";
 }

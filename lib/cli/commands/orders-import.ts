@@ -2,11 +2,10 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
-import { type ImportStep, importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
+import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
 import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
-import { untilStopped } from "../stop.ts";
 import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
 
 /** `orders import`: any number of orders in bounded memory. */
@@ -19,66 +18,78 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file, unchanged")
     .addHelpText("after", HELP)
-    .action(async (file: string, flags: { rejects?: string }) => {
+    .action(async (file: string, { rejects: rejectsFile }: { rejects?: string }) => {
+      const { env, flags, terminal } = context;
       await using source = await openSource(file, context);
       await withStoreOrCreate(context, async ({ store }) => {
-        await using rejects = await openRejects(flags.rejects, [
+        await using rejects = await openRejects(rejectsFile, [
           { identity: source.identity, what: "the file to import" },
-          ...(await databaseFiles(chooseStore(context.flags, context.env))),
+          ...(await databaseFiles(chooseStore(flags, env))),
         ]);
         // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
         setFlagsFromString("--semi-space-growth-factor=1");
 
-        let last: ImportStep = { line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] };
-        const progress = await createProgress(context.terminal, {
+        let line = 0;
+        let counts = { placed: 0, unchanged: 0, rejected: 0 };
+        const progress = await createProgress(terminal, {
           format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
           size: source.size,
-          initial: toCounts(last),
+          initial: counts,
         });
-        const { json } = context.flags;
+        const format = (text: string, fields: { code: string; line: number; message: string }) =>
+          flags.json ? JSON.stringify(fields) : text;
         const reportStop = (hint: string) => {
           progress.stop();
-          const message = `The import stopped after line ${last.line}. ${hint}; orders that were imported are skipped.`;
-          context.terminal.log(
-            json ? JSON.stringify({ code: "stopped", line: last.line, message }) : message,
-          );
+          const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
+          terminal.log(format(message, { code: "stopped", line, message }));
         };
-        const formatReject = (line: number, message: string) =>
-          json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`;
-        const steps = untilStopped(
-          importOrders(splitLines(source.chunks), store.orders),
-          context.waitForStop(),
-        );
+        const stop = new AbortController();
+        void context.waitForStop().then(() => stop.abort());
         try {
-          for (;;) {
-            const next = await steps.next();
-            if (next.done === true) {
-              if (!next.value) break;
-              reportStop("To continue, import the same file again");
-              return context.exit(EXIT.failed);
+          const steps = importOrders(splitLines(source.chunks), store.orders);
+          for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
+            steps,
+            stop.signal,
+          )) {
+            line = lastLine;
+            counts = newCounts;
+            for (const { number, reason: message } of lines) {
+              if (message === undefined) continue;
+              progress.log(format(`line ${number}: ${message}`, { code: "rejected", line: number, message }));
             }
-            last = next.value;
-            for (const { number, reason } of last.rejects) {
-              if (reason !== undefined) progress.log(formatReject(number, reason));
-            }
-            await rejects.write(last.rejects);
-            await context.terminal.drainLog();
-            progress.update(toCounts(last), source.bytesRead());
+            await rejects.write(lines);
+            await terminal.drainLog();
+            progress.update(counts, source.bytesRead());
           }
         } catch (error) {
           reportStop("Fix the cause, then import the same file again");
           throw error;
         }
+        if (stop.signal.aborted) {
+          reportStop("To continue, import the same file again");
+          return context.exit(EXIT.failed);
+        }
         progress.stop();
-        const { placed, unchanged, rejected } = last;
-        await printResult(context, { placed, unchanged, rejected });
-        if (rejected > 0) context.exit(EXIT.failed);
+        await printResult(context, counts);
+        if (counts.rejected > 0) context.exit(EXIT.failed);
       });
     });
 }
 
-function toCounts({ placed, unchanged, rejected }: ImportStep) {
-  return { placed, unchanged, rejected };
+/** Passes items on until a signal. Ends at once then, even while the source waits for input that never arrives. */
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const items = source[Symbol.asyncIterator]();
+  let onAbort = () => {};
+  signal.addEventListener("abort", () => onAbort());
+  // A race with one promise for each item would keep all of them in memory.
+  while (!signal.aborted) {
+    const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+      onAbort = () => resolve(undefined);
+      items.next().then(resolve, reject);
+    });
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
 }
 
 const HELP = `
@@ -96,17 +107,8 @@ interface Source extends AsyncDisposable {
 }
 
 async function openSource(file: string, { terminal }: CommandContext): Promise<Source> {
-  let bytes = 0;
-  async function* countBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      yield chunk;
-    }
-  }
-  const bytesRead = () => bytes;
-  if (file === "-") {
-    return { chunks: countBytes(terminal.input), bytesRead, [Symbol.asyncDispose]: async () => {} };
-  }
+  if (file === "-")
+    return { chunks: terminal.input, bytesRead: () => 0, [Symbol.asyncDispose]: async () => {} };
   const handle = await openFile(file, "r");
   const stats = await handle.stat();
   if (stats.isDirectory()) {
@@ -115,8 +117,8 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
   }
   const stream = handle.createReadStream({ autoClose: false });
   return {
-    chunks: countBytes(stream),
-    bytesRead,
+    chunks: stream,
+    bytesRead: () => stream.bytesRead,
     ...(stats.isFile() ? { size: stats.size } : {}),
     identity: `${stats.dev}:${stats.ino}`,
     async [Symbol.asyncDispose]() {
@@ -158,7 +160,9 @@ async function openRejects(file: string | undefined, inUse: readonly FileInUse[]
   if (conflict !== undefined)
     throw invalidInput("--rejects", `This is ${conflict.what}; name a different one.`);
   const handle = await openFile(file, "w");
-  await restrictAccess(handle);
+  const stats = await handle.stat();
+  // A file that existed before becomes private too, but not a device, a pipe, or the file of another user.
+  if (stats.isFile() && (stats.mode & 0o077) !== 0) await handle.chmod(PRIVATE_FILE_MODE).catch(() => {});
   return {
     async write(lines) {
       if (lines.length === 0) return;
@@ -182,10 +186,4 @@ async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
   } catch (error) {
     throw invalidInput(file, explainFileError(error, flags === "r" ? "read" : "written"));
   }
-}
-
-/** Makes a file that existed before private too. Does nothing to a device, a pipe, or the file of another user. */
-async function restrictAccess(handle: FileHandle): Promise<void> {
-  const stats = await handle.stat();
-  if (stats.isFile() && (stats.mode & 0o077) !== 0) await handle.chmod(PRIVATE_FILE_MODE).catch(() => {});
 }

@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import * as z from "zod";
 import { errorMessage, invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import { invalid } from "../arguments.ts";
+import { invalid, readNumberBetween } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
-import { explainAwsConfiguration } from "../errors.ts";
+import { explainAwsConfiguration, explainMissingPackage } from "../errors.ts";
 import { printJson } from "../output.ts";
 import { type ReleaseTarget, rollBack, type ShiftResult, shift } from "../release-shift.ts";
 import { readStackOutputs } from "../stack-outputs.ts";
@@ -15,16 +15,17 @@ export function defineRelease(command: Command, context: CommandContext): void {
   command
     .requiredOption("--stack <file>", "all outputs of the stack, or - for standard input")
     .option("--minutes <n>", "how long the new version is watched", readMinutes, 5)
-    .option("--percent <n>", "the part of the traffic that it gets meanwhile", readPercent, 10)
+    .option("--percent <n>", "the part of the traffic that it gets meanwhile", readNumberBetween(1, 99), 10)
     .option("--rollback", "give all traffic back to the version before the last release, at once")
     .addHelpText("after", HELP)
     .action(async (flags: ReleaseFlags) => {
       const result = await run(context, flags).catch((error: unknown) => {
         throw explainReleaseError(error);
       });
-      if (!result.ok) return context.fail({ code: result.code, message: explain(result) });
-      if (context.flags.json) await printJson(context, result);
-      else await context.terminal.print(`${describe(result)}\n`);
+      const message = describe(result);
+      if (!result.ok) context.fail({ code: result.code, message });
+      else if (context.flags.json) await printJson(context, result);
+      else await context.terminal.print(`${message}\n`);
     });
 }
 
@@ -57,15 +58,12 @@ async function run({ terminal, waitForStop }: CommandContext, flags: ReleaseFlag
   });
 }
 
-function describe({ state, functions }: Extract<ShiftResult, { ok: true }>): string {
-  const moved = functions
-    .map((each) => `${each.function} from version ${each.from} to ${each.to}`)
-    .join(", ");
-  if (state === "unchanged") return "Nothing to shift.";
-  return state === "shifted" ? `Shifted ${moved}.` : `Rolled back ${moved}.`;
-}
-
-function explain(result: Extract<ShiftResult, { ok: false }>): string {
+function describe(result: ShiftResult): string {
+  if (result.ok) {
+    const moved = result.functions.map((each) => `${each.function} from version ${each.from} to ${each.to}`);
+    if (result.state === "unchanged") return "Nothing to shift.";
+    return `${result.state === "shifted" ? "Shifted" : "Rolled back"} ${moved.join(", ")}.`;
+  }
   switch (result.code) {
     case "alarm_firing":
       return `The shift was not begun, because these alarms fire already: ${result.alarms.join(", ")}. Wait until they are quiet.`;
@@ -82,12 +80,6 @@ function readMinutes(text: string): number {
   const minutes = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (minutes <= 60) return minutes;
   return invalid("Use a number of minutes from 0 to 60; 0 moves all traffic at once.");
-}
-
-function readPercent(text: string): number {
-  const percent = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (percent >= 1 && percent <= 99) return percent;
-  return invalid("Use a whole number from 1 to 99.");
 }
 
 const releaseSchema = z.object({
@@ -113,27 +105,24 @@ function parseReleaseTarget(outputs: unknown): ReleaseTarget | undefined {
 }
 
 /** Replaces an error of the AWS clients by one that names the fix, and has the exit status that belongs to it. */
-function explainReleaseError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { name, message } = error;
-  const explained = explainAwsConfiguration(error);
-  if (explained !== error) return explained;
-  if (name === "PreconditionFailedException")
+function explainReleaseError(thrown: unknown): unknown {
+  const error = explainMissingPackage(explainAwsConfiguration(thrown), CLIENTS);
+  if (error !== thrown || !(error instanceof Error)) return error;
+  if (error.name === "PreconditionFailedException")
     return new Error(
       "Someone else has changed an alias. Check that no other release runs, then repeat this one.",
     );
-  if (name === "ResourceNotFoundException")
-    return invalidInput("--stack", `${message}. Pass the outputs of the last update, and check AWS_REGION.`);
-  if ("code" in error && error.code === "ERR_MODULE_NOT_FOUND")
-    return invalidInput(
-      "release",
-      "Install its clients: npm install @aws-sdk/client-lambda @aws-sdk/client-cloudwatch",
-    );
-  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
-  if ("$metadata" in error && (status === undefined || status >= 500))
+  if (error.name === "ResourceNotFoundException") {
+    const hint = "Pass the outputs of the last update, and check AWS_REGION.";
+    return invalidInput("--stack", `${error.message}. ${hint}`);
+  }
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+  if ($metadata !== undefined && ($metadata.httpStatusCode ?? 500) >= 500)
     return new StoreUnavailableError(`AWS cannot be reached: ${errorMessage(error)}`, { cause: error });
   return error;
 }
+
+const CLIENTS = "@aws-sdk/client-lambda @aws-sdk/client-cloudwatch";
 
 const HELP = `
 Examples:

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { redactKeys } from "../../accounts/api-key.ts";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
@@ -15,20 +15,22 @@ export function defineSmoke(command: Command, context: CommandContext): void {
     .argument("<base-url>", `the base URL of the service, which ends with ${BASE_PATH}`)
     .option("--key <key>", "an API key of a test account (STORE_ORDERS_KEY)")
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
-    .option("--timeout <duration>", "the limit for each response (default: 30s)", readTimeout)
+    .addOption(
+      new Option("--timeout <duration>", "the limit for each response")
+        .argParser(readTimeout)
+        .default(30_000, "30s"),
+    )
     .addHelpText("after", HELP)
-    .action(async (url: string, flags: SmokeFlags) => {
+    .action(async (url: string, { key: flag, order, timeout }: SmokeFlags) => {
       const baseUrl = readBaseUrl(url);
-      const key = readKey(flags.key ?? context.env["STORE_ORDERS_KEY"]);
-      const timeoutMs = flags.timeout ?? DEFAULT_TIMEOUT_MS;
-      const send: Send = (method, path, bearer) =>
-        sendRequest(method, `${baseUrl}${path}`, bearer, timeoutMs);
+      const key = readKey(flag ?? context.env["STORE_ORDERS_KEY"]);
+      const send: Send = (method, path, bearer) => sendRequest(method, `${baseUrl}${path}`, bearer, timeout);
       const first = await send("GET", ORDERS, key);
-      if (!first.ok) {
-        const message = `${baseUrl}: ${first.message}`;
+      if ("failure" in first) {
+        const message = `${baseUrl}: ${first.failure}`;
         return context.fail({ code: "service_unreachable", message }, EXIT.unreachable);
       }
-      const checks = await runChecks(first.answer, send, key, flags.order);
+      const checks = await runChecks(first, send, key, order);
       const ok = checks.every((each) => each.ok);
       if (context.flags.json) await printJson(context, { baseUrl, ok, checks });
       else {
@@ -46,10 +48,9 @@ export function defineSmoke(command: Command, context: CommandContext): void {
 interface SmokeFlags {
   readonly key?: string;
   readonly order?: bigint;
-  readonly timeout?: number;
+  readonly timeout: number;
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
 function readTimeout(text: string): number {
@@ -79,14 +80,24 @@ const ORDERS = "/store/orders";
 const WRONG_KEY = "store-orders-smoke-test";
 
 /** Sends a request to a path below the base URL, with an API key if one is given. */
-type Send = (method: "GET" | "DELETE", path: string, key?: string) => Promise<SmokeResult>;
+type Send = (method: "GET" | "DELETE", path: string, key?: string) => Promise<Answer | NoAnswer>;
 
 /** The result of one check. */
 interface SmokeCheck {
   readonly check: string;
   readonly ok: boolean;
   /** Empty if the response is as expected. */
-  readonly problems: Problems;
+  readonly problems: readonly string[];
+}
+
+/** The expected response. What is left out can be anything. */
+interface Expectation {
+  readonly status?: number;
+  /** The code of the Error body. */
+  readonly code?: ErrorCode;
+  readonly headers?: Readonly<Record<string, RegExp>>;
+  /** Finds a further problem. */
+  also?(answer: Answer): string | undefined;
 }
 
 /** Checks the response to the first request for the list, and those to further requests. */
@@ -97,105 +108,89 @@ async function runChecks(
   order: bigint | undefined,
 ): Promise<readonly SmokeCheck[]> {
   const checks: SmokeCheck[] = [];
-  const check = (name: string, result: SmokeResult, expect: (answer: Answer) => Problems) => {
-    const found = result.ok ? expect(result.answer) : [`There was no response: ${result.message}.`];
+  const check = (name: string, answer: Answer | NoAnswer, expected: Expectation) => {
+    const problems =
+      "failure" in answer ? [`There was no response: ${answer.failure}.`] : compare(answer, expected);
     // A response can repeat the key that was sent.
-    checks.push({ check: name, ok: found.length === 0, problems: found.map(redactKeys) });
+    checks.push({ check: name, ok: problems.length === 0, problems: problems.map(redactKeys) });
   };
-  check("list", { ok: true, answer: first }, expectList);
-  check("headers", { ok: true, answer: first }, expectHeaders);
-  check("limits", await send("GET", ORDERS, key), (second) => expectCounted(first, second));
-  check("no key", await send("GET", ORDERS), (answer) => [
-    ...expectError(answer, "missing_api_key"),
-    ...expectChallenge(answer),
-  ]);
-  check("wrong key", await send("GET", ORDERS, WRONG_KEY), (answer) =>
-    expectError(answer, "invalid_api_key"),
-  );
-  check("readiness", await send("GET", "/../readyz"), (answer) => expectStatus(answer, 200));
+  check("list", first, LIST);
+  check("headers", first, RATE_LIMIT_HEADERS);
+  check("limits", await send("GET", ORDERS, key), { also: (second) => findUncounted(first, second) });
+  check("no key", await send("GET", ORDERS), { ...error("missing_api_key"), also: findNoChallenge });
+  check("wrong key", await send("GET", ORDERS, WRONG_KEY), error("invalid_api_key"));
+  check("readiness", await send("GET", "/../readyz"), { status: 200 });
   if (order === undefined) return checks;
   const cancel = () => send("DELETE", `${ORDERS}/${order}`, key);
-  check("cancel", await cancel(), (answer) => expectStatus(answer, 204));
-  check("cancel again", await cancel(), (answer) => expectError(answer, "order_already_cancelled"));
+  check("cancel", await cancel(), { status: 204 });
+  check("cancel again", await cancel(), error("order_already_cancelled"));
   return checks;
 }
 
-/** The differences between a response and the expected one. */
-type Problems = readonly string[];
-
-/** The list of orders: complete JSON, with every header. */
-function expectList(answer: Answer): Problems {
-  if (answer.status !== 200) return [describeStatus(answer, 200)];
-  return [
-    ...expectHeader(answer, "content-type", /^application\/json\b/),
-    ...(answer.text.startsWith("[") ? [] : ["The body does not begin like a JSON array."]),
-    ...(answer.lastCharacter === "]" ? [] : ["The body ends before the end of the JSON array."]),
-  ];
-}
+const LIST: Expectation = {
+  status: 200,
+  headers: { "content-type": /^application\/json\b/ },
+  also({ text, lastCharacter }) {
+    if (!text.startsWith("[")) return "The body does not begin like a JSON array.";
+    return lastCharacter === "]" ? undefined : "The body ends before the end of the JSON array.";
+  },
+};
 
 /** The headers that every API response carries. */
-function expectHeaders(answer: Answer): Problems {
-  const [limit, remaining] = ["x-ratelimit-limit", "x-ratelimit-remaining"].map((name) =>
-    Number(answer.headers.get(name) ?? Number.NaN),
-  ) as [number, number];
-  return [
-    ...expectHeader(answer, "x-request-id", /./),
-    ...expectHeader(answer, "cache-control", /\bno-store\b/),
-    ...expectHeader(answer, "x-ratelimit-limit", /^\d+$/),
-    ...expectHeader(answer, "x-ratelimit-remaining", /^\d+$/),
-    ...expectHeader(answer, "x-ratelimit-reset", /^\d{10,}$/),
-    ...(remaining > limit
-      ? [`X-RateLimit-Remaining is ${remaining}, above X-RateLimit-Limit, ${limit}.`]
-      : []),
-  ];
-}
+const RATE_LIMIT_HEADERS: Expectation = {
+  headers: {
+    "x-request-id": /./,
+    "cache-control": /\bno-store\b/,
+    "x-ratelimit-limit": /^\d+$/,
+    "x-ratelimit-remaining": /^\d+$/,
+    "x-ratelimit-reset": /^\d{10,}$/,
+  },
+  also(answer) {
+    const [limit, remaining] = [numberIn(answer, "x-ratelimit-limit"), numberIn(answer, REMAINING)];
+    if (!(remaining > limit)) return undefined;
+    return `X-RateLimit-Remaining is ${remaining}, above X-RateLimit-Limit, ${limit}.`;
+  },
+};
 
-/** The second of two responses to the same key: its request was counted, unless a new window has begun. */
-function expectCounted(first: Answer, second: Answer): Problems {
-  const [before, after] = [first, second].map(({ headers }) => ({
-    remaining: Number(headers.get("x-ratelimit-remaining") ?? Number.NaN),
-    reset: headers.get("x-ratelimit-reset"),
-  }));
-  if (before === undefined || after === undefined || before.reset !== after.reset) return [];
-  if (after.remaining < before.remaining) return [];
-  return [
-    `The second request was not counted: X-RateLimit-Remaining went from ${before.remaining} to ${after.remaining}.`,
-  ];
-}
+const REMAINING = "x-ratelimit-remaining";
 
-/** An Error body with a code, and the status of that code. */
-function expectError(answer: Answer, code: ErrorCode): Problems {
-  const { status } = ERRORS[code];
-  if (answer.status !== status) return [describeStatus(answer, status)];
-  const found = codeOf(answer);
-  return [
-    ...(found === code ? [] : [`The code is ${found}, expected ${code}.`]),
-    ...expectHeader(answer, "x-request-id", /./),
-  ];
+/** The second of two requests with the same key was counted, unless a new window has begun. */
+function findUncounted(first: Answer, second: Answer): string | undefined {
+  const [before, after] = [numberIn(first, REMAINING), numberIn(second, REMAINING)];
+  const [reset, nextReset] = [first, second].map(({ headers }) => headers.get("x-ratelimit-reset"));
+  if (reset !== nextReset || after < before) return undefined;
+  return `The second request was not counted: X-RateLimit-Remaining went from ${before} to ${after}.`;
 }
 
 /** A 401 names the authentication scheme. API Gateway may rename the header. */
-function expectChallenge(answer: Answer): Problems {
-  const challenge =
-    answer.headers.get("www-authenticate") ?? answer.headers.get("x-amzn-remapped-www-authenticate");
-  return /^Bearer\b/i.test(challenge ?? "") ? [] : ["WWW-Authenticate does not begin with Bearer."];
+function findNoChallenge({ headers }: Answer): string | undefined {
+  const challenge = headers.get("www-authenticate") ?? headers.get("x-amzn-remapped-www-authenticate");
+  return /^Bearer\b/i.test(challenge ?? "") ? undefined : "WWW-Authenticate does not begin with Bearer.";
 }
 
-function expectStatus(answer: Answer, expected: number): Problems {
-  return answer.status === expected ? [] : [describeStatus(answer, expected)];
+function error(code: ErrorCode): Expectation {
+  return { status: ERRORS[code].status, code, headers: { "x-request-id": /./ } };
 }
 
-function expectHeader({ headers }: Answer, name: string, pattern: RegExp): Problems {
-  const value = headers.get(name);
-  if (value === null) return [`The header ${name} is missing.`];
-  return pattern.test(value) ? [] : [`The header ${name} is ${JSON.stringify(value)}.`];
+/** The differences between a response and the expected one. */
+function compare(answer: Answer, { status, code, headers = {}, also }: Expectation): readonly string[] {
+  const found = codeOf(answer);
+  if (status !== undefined && answer.status !== status) {
+    const location = answer.headers.get("location");
+    const detail = location === null ? (found === "none" ? "" : ` (${found})`) : ` to ${location}`;
+    return [`The status is ${answer.status}${detail}, expected ${status}.`];
+  }
+  const wrong = Object.entries(headers).flatMap(([name, pattern]) => {
+    const value = answer.headers.get(name);
+    if (value === null) return [`The header ${name} is missing.`];
+    return pattern.test(value) ? [] : [`The header ${name} is ${JSON.stringify(value)}.`];
+  });
+  const wrongCode = code === undefined || found === code ? [] : [`The code is ${found}, expected ${code}.`];
+  return [...wrongCode, ...wrong, ...[also?.(answer)].filter((problem) => problem !== undefined)];
 }
 
-function describeStatus(answer: Answer, expected: number): string {
-  const code = codeOf(answer);
-  const location = answer.headers.get("location");
-  const detail = location === null ? (code === "none" ? "" : ` (${code})`) : ` to ${location}`;
-  return `The status is ${answer.status}${detail}, expected ${expected}.`;
+function numberIn({ headers }: Answer, name: string): number {
+  return Number(headers.get(name) ?? Number.NaN);
 }
 
 function codeOf({ text }: Answer): string {
@@ -216,10 +211,10 @@ interface Answer {
   readonly lastCharacter: string;
 }
 
-/** A response, or the reason why there is none. */
-type SmokeResult =
-  | { readonly ok: true; readonly answer: Answer }
-  | { readonly ok: false; readonly message: string };
+/** The reason why there is no response. */
+interface NoAnswer {
+  readonly failure: string;
+}
 
 const MAX_TEXT_CHARS = 10_000;
 
@@ -229,29 +224,22 @@ async function sendRequest(
   url: string,
   key: string | undefined,
   timeoutMs: number,
-): Promise<SmokeResult> {
+): Promise<Answer | NoAnswer> {
   try {
-    const response = await fetch(url, {
-      method,
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }),
-    });
-    return { ok: true, answer: await read(response) };
+    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, { method, redirect: "manual", signal, headers: authorization });
+    const { status, headers, body } = response;
+    let text = "";
+    let lastCharacter = "";
+    for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      if (text.length < MAX_TEXT_CHARS) text += chunk;
+      lastCharacter = chunk.at(-1) ?? lastCharacter;
+    }
+    return { status, headers, text: text.slice(0, MAX_TEXT_CHARS), lastCharacter };
   } catch (error) {
-    const { cause } = error as { cause?: unknown };
-    return { ok: false, message: errorMessage(cause ?? error) };
+    return { failure: errorMessage((error as { cause?: unknown }).cause ?? error) };
   }
-}
-
-async function read({ status, headers, body }: Response): Promise<Answer> {
-  let text = "";
-  let lastCharacter = "";
-  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    if (text.length < MAX_TEXT_CHARS) text += chunk;
-    lastCharacter = chunk.at(-1) ?? lastCharacter;
-  }
-  return { status, headers, text: text.slice(0, MAX_TEXT_CHARS), lastCharacter };
 }
 
 const HELP = `

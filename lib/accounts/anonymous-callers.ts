@@ -19,6 +19,8 @@ export interface AnonymousCallers {
   peek(address: string, at: Instant): Quota;
   /** True if the caller has used up its quota. */
   isExhausted(address: string, at: Instant): boolean;
+  /** True once in five seconds for each network: then an unknown key of an exhausted caller may cost a store call. */
+  mayLookUp(address: string, at: Instant): boolean;
   /** The quota of a caller without a request. */
   unused(at: Instant): Quota;
 }
@@ -31,7 +33,12 @@ interface Site {
   readonly subnets: Map<number, Usage>;
   /** The minute of the last request. */
   minute: number;
+  /** The last instant at which a key of an exhausted caller was looked up. */
+  lookedUpAt: Instant;
 }
+
+/** The time between two lookups for an exhausted network. */
+const LOOKUP_INTERVAL_MS = 5_000;
 
 /** So many /64 networks of a /48 have limits of their own. All others share one. */
 const MAX_SUBNETS = 4;
@@ -56,8 +63,8 @@ export function createAnonymousCallers({
    */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
-  /** The last instant at which a caller was over its limits: without one, no request has to check. */
-  let lastExceededAt = Number.NEGATIVE_INFINITY;
+  /** The last instant at which a caller had no request left: without one, no request has to check. */
+  let lastExhaustedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
@@ -95,26 +102,32 @@ export function createAnonymousCallers({
       const subnet = site === overflow ? undefined : network.subnet;
       if (subnet !== undefined) claimSubnet(site, subnet, at);
       const usage = usageAt(readUsage(site, subnet), at);
-      if (!hasCapacity(usage, limits)) {
-        lastExceededAt = at;
-        return { withinLimit: false, quota: tightestQuota(usage, limits) };
-      }
-      const counted = increment(usage);
+      const withinLimit = hasCapacity(usage, limits);
+      const counted = withinLimit ? increment(usage) : usage;
       if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, counted);
       else site.shared = counted;
-      return { withinLimit: true, quota: tightestQuota(counted, limits) };
+      const quota = tightestQuota(counted, limits);
+      if (quota.remaining === 0) lastExhaustedAt = at;
+      return { withinLimit, quota };
     },
 
     peek,
 
-    isExhausted: (address, at) => at < lastExceededAt + MINUTE_MS && peek(address, at).remaining === 0,
+    isExhausted: (address, at) => at < lastExhaustedAt + MINUTE_MS && peek(address, at).remaining === 0,
+
+    mayLookUp(address, at) {
+      const site = sites.get(networkOf(address).site) ?? overflow;
+      if (at >= site.lookedUpAt && at < site.lookedUpAt + LOOKUP_INTERVAL_MS) return false;
+      site.lookedUpAt = at;
+      return true;
+    },
 
     unused: (at) => tightestQuota(usageAt(NO_USAGE, at), limits),
   };
 }
 
 function createSite(): Site {
-  return { shared: NO_USAGE, subnets: new Map(), minute: 0 };
+  return { shared: NO_USAGE, subnets: new Map(), minute: 0, lookedUpAt: Number.NEGATIVE_INFINITY };
 }
 
 function minuteOf(at: Instant): number {

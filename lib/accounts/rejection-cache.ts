@@ -1,19 +1,18 @@
-import type { Instant } from "../core/time.ts";
+import { mapBounded, settleWithin } from "../core/concurrency.ts";
+import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
 import { MINUTE_MS, secondsUntil } from "../plans/windows.ts";
-import type { Account } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import {
   type Admission,
   type AdmissionPolicy,
   type BanPolicy,
   DEFAULT_BAN_POLICY,
-  decideAdmission,
   type InvalidKey,
-  type KeyState,
   type Rejection,
 } from "./admission.ts";
-import { type ParsedKey, randomBase62, shortHash } from "./api-key.ts";
+import { type ParsedKey, randomBase62 } from "./api-key.ts";
+import { createInvalidKeys } from "./invalid-keys.ts";
 
 /** The lifetime of a cached rejection. */
 const TTL_MS = 1_000;
@@ -39,24 +38,6 @@ const MAX_FAILURES = 60;
 
 /** The number of reports that are sent at once when many keys are due. */
 const MAX_PARALLEL_REPORTS = 16;
-
-/** The number of invalid keys of one account that the store decides about before the account is read. */
-const MAX_DECIDED_BY_STORE = 3;
-
-/** The largest number of accounts with invalid keys that are cached. */
-const MAX_ACCOUNTS = 1_000;
-
-/** The largest number of accounts whose identifiers are kept in memory to recognise those that do not exist. */
-const MAX_LISTED_ACCOUNTS = 10_000;
-
-/** The pause before the accounts are listed again, as a multiple of the time that listing them took. */
-const LISTING_PAUSE_FACTOR = 20;
-
-/** The longest such pause: so long a new account can be unknown to a process that did not create it. */
-const MAX_LISTING_PAUSE_MS = 5_000;
-
-/** The pause before the accounts are listed again if there are too many, or this process may not list them. */
-const LISTING_RETRY_MS = 60_000;
 
 /** A rejection by the store, and the requests that were rejected from memory since. */
 interface RejectedKey {
@@ -84,53 +65,37 @@ interface Report {
   readonly token: string;
 }
 
-/** An account for which invalid keys were presented. */
-interface ProbedAccount {
-  invalidKeys: number;
-  /** The account as it was read last; `undefined` if it does not exist or has not been read. */
-  account?: Account | undefined;
-  readAt: Instant;
-  reading?: Promise<void> | undefined;
-}
-
 /** An account store with a cache of rejections. */
 export interface RejectionCache extends AccountStore {
   /**
-   * Returns why a key is invalid, `undefined` if the store has to decide. For callers who have presented many invalid
-   * keys: whatever accounts they make up, the accounts are listed about once a second, and each of the last 1,000 that
-   * exist is read at most once a second. A valid key is never invalid here, unless another process has issued it within
-   * the last second, or has created its account within the last 5 seconds and the time that listing them takes.
+   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. If the process knows
+   * all accounts (up to 10,000), a valid key is never invalid here, unless another process has issued it within the last
+   * second or created its account within the last five. Otherwise the account of a key is read if a key of it was
+   * admitted before, or if `mayLookUp` returns true.
    */
-  findInvalid(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Promise<InvalidKey | undefined>;
+  findInvalid(
+    key: ParsedKey,
+    at: Instant,
+    policy?: AdmissionPolicy,
+    mayLookUp?: () => boolean,
+  ): Promise<InvalidKey | undefined>;
 }
 
 /**
  * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
  * admitted from memory.
  *
- * Rejections served from memory are counted. By default, the store decides every fifth one at the latest and gets those
- * before it, and what is left within a second. One that would reach the ban is passed on at once. So one process is
- * exact, and each further one adds at most four rejections before the ban: a fifth of the threshold. An unban or a better
- * plan takes effect at once if it is applied through this store, and within a second otherwise.
- *
- * Invalid keys are rejected without a write: a store may pay for each of them with a write to the account, and anyone
- * who knows an account's identifier can forge any number of keys. After the first few, the account is read at most once
- * a second and decides about its invalid keys. A valid key is always passed on to the store. So a new key works at once
- * if it is issued through this store, and within a second otherwise. See lib/README.md#admission.
+ * Rejections from memory are counted: the store is told of them before it decides about the key again, and within a
+ * second. One that would reach the ban is passed on at once. So one process is exact, and each further one adds at most
+ * a fifth of the threshold before the ban. A change by an operator takes effect at once if it is applied through this
+ * store, and within a second otherwise.
  */
 export function withRejectionCache(accounts: AccountStore): RejectionCache {
+  const invalidKeys = createInvalidKeys(accounts);
   const rejected = new Map<string, RejectedKey>();
-  const probed = new Map<string, ProbedAccount>();
   /** The keys with rejections to report. One timer serves all of them, and only while there are any. */
   const unreported = new Set<RejectedKey>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** The identifiers of all accounts; `undefined` if they are not known. */
-  let listed: Set<string> | undefined;
-  let listedAt = Number.POSITIVE_INFINITY;
-  let listedUntil = Number.NEGATIVE_INFINITY;
-  /** Accounts that were created through this store while the others were being listed. */
-  const createdMeanwhile = new Set<string>();
-  let listing: Promise<void> | undefined;
   /** Changes by operators so far. */
   let changes = 0;
 
@@ -199,7 +164,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     entry.unreported = 0;
     try {
       for (let next = failed[0]; next !== undefined; next = failed[0]) {
-        await accounts.recordRejections(key, next.count, at, policy, next.token);
+        const recorded = accounts.recordRejections(key, next.count, at, policy, next.token);
+        await settleWithin(MAX_STORE_CALL_MS, recorded);
         failed.shift();
         if (failed === entry.failed) entry.counted += next.count;
       }
@@ -220,11 +186,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   }
 
   async function reportAll(): Promise<void> {
-    const due = [...unreported].values();
-    const work = Array.from({ length: MAX_PARALLEL_REPORTS }, async () => {
-      for (const entry of due) await report(entry).catch(() => {});
-    });
-    await Promise.all(work);
+    await mapBounded([...unreported], MAX_PARALLEL_REPORTS, (entry) => report(entry).catch(() => {}));
     timer = unreported.size > 0 ? startTimer() : undefined;
   }
 
@@ -246,7 +208,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     if (entry !== undefined && !isSameMinute(entry, at)) forgetUnreported(entry);
     if (entry !== undefined && unreported.has(entry)) await report(entry);
     const changesBefore = changes;
-    const admission = await decide(key, at, policy, operation);
+    const admission = await invalidKeys.admit(key, at, policy, operation);
     if (isRejection(admission)) {
       // A rejection that was decided before a change must not outlast it.
       remember(key, admission, changes === changesBefore ? at : Number.NEGATIVE_INFINITY, policy);
@@ -264,80 +226,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   function expireAccount(accountId: string): void {
     changes++;
-    probed.delete(accountId);
+    invalidKeys.forget(accountId);
     for (const [hash, { key }] of rejected) if (key.accountId === accountId) expire(hash);
-  }
-
-  /** The decision of the account that was read last about an invalid key, otherwise that of the store. */
-  async function decide(
-    key: ParsedKey,
-    at: Instant,
-    policy: AdmissionPolicy,
-    operation: StoreOperation | undefined,
-  ): Promise<Admission> {
-    const account = probed.size > 0 ? probed.get(key.accountId) : undefined;
-    if (account !== undefined && account.invalidKeys >= MAX_DECIDED_BY_STORE) {
-      const isCurrent = at >= account.readAt && at < account.readAt + TTL_MS;
-      if (!isCurrent && explainInvalid(account, key, at, policy) !== undefined) await read(account, key, at);
-      const invalid = explainInvalid(account, key, at, policy);
-      if (invalid !== undefined) return invalid;
-    }
-    const admission = await accounts.admit(key, at, policy, operation);
-    if (!admission.ok && admission.code === "invalid_api_key") probe(key.accountId).invalidKeys++;
-    return admission;
-  }
-
-  /** Inserts an account as the most recent one, and evicts the oldest. */
-  function probe(accountId: string): ProbedAccount {
-    const account = probed.get(accountId) ?? { invalidKeys: 0, readAt: Number.NEGATIVE_INFINITY };
-    probed.delete(accountId);
-    probed.set(accountId, account);
-    const [oldest] = probed.keys();
-    if (probed.size > MAX_ACCOUNTS && oldest !== undefined) probed.delete(oldest);
-    return account;
-  }
-
-  /** True unless the account is known not to exist. */
-  async function mayExist(accountId: string, at: Instant): Promise<boolean> {
-    if (listed?.has(accountId)) return true;
-    if (at < listedAt || at >= listedUntil) {
-      listing ??= listAccounts(at).finally(() => {
-        listing = undefined;
-      });
-      await listing;
-    }
-    return listed === undefined || listed.has(accountId);
-  }
-
-  async function listAccounts(at: Instant): Promise<void> {
-    const startedAt = performance.now();
-    const ids = new Set<string>();
-    try {
-      for await (const { id } of accounts.list(undefined, MAX_LISTED_ACCOUNTS + 1)) ids.add(id);
-    } catch {
-      // Then the store decides about every key, and fails by itself if it cannot be reached.
-      ids.clear();
-    }
-    if (ids.size > 0) for (const id of createdMeanwhile) ids.add(id);
-    createdMeanwhile.clear();
-    listed = ids.size > 0 && ids.size <= MAX_LISTED_ACCOUNTS ? ids : undefined;
-    const pauseMs = Math.min(LISTING_PAUSE_FACTOR * (performance.now() - startedAt), MAX_LISTING_PAUSE_MS);
-    listedAt = at;
-    listedUntil = at + Math.max(TTL_MS, listed === undefined ? LISTING_RETRY_MS : pauseMs);
-  }
-
-  /** Reads the account. Concurrent callers share one read. */
-  function read(known: ProbedAccount, { accountId }: ParsedKey, at: Instant): Promise<void> {
-    known.reading ??= accounts
-      .find(accountId)
-      .then((account) => {
-        known.account = account;
-        known.readAt = at;
-      })
-      .finally(() => {
-        known.reading = undefined;
-      });
-    return known.reading;
   }
 
   return {
@@ -365,19 +255,13 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       }
     },
 
-    async findInvalid(key, at, policy = DEFAULT_BAN_POLICY) {
-      if (!(await mayExist(key.accountId, at)))
-        return { ok: false, code: "invalid_api_key", reason: "unknown_key" };
-      const account = probe(key.accountId);
-      if (at < account.readAt || at >= account.readAt + TTL_MS) await read(account, key, at);
-      return explainInvalid(account, key, at, policy);
-    },
+    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, mayLookUp = () => true) =>
+      invalidKeys.findInvalid(key, at, policy, mayLookUp),
 
     async create(settings) {
       const result = await accounts.create(settings);
-      probed.delete(settings.id);
-      listed?.add(settings.id);
-      if (listing !== undefined) createdMeanwhile.add(settings.id);
+      invalidKeys.forget(settings.id);
+      if (result.ok) invalidKeys.remember(settings.id);
       return result;
     },
 
@@ -424,21 +308,4 @@ function reachesBan({ rejection, counted, unreported, failed }: RejectedKey, pol
   if (rejection.code === "api_key_banned") return false;
   const reported = failed.reduce((sum, { count }) => sum + count, counted);
   return reported + unreported + 1 > policy.maxRejections;
-}
-
-/** Returns the rejection of a key that is invalid by the account that was read, otherwise `undefined`. */
-function explainInvalid(
-  { account }: ProbedAccount,
-  key: ParsedKey,
-  at: Instant,
-  policy: AdmissionPolicy,
-): InvalidKey | undefined {
-  const { admission } = decideAdmission(account && keyStateOf(account, key), at, policy);
-  return !admission.ok && admission.code === "invalid_api_key" ? admission : undefined;
-}
-
-function keyStateOf(account: Account, { accountId, hash }: ParsedKey): KeyState | undefined {
-  // A store can know a key by its short hash only, if it has lost the rest.
-  const key = account.keys.find((known) => shortHash(known.hash) === shortHash(hash));
-  return key && { ...account, accountId, key, rejections: account.rejections[key.id] };
 }

@@ -75,9 +75,11 @@ export function createAccessControl(
       if (key === undefined) return deny("invalid_api_key", address, at);
 
       // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
-      const isGuessing = cache !== undefined && anonymous.isExhausted(address, at);
-      if (isGuessing && (await cache.findInvalid(key, at, policy)) !== undefined)
-        return deny("invalid_api_key", address, at);
+      if (cache !== undefined && anonymous.isExhausted(address, at)) {
+        const mayLookUp = () => anonymous.mayLookUp(address, at);
+        const invalid = await cache.findInvalid(key, at, policy, mayLookUp);
+        if (invalid !== undefined) return deny("invalid_api_key", address, at);
+      }
       const admission = await accounts.admit(key, at, policy, operation);
       if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);

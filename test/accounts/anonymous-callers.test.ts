@@ -125,3 +125,14 @@ test("a new caller costs about the same, however many have made room before", ()
   const [first = 0, second = 0, ...later] = Array.from({ length: 8 }, (_, minute) => countNew(minute));
   expect(Math.max(...later)).toBeLessThan(4 * Math.max(first, second) + 20);
 });
+
+test("mayLookUp() is true once in five seconds for each network, and after the clock was set back", () => {
+  const callers = createAnonymousCallers();
+  for (const address of ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1"]) callers.count(address, AT);
+  const mayLookUp = (address: string, at: number) => callers.mayLookUp(address, at);
+  expect(mayLookUp("192.0.2.1", AT)).toBe(true);
+  expect([mayLookUp("192.0.2.1", AT), mayLookUp("192.0.2.1", AT + 4_999)]).toEqual([false, false]);
+  expect([mayLookUp("192.0.2.2", AT), mayLookUp("192.0.2.1", AT + 5_000)]).toEqual([true, true]);
+  expect([mayLookUp("2001:db8:1:2::1", AT), mayLookUp("2001:db8:1:3::9", AT)]).toEqual([true, false]);
+  expect(mayLookUp("192.0.2.1", AT - 60_000)).toBe(true);
+});

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type AccountSettings, type ApiKey, addKey, revokeKey } from "../../lib/accounts/account.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import type { Admission, Rejection } from "../../lib/accounts/admission.ts";
 import { withRejectionCache } from "../../lib/accounts/rejection-cache.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { MAX_STORE_CALL_MS } from "../../lib/core/time.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
@@ -331,6 +332,26 @@ describe("rejections from memory", () => {
     expect(keys.map(({ id }) => rejections[id]?.count).slice(1)).toEqual(Array(19).fill(4));
   });
 
+  test("are reported after a report that the store never answers", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { accounts } = createMemoryStore();
+    await accounts.create(SETTINGS);
+    let isSilent = true;
+    const cached = withRejectionCache({
+      ...accounts,
+      recordRejections: (...args) =>
+        isSilent ? new Promise<void>(() => {}) : accounts.recordRejections(...args),
+    });
+    const counted = async () => (await accounts.find("acme"))?.rejections[KEY.id]?.count;
+    await cached.admit(PRESENTED, AT);
+    for (let sent = 0; sent < 3; sent++) await cached.admit(PRESENTED, AT);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await counted(), "the one that the store decided").toBe(1);
+    isSilent = false;
+    await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS);
+    expect(await counted()).toBe(3);
+  });
+
   test("are reported once the store can be reached again, and no longer than a minute later", async () => {
     vi.useFakeTimers({ now: AT });
     const { admit, setDown, rejections, calls } = await createCacheFixture();
@@ -461,218 +482,4 @@ test("the rejections of keys beyond the first 10,000 are not cached", async () =
   expect(await flood(AT)).toBe(10_100);
   expect(await flood(AT + 1)).toBe(100);
   expect(await flood(AT + 1_500)).toBe(10_100);
-});
-
-const apiKey = (name: string): ApiKey => ({
-  id: `acme.${name}`,
-  hash: name.padStart(64, "0"),
-  createdAt: AT,
-});
-const [FIRST, NEW] = [apiKey("first"), apiKey("new")];
-const validity = (admission: Admission) =>
-  admission.ok || admission.code !== "invalid_api_key" ? "valid" : admission.reason;
-
-/** A cache over a store that counts its calls, after 10 forged keys at `AT`. */
-async function createFloodFixture() {
-  const { accounts } = createMemoryStore();
-  await accounts.create({ id: "acme", plan: "pro", keys: [FIRST] });
-  let calls = 0;
-  let isDown = false;
-  const call = async <T>(run: () => Promise<T>) => {
-    calls++;
-    if (isDown) throw new StoreUnavailableError("The store is down.");
-    return run();
-  };
-  const cached = withRejectionCache({
-    ...accounts,
-    admit: (...args) => call(() => accounts.admit(...args)),
-    find: (id) => call(() => accounts.find(id)),
-  });
-  const admit = async (hash: string, at: number, accountId = "acme") =>
-    validity(await cached.admit({ accountId, hash }, at));
-  const flood = (at: number, accountId?: string) =>
-    Promise.all(Array.from({ length: 100 }, (_, key) => admit(`forged ${key}`, at, accountId)));
-  for (let key = 0; key < 10; key++) await admit(`forged ${key}`, AT);
-  return {
-    accounts,
-    cached,
-    admit,
-    flood,
-    calls: () => calls,
-    setDown: (down: boolean) => {
-      isDown = down;
-    },
-    issue: (store: AccountStore) => store.update("acme", (account) => addKey(account, NEW, AT)),
-  };
-}
-
-describe("a flood of forged keys", () => {
-  test("costs at most one store call a second after the first few", async () => {
-    const { flood, calls } = await createFloodFixture();
-    expect(calls(), "three decided by the store, one read").toBe(4);
-    expect(new Set(await flood(AT + 999))).toEqual(new Set(["unknown_key"]));
-    expect(calls()).toBe(4);
-    expect(new Set(await flood(AT + 1_000))).toEqual(new Set(["unknown_key"]));
-    expect(calls()).toBe(5);
-  });
-
-  test("a flood of keys for an account that does not exist is limited in the same way", async () => {
-    const { flood, admit, calls } = await createFloodFixture();
-    for (let key = 0; key < 4; key++) await admit(`forged ${key}`, AT, "nobody");
-    const before = calls();
-    expect(new Set(await flood(AT, "nobody"))).toEqual(new Set(["unknown_key"]));
-    expect(calls()).toBe(before);
-  });
-
-  test("a flood of forged keys never affects a valid key of the account", async () => {
-    const { flood, admit, calls, accounts } = await createFloodFixture();
-    expect(await admit(FIRST.hash, AT)).toBe("valid");
-    await flood(AT + 5_000);
-    const before = calls();
-    expect(await admit(FIRST.hash, AT + 9_000)).toBe("valid");
-    expect(calls()).toBe(before + 1);
-    expect((await accounts.find("acme"))?.usage.minute.count).toBe(2);
-  });
-
-  test("a flood of forged keys is not served from memory while the account cannot be read", async () => {
-    const { admit, setDown } = await createFloodFixture();
-    setDown(true);
-    await expect(admit("forged", AT + 1_000)).rejects.toThrow(StoreUnavailableError);
-    setDown(false);
-    expect(await admit("forged", AT + 1_000)).toBe("unknown_key");
-  });
-});
-
-describe("during a flood of forged keys, a new key", () => {
-  test("during a flood of forged keys, a new key works at once when it is issued through the same store", async () => {
-    const { cached, admit, issue } = await createFloodFixture();
-    expect(await admit(NEW.hash, AT)).toBe("unknown_key");
-    await issue(cached);
-    expect(await admit(NEW.hash, AT)).toBe("valid");
-  });
-
-  test("during a flood of forged keys, a new key works within a second when another process issues it", async () => {
-    const { accounts, admit, issue } = await createFloodFixture();
-    await issue(accounts);
-    expect(await admit(NEW.hash, AT + 999)).toBe("unknown_key");
-    expect(await admit(NEW.hash, AT + 1_000)).toBe("valid");
-  });
-});
-
-test("during a flood of forged keys, a key that another process revokes stops working at once", async () => {
-  const { accounts, admit, calls } = await createFloodFixture();
-  await accounts.update("acme", (account) => revokeKey(account, FIRST.id, AT));
-  expect(await admit(FIRST.hash, AT)).toBe("unknown_key");
-  await admit("forged", AT + 1_000);
-  const before = calls();
-  for (let request = 0; request < 50; request++)
-    expect(await admit(FIRST.hash, AT + 1_500)).toBe("unknown_key");
-  expect(calls()).toBe(before);
-});
-
-test("at most 1,000 accounts are remembered", async () => {
-  const { admit, calls } = await createFloodFixture();
-  for (let account = 0; account < 1_000; account++) await admit("forged", AT, `other-${account}`);
-  const before = calls();
-  expect(await admit("forged", AT)).toBe("unknown_key");
-  expect(await admit("forged", AT)).toBe("unknown_key");
-  expect(calls(), "the store decides again").toBe(before + 2);
-});
-
-describe("keys of a caller who guesses", () => {
-  /** 200 accounts with one key each, and a cache that counts its calls. */
-  async function createAccountsFixture() {
-    const { accounts } = createMemoryStore();
-    const hashOf = (index: number) => `${index}`.padStart(64, "0");
-    const settingsOf = (index: number): AccountSettings => ({
-      id: `shop-${index}`,
-      plan: "free",
-      keys: [{ id: `shop-${index}.1`, hash: hashOf(index), createdAt: AT }],
-    });
-    for (let index = 0; index < 200; index++) await accounts.create(settingsOf(index));
-    const calls = { find: 0, list: 0, admit: 0 };
-    let isForbidden = false;
-    const cached = withRejectionCache({
-      ...accounts,
-      find: (id) => {
-        calls.find++;
-        return accounts.find(id);
-      },
-      list: (...range) => {
-        calls.list++;
-        if (isForbidden) throw new Error("This process may not list accounts.");
-        return accounts.list(...range);
-      },
-      admit: (...args) => {
-        calls.admit++;
-        return accounts.admit(...args);
-      },
-    });
-    const isInvalid = async (accountId: string, hash: string, at = AT) =>
-      (await cached.findInvalid({ accountId, hash }, at)) !== undefined;
-    const forbid = () => {
-      isForbidden = true;
-    };
-    return { accounts, cached, calls, isInvalid, hashOf, settingsOf, forbid };
-  }
-
-  test("of accounts that do not exist cost one list of the accounts a second, however many there are", async () => {
-    const { calls, isInvalid } = await createAccountsFixture();
-    const guess = (at: number) =>
-      Promise.all(
-        Array.from({ length: 3_000 }, (_, index) => isInvalid(`made-up-${at}-${index}`, `${index}`, at)),
-      );
-    expect(new Set(await guess(AT))).toEqual(new Set([true]));
-    await guess(AT + 999);
-    expect(calls).toEqual({ find: 0, list: 1, admit: 0 });
-    await guess(AT + 60_000);
-    expect(calls).toEqual({ find: 0, list: 2, admit: 0 });
-  });
-
-  test("of accounts that exist cost one read of each a second", async () => {
-    const { calls, isInvalid } = await createAccountsFixture();
-    for (let round = 0; round < 5; round++)
-      for (let index = 0; index < 200; index++)
-        expect(await isInvalid(`shop-${index}`, `forged ${round}`)).toBe(true);
-    expect(calls).toEqual({ find: 200, list: 1, admit: 0 });
-  });
-
-  test("are not invalid if they are valid, also if they were never seen, or have just been issued elsewhere", async () => {
-    const { accounts, cached, isInvalid, hashOf, settingsOf } = await createAccountsFixture();
-    expect(await isInvalid("shop-7", hashOf(7))).toBe(false);
-    await isInvalid("made-up", "1");
-    await cached.create(settingsOf(300));
-    expect(await isInvalid("shop-300", hashOf(300))).toBe(false);
-    await accounts.create(settingsOf(301));
-    expect(await isInvalid("shop-301", hashOf(301), AT + 60_000)).toBe(false);
-    await accounts.update("shop-7", (account) => addKey(account, { ...KEY, id: "shop-7.2" }, AT));
-    expect(await isInvalid("shop-7", KEY.hash, AT + 60_000)).toBe(false);
-  });
-
-  test("of a new account are valid after a slow list, after the clock was set back, and if it was created meanwhile", async () => {
-    const { accounts, cached, isInvalid, hashOf, settingsOf } = await createAccountsFixture();
-    let elapsedMs = 0;
-    // Each list takes 400 ms.
-    const timer = vi.spyOn(performance, "now").mockImplementation(() => (elapsedMs += 400));
-    onTestFinished(() => timer.mockRestore());
-    const listed = isInvalid("made-up", "1");
-    await cached.create(settingsOf(401));
-    await listed;
-    expect(await isInvalid("shop-401", hashOf(401))).toBe(false);
-    await accounts.create(settingsOf(402));
-    expect(await isInvalid("shop-402", hashOf(402), AT + 4_999)).toBe(true);
-    expect(await isInvalid("shop-402", hashOf(402), AT + 5_000)).toBe(false);
-    await accounts.create(settingsOf(403));
-    expect(await isInvalid("shop-403", hashOf(403), AT - 60_000)).toBe(false);
-  });
-
-  test("are left to the store if the accounts cannot be listed, and are listed again after a minute", async () => {
-    const { calls, isInvalid, hashOf, forbid } = await createAccountsFixture();
-    forbid();
-    for (let guess = 0; guess < 100; guess++) await isInvalid("made-up", `${guess}`);
-    expect(await isInvalid("shop-7", hashOf(7))).toBe(false);
-    expect(calls.list).toBe(1);
-    await isInvalid("made-up", "1", AT + 60_000);
-    expect(calls.list).toBe(2);
-  });
 });

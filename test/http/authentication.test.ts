@@ -179,3 +179,54 @@ test("once an address has used up its quota, keys that it makes up cost no call 
   expect(await guess(1, "192.0.2.10")).toBe(401);
   expect(calls).toBe(2);
 });
+
+test("where accounts cannot be listed, keys that an address makes up cost one call in five seconds, and a valid key is admitted", async () => {
+  const memory = createMemoryStore();
+  let calls = 0;
+  const counted =
+    <Args extends unknown[], R>(call: (...args: Args) => R) =>
+    (...args: Args) => {
+      calls++;
+      return call(...args);
+    };
+  const { accounts } = memory;
+  const {
+    send,
+    key,
+    accounts: operations,
+    time,
+  } = await createHandlerFixture({
+    plan: "pro",
+    store: {
+      ...memory,
+      accounts: {
+        ...accounts,
+        admit: counted(accounts.admit),
+        find: counted(accounts.find),
+        list: () => {
+          throw new Error("This process may not list accounts.");
+        },
+      },
+    },
+  });
+  await operations.create("new-shop", { plan: "free" });
+  const issued = await operations.issueKey("new-shop");
+  const list = async (presented: string, address = "192.0.2.9") =>
+    (await send("GET", "/v1/store/orders", { authorization: `Bearer ${presented}` }, { address })).status;
+  const guess = async (count: number) => {
+    calls = 0;
+    for (let index = 0; index < count; index++)
+      await list(generateKey("test", `made-up-${time.now}-${index}`));
+    return calls;
+  };
+
+  expect(await list(key, "192.0.2.10")).toBe(200);
+  expect(await guess(1_200)).toBe(61);
+  expect(await list(key), "a key whose account this process knows").toBe(200);
+  const unseen = issued.ok ? issued.key : "";
+  expect(await list(unseen), "one that it does not know, during the flood").toBe(429);
+  expect(await list(unseen, "192.0.2.10"), "elsewhere").toBe(200);
+  time.now += 5_000;
+  expect(await guess(1_000)).toBe(1);
+  expect(await list(unseen)).toBe(200);
+});

@@ -1,0 +1,180 @@
+import type { Instant } from "../core/time.ts";
+import type { Account } from "./account.ts";
+import type { AccountStore } from "./account-store.ts";
+import { type AdmissionPolicy, decideAdmission, type InvalidKey } from "./admission.ts";
+import { type ParsedKey, shortHash } from "./api-key.ts";
+
+/** The time for which an account decides about invalid keys after it was read. */
+const TTL_MS = 1_000;
+
+/** The number of invalid keys of one account that the store decides about before the account is read. */
+const MAX_DECIDED_BY_STORE = 3;
+
+/** The largest number of accounts with invalid keys that are kept in memory. */
+const MAX_ACCOUNTS = 1_000;
+
+/** The largest number of accounts whose identifiers are kept in memory. */
+const MAX_KNOWN_ACCOUNTS = 10_000;
+
+/** The pause before the accounts are listed again: the time for which an account of another process can be unknown. */
+const LISTING_PAUSE_MS = 5_000;
+
+/** The pause before the accounts are listed again if there are too many, or this process may not list them. */
+const LISTING_RETRY_MS = 60_000;
+
+/** Recognises invalid keys without a write, and those of callers who guess without a call. */
+export interface InvalidKeys extends Pick<AccountStore, "admit"> {
+  /**
+   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. Reads its account at
+   * most once a second, and only if the account is known to exist or `mayLookUp` returns true.
+   */
+  findInvalid(
+    key: ParsedKey,
+    at: Instant,
+    policy: AdmissionPolicy,
+    mayLookUp: () => boolean,
+  ): Promise<InvalidKey | undefined>;
+  /** Reads the account again before it decides about a key. */
+  forget(accountId: string): void;
+  /** Notes that the account exists. */
+  remember(accountId: string): void;
+}
+
+/** An account for which invalid keys were presented. */
+interface ProbedAccount {
+  invalidKeys: number;
+  /** The account as it was read last; `undefined` if it does not exist or has not been read. */
+  account?: Account | undefined;
+  readAt: Instant;
+  reading?: Promise<void> | undefined;
+}
+
+const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "unknown_key" };
+
+/**
+ * Recognises invalid keys by their accounts. A store may pay for each invalid key with a write to the account, and anyone
+ * who knows an account's identifier can forge any number of keys. So after the first few, the account is read at most
+ * once a second. A key that is valid by what was read goes to the store. See lib/README.md#admission.
+ */
+export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
+  const probed = new Map<string, ProbedAccount>();
+  /** The accounts that exist, which none leaves: all of them if `isComplete`, otherwise some. */
+  const known = new Set<string>();
+  let isComplete = false;
+  let listedAt = Number.POSITIVE_INFINITY;
+  let listedUntil = Number.NEGATIVE_INFINITY;
+  let listing: Promise<void> | undefined;
+
+  function remember(accountId: string): void {
+    if (known.has(accountId)) return;
+    if (known.size >= MAX_KNOWN_ACCOUNTS) {
+      known.clear();
+      isComplete = false;
+    }
+    known.add(accountId);
+  }
+
+  /** Inserts an account as the most recent one, and evicts the oldest. */
+  function probe(accountId: string): ProbedAccount {
+    const account = probed.get(accountId) ?? { invalidKeys: 0, readAt: Number.NEGATIVE_INFINITY };
+    probed.delete(accountId);
+    probed.set(accountId, account);
+    const [oldest] = probed.keys();
+    if (probed.size > MAX_ACCOUNTS && oldest !== undefined) probed.delete(oldest);
+    return account;
+  }
+
+  /** True if the account has no place without evicting one that was just read. */
+  function isCrowdedOut(accountId: string, at: Instant): boolean {
+    if (probed.size < MAX_ACCOUNTS || probed.has(accountId)) return false;
+    const [oldest] = probed.values();
+    return oldest !== undefined && isCurrent(oldest, at);
+  }
+
+  /** `undefined` if not all accounts are known. */
+  async function exists(accountId: string, at: Instant): Promise<boolean | undefined> {
+    if (known.has(accountId)) return true;
+    if (at < listedAt || at >= listedUntil) {
+      listing ??= listAccounts(at).finally(() => {
+        listing = undefined;
+      });
+      await listing;
+    }
+    return known.has(accountId) || (isComplete ? false : undefined);
+  }
+
+  async function listAccounts(at: Instant): Promise<void> {
+    const listed: string[] = [];
+    try {
+      for await (const { id } of accounts.list(undefined, MAX_KNOWN_ACCOUNTS + 1)) listed.push(id);
+      isComplete = listed.length <= MAX_KNOWN_ACCOUNTS;
+    } catch {
+      isComplete = false;
+    }
+    if (isComplete) listed.forEach(remember);
+    listedAt = at;
+    listedUntil = at + (isComplete ? LISTING_PAUSE_MS : LISTING_RETRY_MS);
+  }
+
+  /** Reads the account. Concurrent callers share one read. */
+  function read(probedAccount: ProbedAccount, accountId: string, at: Instant): Promise<void> {
+    probedAccount.reading ??= accounts
+      .find(accountId)
+      .then((account) => {
+        if (account !== undefined) remember(accountId);
+        probedAccount.account = account;
+        probedAccount.readAt = at;
+      })
+      .finally(() => {
+        probedAccount.reading = undefined;
+      });
+    return probedAccount.reading;
+  }
+
+  return {
+    remember,
+    forget: (accountId) => void probed.delete(accountId),
+
+    async admit(key, at, policy, operation) {
+      const { accountId } = key;
+      const account = probed.size > 0 ? probed.get(accountId) : undefined;
+      if (account !== undefined && account.invalidKeys >= MAX_DECIDED_BY_STORE) {
+        if (!isCurrent(account, at) && explain(account, key, at, policy)) await read(account, accountId, at);
+        const invalid = explain(account, key, at, policy);
+        if (invalid !== undefined) return invalid;
+      }
+      const admission = await accounts.admit(key, at, policy, operation);
+      if (!admission.ok && admission.code === "invalid_api_key") probe(accountId).invalidKeys++;
+      else if (!known.has(accountId)) remember(accountId);
+      return admission;
+    },
+
+    async findInvalid(key, at, policy, mayLookUp) {
+      const { accountId } = key;
+      const isExisting = await exists(accountId, at);
+      if (isExisting === false) return UNKNOWN_KEY;
+      if ((isExisting === undefined || isCrowdedOut(accountId, at)) && !mayLookUp()) return UNKNOWN_KEY;
+      const account = probe(accountId);
+      if (!isCurrent(account, at)) await read(account, accountId, at);
+      return explain(account, key, at, policy);
+    },
+  };
+}
+
+function isCurrent({ readAt }: ProbedAccount, at: Instant): boolean {
+  return at >= readAt && at < readAt + TTL_MS;
+}
+
+/** Returns why a key is invalid by the account that was read, otherwise `undefined`. */
+function explain(
+  { account }: ProbedAccount,
+  { accountId, hash }: ParsedKey,
+  at: Instant,
+  policy: AdmissionPolicy | undefined,
+): InvalidKey | undefined {
+  // A store can know a key by its short hash only, if it has lost the rest.
+  const key = account?.keys.find((each) => shortHash(each.hash) === shortHash(hash));
+  const state = account && key && { ...account, accountId, key, rejections: account.rejections[key.id] };
+  const { admission } = decideAdmission(state, at, policy);
+  return !admission.ok && admission.code === "invalid_api_key" ? admission : undefined;
+}

@@ -1,5 +1,3 @@
-import { isIP } from "node:net";
-import { domainToASCII, domainToUnicode } from "node:url";
 import { getPublicSuffix } from "tldts";
 import { isWithin } from "./zone.ts";
 
@@ -41,9 +39,18 @@ export function parseHostname(text: string): ParsedHostname {
   const foreign = findForeignSyntax(text.normalize("NFKC"));
   if (foreign !== undefined) return foreign;
   // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
-  const hostname = domainToASCII(text).toLowerCase().replace(/\.$/, "");
+  const hostname = parseHost(text).replace(/\.$/, "");
   const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname);
   return error ?? { ok: true, hostname };
+}
+
+/** The host of a URL, as the URL standard parses it: a name in lower-case ASCII (UTS 46). Empty if it is not valid. */
+function parseHost(host: string): string {
+  try {
+    return new URL(`ws://${host}`).hostname;
+  } catch {
+    return "";
+  }
 }
 
 /** Finds syntax that is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
@@ -51,7 +58,9 @@ function findForeignSyntax(text: string): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
   if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
   if (/\s/.test(text)) return invalid("invalid_character", "A hostname cannot contain spaces. Remove them.");
-  if (isIP(text.replace(/^\[(.*)\](:\d*)?$/, "$1")) === 6) return IP_ADDRESS;
+  // The part behind a percent sign is the zone of a link-local address.
+  const [, ipv6] = /^\[?([^\][%]*:[^\][%]*)(?:%[^\][]*)?(?:\](?::\d*)?)?$/.exec(text) ?? [];
+  if (ipv6 !== undefined && parseHost(`[${ipv6}]`) !== "") return IP_ADDRESS;
   const port = /^([^:/]+):\d*$/.exec(text);
   if (port !== null) {
     return invalid("port", `This contains a port. Write only the hostname${suggestion(port[1])}.`);
@@ -114,8 +123,8 @@ function validateLabel(label: string): HostnameError | undefined {
     return invalid("invalid_label", `The label ${label} starts or ends with a hyphen. Remove it.`);
   }
   if (!label.startsWith("xn--")) return undefined;
-  const written = domainToUnicode(label);
-  if (written === label) {
+  const written = decodePunycode(label.slice("xn--".length));
+  if (written === undefined || parseHost(written) !== label) {
     const message = `The label ${label} is not valid punycode. Write the name in its own script instead.`;
     return invalid("invalid_idn", message);
   }
@@ -123,6 +132,37 @@ function validateLabel(label: string): HostnameError | undefined {
   if (scripts.length < 2) return undefined;
   const message = `The label ${written} (${label}) mixes ${scripts.join(" and ")} letters, which look alike. Write it in one script.`;
   return invalid("invalid_idn", message);
+}
+
+/** Decodes a label without its prefix `xn--` (RFC 3492, section 6.2); `undefined` if it is not valid. */
+function decodePunycode(encoded: string): string | undefined {
+  const delimiter = encoded.lastIndexOf("-");
+  const output = [...encoded.slice(0, Math.max(0, delimiter))].map(
+    (character) => character.codePointAt(0) ?? 0,
+  );
+  let [codePoint, bias, position] = [128, 72, 0];
+  for (let next = delimiter + 1; next < encoded.length; ) {
+    const previous = position;
+    for (let weight = 1, k = 36; ; k += 36) {
+      const digit = "abcdefghijklmnopqrstuvwxyz0123456789".indexOf(encoded[next++] ?? "-");
+      if (digit === -1) return undefined;
+      position += digit * weight;
+      const threshold = Math.min(26, Math.max(1, k - bias));
+      if (digit < threshold) break;
+      weight *= 36 - threshold;
+    }
+    const length = output.length + 1;
+    let delta = Math.floor((position - previous) / (previous === 0 ? 700 : 2));
+    delta += Math.floor(delta / length);
+    let shift = 0;
+    for (; delta > 455; shift += 36) delta = Math.floor(delta / 35);
+    bias = shift + Math.floor((36 * delta) / (delta + 38));
+    codePoint += Math.floor(position / length);
+    position %= length;
+    if (codePoint > 0x10ffff) return undefined;
+    output.splice(position++, 0, codePoint);
+  }
+  return String.fromCodePoint(...output);
 }
 
 /** Scripts with letters that cannot be told apart. Registries do not permit them in one label. */

@@ -1,4 +1,3 @@
-import { BlockList } from "node:net";
 import type { DnsRecord } from "../records.ts";
 import { isWithin } from "../zone.ts";
 
@@ -27,44 +26,48 @@ export function findApexRecord(nameServers: readonly string[]): ApexRecord | und
  * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
  * missing here, a proxied record is only reported as an ordinary blocking address.
  */
-const CLOUDFLARE = {
-  ipv4: [
-    "173.245.48.0/20",
-    "103.21.244.0/22",
-    "103.22.200.0/22",
-    "103.31.4.0/22",
-    "141.101.64.0/18",
-    "108.162.192.0/18",
-    "190.93.240.0/20",
-    "188.114.96.0/20",
-    "197.234.240.0/22",
-    "198.41.128.0/17",
-    "162.158.0.0/15",
-    "104.16.0.0/13",
-    "104.24.0.0/14",
-    "172.64.0.0/13",
-    "131.0.72.0/22",
-  ],
-  ipv6: [
-    "2400:cb00::/32",
-    "2606:4700::/32",
-    "2803:f800::/32",
-    "2405:b500::/32",
-    "2405:8100::/32",
-    "2a06:98c0::/29",
-    "2c0f:f248::/32",
-  ],
-} as const;
+export const CLOUDFLARE_RANGES = [
+  "173.245.48.0/20",
+  "103.21.244.0/22",
+  "103.22.200.0/22",
+  "103.31.4.0/22",
+  "141.101.64.0/18",
+  "108.162.192.0/18",
+  "190.93.240.0/20",
+  "188.114.96.0/20",
+  "197.234.240.0/22",
+  "198.41.128.0/17",
+  "162.158.0.0/15",
+  "104.16.0.0/13",
+  "104.24.0.0/14",
+  "172.64.0.0/13",
+  "131.0.72.0/22",
+  "2400:cb00::/32",
+  "2606:4700::/32",
+  "2803:f800::/32",
+  "2405:b500::/32",
+  "2405:8100::/32",
+  "2a06:98c0::/29",
+  "2c0f:f248::/32",
+];
 
 /** True for an address of Cloudflare's proxy, which hides the target of a record. */
 export function isProxyAddress(address: string): boolean {
-  return ranges.check(address, address.includes(":") ? "ipv6" : "ipv4");
+  const bits = bitsOf(address);
+  return CLOUDFLARE_PREFIXES.some((prefix) => bits.startsWith(prefix));
 }
 
-const ranges = new BlockList();
-for (const family of ["ipv4", "ipv6"] as const) {
-  for (const range of CLOUDFLARE[family]) {
-    const [net = "", prefix] = range.split("/");
-    ranges.addSubnet(net, Number(prefix), family);
-  }
+/** The family and the bits of an address in the usual notation (RFC 4291, section 2.2). */
+function bitsOf(address: string): string {
+  const toBits = (numbers: readonly string[], radix: number, length: number) =>
+    numbers.map((number) => Number.parseInt(number, radix).toString(2).padStart(length, "0")).join("");
+  if (!address.includes(":")) return `4 ${toBits(address.split("."), 10, 8)}`;
+  const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  return `6 ${toBits([...head, ...zeros, ...tail], 16, 16)}`;
 }
+
+const CLOUDFLARE_PREFIXES = CLOUDFLARE_RANGES.map((range) => {
+  const [net = "", length] = range.split("/");
+  return bitsOf(net).slice(0, "4 ".length + Number(length));
+});

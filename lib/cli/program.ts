@@ -59,8 +59,8 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/orders.ts")).defineOrders,
   },
   database: {
-    description: "Backs up the SQLite database.",
-    stores: ["sqlite"],
+    description: "Backs up a SQLite database; creates or migrates the tables in a PostgreSQL database.",
+    stores: ["sqlite", "postgres"],
     load: async () => (await import("./commands/database.ts")).defineDatabase,
   },
   domains: {

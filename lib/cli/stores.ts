@@ -46,6 +46,8 @@ export interface StoreKind {
   open(location: string, options: OpenOptions): Promise<OpenedStore>;
   /** The files of the database, if it has any. */
   filesOf?(location: string): readonly string[];
+  /** The location without its secrets, if it can have some. */
+  toShown?(location: string): string;
 }
 
 /** Every kind of store. To add one, add its entry here. */
@@ -58,6 +60,15 @@ export const STORES = {
     fallback: ".data/store-orders.db",
     open: openSqlite,
     filesOf: (path) => ["", "-wal", "-shm"].map((suffix) => `${path}${suffix}`),
+  },
+  postgres: {
+    option: "postgres",
+    argument: "url",
+    description: "use the tables in this PostgreSQL database",
+    variable: "STORE_ORDERS_POSTGRES",
+    peer: "pg",
+    open: openPostgres,
+    toShown: withoutPassword,
   },
   dynamodb: {
     option: "dynamodb",
@@ -109,14 +120,14 @@ function chooseOne(
     readonly location: string | undefined;
   },
 ): StoreChoice | undefined {
-  const settings = STORE_NAMES.map((kind) => ({ kind, ...read(STORES[kind]) }));
-  const sources = settings.map(({ source }) => source).join(" or ");
-  const chosen = settings.flatMap(({ kind, location }) =>
-    location === undefined ? [] : [{ kind, location }],
-  );
+  const chosen = STORE_NAMES.flatMap((kind) => {
+    const { source, location } = read(STORES[kind]);
+    return location === undefined ? [] : [{ kind, source, location }];
+  });
+  const sources = chosen.map(({ source }) => source).join(" and ");
   if (chosen.length > 1) throw invalidInput(sources, "Set only one of them.");
   if (chosen[0]?.location === "") throw invalidInput(sources, "The value must not be empty.");
-  return chosen[0];
+  return chosen[0] && { kind: chosen[0].kind, location: chosen[0].location };
 }
 
 /** Opens a store, and loads only the code for its kind. */
@@ -166,6 +177,62 @@ function isAccessibleToOthers(path: string): boolean {
   return (
     process.platform !== "win32" && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
   );
+}
+
+async function openPostgres(url: string, { create }: OpenOptions): Promise<OpenedStore> {
+  const [{ createPostgresStore, migratePostgres }, { SCHEMA_VERSION }] = await Promise.all([
+    import("../stores/postgres/index.ts"),
+    import("../stores/postgres/schema.ts"),
+    // The store loads it with the first call, whose error would not name the package.
+    import("pg"),
+  ]);
+  const { name, ...options } = readPostgresUrl(url);
+  const isNew = create && (await migratePostgres({ ...options, onlyIfEmpty: true })).from === 0;
+  const store = createPostgresStore({ ...options, existing: true });
+  return {
+    store,
+    name,
+    isNew,
+    schema: SCHEMA_VERSION,
+    isMetered: false,
+    check: store.check,
+    explain: (error) => error,
+  };
+}
+
+/** Reads the URL of a PostgreSQL database. Its parameter `schema` is ours, all others are those of `pg`. */
+export function readPostgresUrl(text: string): {
+  readonly connectionString: string;
+  readonly schema?: string;
+  /** The database for people, without secrets. */
+  readonly name: string;
+} {
+  const url = parseUrl(text);
+  if (url === undefined) {
+    const message =
+      "Use a URL such as postgres://user:password@host:5432/database, with %40 for an @ in the password.";
+    throw invalidInput("--postgres", message);
+  }
+  const schema = url.searchParams.get("schema");
+  url.searchParams.delete("schema");
+  const place = `PostgreSQL, ${url.host || "this machine"}${url.pathname}`;
+  return schema === null
+    ? { connectionString: url.href, name: place }
+    : { connectionString: url.href, schema, name: `${place}, schema ${schema}` };
+}
+
+/** A URL as it may be printed. */
+function withoutPassword(text: string): string {
+  const url = parseUrl(text);
+  if (url === undefined) return text.includes("@") ? "URL" : text;
+  url.password = "";
+  for (const name of [...url.searchParams.keys()]) if (/password/i.test(name)) url.searchParams.delete(name);
+  return url.href;
+}
+
+function parseUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) ? url : undefined;
 }
 
 async function openDynamodb(prefix: string): Promise<OpenedStore> {
@@ -240,9 +307,9 @@ const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "s
 /** Formats a command that can be run as it is printed, on the store that the flags of this command select. */
 export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): string {
   const store = STORE_NAMES.flatMap((name) => {
-    const { option } = STORES[name];
-    const location = flags[option];
-    return location === undefined ? [] : [`--${option}`, location];
+    const { option, toShown }: StoreKind = STORES[name];
+    const location = flags[option as keyof StoreFlags];
+    return location === undefined ? [] : [`--${option}`, toShown?.(location) ?? location];
   });
   return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
 }

@@ -22,14 +22,15 @@ beforeAll(async () => {
   levels = ["", ...commands.flat()];
 });
 
+const STORE_FLAGS = ["--database <path>", "--postgres <url>", "--dynamodb <prefix>"];
 /** The options that select a store which a group of commands does not use. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
   database: ["--dynamodb <prefix>"],
-  tables: ["--database <path>"],
-  domains: ["--database <path>", "--dynamodb <prefix>"],
-  openapi: ["--database <path>", "--dynamodb <prefix>"],
-  release: ["--database <path>", "--dynamodb <prefix>"],
-  smoke: ["--database <path>", "--dynamodb <prefix>"],
+  tables: ["--database <path>", "--postgres <url>"],
+  domains: STORE_FLAGS,
+  openapi: STORE_FLAGS,
+  release: STORE_FLAGS,
+  smoke: STORE_FLAGS,
 };
 
 test("the help lists every command", () => {
@@ -46,7 +47,7 @@ test("help at every level shows usage and examples, and the options of the store
       expect(stdout).toContain(`Usage: ${["store-orders", ...args].join(" ")}`);
       expect(stdout).toMatch(/Examples:\n(?: {2}\$ .*\n)*? {2}\$ .*\bstore-orders /);
       expect(stdout).toContain("--json");
-      for (const option of ["--database <path>", "--dynamodb <prefix>"]) {
+      for (const option of STORE_FLAGS) {
         expect({ level, option, shown: stdout.includes(option) }).toEqual({
           level,
           option,
@@ -60,7 +61,12 @@ test("help at every level shows usage and examples, and the options of the store
 test("the top-level help lists the exit statuses and the environment variables", async () => {
   const { stdout } = await cli.run(["--help"]);
   expect(stdout).toMatch(/Exit status: 0 .* 1 .* 2 .* 3 /);
-  for (const name of ["STORE_ORDERS_DATABASE", "STORE_ORDERS_DYNAMODB", "STORE_ORDERS_ENVIRONMENT"]) {
+  for (const name of [
+    "STORE_ORDERS_DATABASE",
+    "STORE_ORDERS_POSTGRES",
+    "STORE_ORDERS_DYNAMODB",
+    "STORE_ORDERS_ENVIRONMENT",
+  ]) {
     expect(stdout).toContain(name);
   }
 });
@@ -201,7 +207,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["smoke https://orders.example.com/v1 --key k --timeout 30d", /Use a duration from 1ms to 1h/],
   ["smoke https://orders.example.com/v1 --key k --timeout 0", /Use a duration from 1ms to 1h/],
   ["tables create --dynamodb x --buckets 257", /'--buckets <n>' .* Use a whole number from 1 to 256/],
-  ["accounts list --database a.db --dynamodb b", /--database or --dynamodb: Set only one of them/],
+  ["accounts list --database a.db --dynamodb b", /--database and --dynamodb: Set only one of them/],
   ["accounts list --database=", /The value must not be empty/],
 ];
 
@@ -263,7 +269,7 @@ test("an invalid environment variable exits with 2 and is named in the error", a
     [
       { STORE_ORDERS_DATABASE: "a.db", STORE_ORDERS_DYNAMODB: "b" },
       "accounts list",
-      /STORE_ORDERS_DATABASE or STORE_ORDERS_DYNAMODB: Set only one/,
+      /STORE_ORDERS_DATABASE and STORE_ORDERS_DYNAMODB: Set only one/,
     ],
   ] as const;
   for (const [env, args, message] of cases) {

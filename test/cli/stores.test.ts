@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { chooseStore, STORE_NAMES, STORES, type StoreKind, toCommandLine } from "../../lib/cli/stores.ts";
+import {
+  chooseStore,
+  readPostgresUrl,
+  STORE_NAMES,
+  STORES,
+  type StoreKind,
+  toCommandLine,
+} from "../../lib/cli/stores.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
 import { notRoot, skipsBecause } from "../support/skip-reason.ts";
@@ -34,6 +41,43 @@ test.each(STORE_NAMES)(
       expect(manifest.peerDependenciesMeta).toMatchObject({ [peer]: { optional: true } });
   },
 );
+
+test("the password of a PostgreSQL URL is shown neither in a command to copy, nor in a result or an error", async () => {
+  const url = "postgres://app:s3cret@127.0.0.1:1/shop?schema=pets&sslpassword=s3cret";
+  expect(toCommandLine(["keys", "list"], { postgres: url })).toMatch(
+    / keys list --postgres 'postgres:\/\/app@127\.0\.0\.1:1\/shop\?schema=pets'$/,
+  );
+  expect(toCommandLine(["keys", "list"], { postgres: "app:s3cret@db" })).toMatch(/--postgres URL$/);
+  expect(readPostgresUrl(url)).toEqual({
+    connectionString: "postgres://app:s3cret@127.0.0.1:1/shop?sslpassword=s3cret",
+    schema: "pets",
+    name: "PostgreSQL, 127.0.0.1:1/shop, schema pets",
+  });
+  const commands = [
+    "keys list",
+    "serve --port 0",
+    "database migrate",
+    "accounts create a --plan free --json",
+  ];
+  await Promise.all(
+    commands.map(async (command) => {
+      const result = await cli.run(command.split(" "), { env: { STORE_ORDERS_POSTGRES: url } });
+      expect({ command, ...result }).toEqual({
+        command,
+        status: 3,
+        stdout: "",
+        stderr: expect.stringContaining("The database cannot be used. (connect ECONNREFUSED 127.0.0.1:1)"),
+      });
+      expect(result.stderr).not.toContain("s3cret");
+    }),
+  );
+  const invalid = await cli.run(["keys", "list", "--postgres", "app:s3cret@db"]);
+  expect(invalid).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("Use a URL such as postgres://"),
+  });
+  expect(invalid.stderr).not.toContain("s3cret");
+});
 
 test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {
   const create = (id: string, args: readonly string[], env: Record<string, string> = {}) =>

@@ -56,7 +56,7 @@ export function defineServe(command: Command, context: CommandContext): void {
       const isCustomHost = hosts ? (host: string) => hosts().customHosts.has(bareHost(host)) : undefined;
       const serve = async ({ store, name, isNew, schema, check }: OpenedStore) => {
         const stop = context.waitForStop();
-        if (isNew) log.write("warn", `There was no database at ${name}, so an empty one was created.`);
+        if (isNew) log.write("warn", `There was no store at ${name}, so an empty one was created.`);
         // No address is printed for a server that cannot serve.
         await check();
         const observed = { store, ...log };

@@ -85,15 +85,24 @@ export function createPostgresStore({
   };
 }
 
+/** Options of `migratePostgres`. */
+export type PostgresMigrationOptions = PostgresServer & {
+  /** @default store_orders */
+  readonly schema?: string | undefined;
+  /** True if tables of an older version are an error. @default false */
+  readonly onlyIfEmpty?: boolean | undefined;
+};
+
 /** Creates the tables, or migrates them to the version of this program, in one transaction. */
 export async function migratePostgres({
   schema = DEFAULT_SCHEMA,
+  onlyIfEmpty = false,
   ...server
-}: PostgresServer & { readonly schema?: string | undefined }): Promise<MigrationResult> {
+}: PostgresMigrationOptions): Promise<MigrationResult> {
   const { pool, close } = openPool(server);
   try {
-    const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
-    return await migrateTables(pool, { schema, onlyIfEmpty: false, deadline });
+    const deadline = performance.now() + (onlyIfEmpty ? CALL_TIMEOUT_MS : MIGRATION_TIMEOUT_MS);
+    return await migrateTables(pool, { schema, onlyIfEmpty, deadline });
   } finally {
     await close();
   }

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
+import { postgresMigrationSql } from "../../../lib/stores/postgres/index.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
@@ -106,10 +107,31 @@ test("a backup does not overwrite a file, and a failed one leaves no file", asyn
   for (const file of ["none.db", "mistyped.db"]) expect(existsSync(pathOf(file))).toBe(false);
 });
 
-test("a backup of DynamoDB tables exits with 2 and names the alternative", async () => {
-  const { status, stderr } = await cli.run(["database", "backup", "none.db", "--dynamodb", "dev"]);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(/^error: --dynamodb: Only a SQLite database .* use point-in-time recovery\.$/m);
+test("a backup of another database, and a migration of one, exit with 2 and name the alternative", async () => {
+  const run = async (...args: string[]) => cli.run(["database", ...args]);
+  const results = await Promise.all([
+    run("backup", "none.db", "--dynamodb", "dev", "--json"),
+    run("backup", "none.db", "--postgres", "postgres://localhost/db"),
+    run("migrate"),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual([2, 2, 2]);
+  expect(results[0]?.stderr).toMatch(/"--dynamodb: Only a SQLite database .* use point-in-time recovery\."/);
+  expect(results[1]?.stderr).toMatch(/^error: --postgres: Only a SQLite database .* use pg_dump\.$/m);
+  expect(results[2]?.stderr).toMatch(
+    /^error: --postgres: .* A SQLite database is migrated when it is opened\.$/m,
+  );
+});
+
+test("the SQL that is printed creates the tables, in the schema that the URL names", async () => {
+  const { status, stdout } = await cli.run(["database", "migrate", "--print"]);
+  expect(status).toBe(0);
+  expect(stdout).toBe(postgresMigrationSql());
+  const named = await cli.run([
+    ...["database", "migrate", "--print"],
+    ...["--postgres", "postgres://localhost/shop?schema=Pet%20shop"],
+  ]);
+  expect(named.stdout).toBe(postgresMigrationSql({ schema: "Pet shop" }));
+  expect(named.stdout).toContain('CREATE SCHEMA IF NOT EXISTS "Pet shop";');
 });
 
 test("a database whose service was killed is backed up with what its write-ahead log contains", async () => {

@@ -62,7 +62,7 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   const [created, started, ...rows] = lines;
   expect(created).toMatchObject({
     level: "warn",
-    message: "There was no database at demo.db, so an empty one was created.",
+    message: "There was no store at demo.db, so an empty one was created.",
   });
   expect(started).toMatchObject({
     level: "info",

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { DatabaseError, isRepeatable, toStoreError } from "../../../lib/stores/postgres/errors.ts";
+
+/** An error as `pg` reports it. */
+const fromServer = (code: string, severity = "ERROR") =>
+  Object.assign(new Error(`error ${code}`), { code, severity });
+
+describe("what a caller gets for an error", () => {
+  test.each(["53300", "57014", "57P01", "25006", "42501", "42P01", "55P03", "XX001", "28P01", "3D000"])(
+    "%s: the database cannot be used",
+    (code) => {
+      const error = toStoreError(new DatabaseError(fromServer(code)));
+      expect(isStoreUnavailable(error) && error.retryable).toBe(true);
+      expect(errorMessage(error)).toBe(`The database cannot be used. (error ${code})`);
+    },
+  );
+
+  test.each(["22003", "22021", "23514"])("%s: the value that caused it, as it is", (code) => {
+    const cause = fromServer(code);
+    expect(toStoreError(new DatabaseError(cause))).toBe(cause);
+  });
+
+  test("the message of an error of several addresses is that of the first", () => {
+    const refused = new AggregateError([new Error("connect ECONNREFUSED ::1:5432"), new Error("other")]);
+    expect(errorMessage(toStoreError(new DatabaseError(refused)))).toContain(
+      "(connect ECONNREFUSED ::1:5432)",
+    );
+  });
+
+  test("an error of our own code is not one of the database", () => {
+    const error = new TypeError("x");
+    expect(toStoreError(error)).toBe(error);
+    expect(isRepeatable(error)).toBe(false);
+  });
+});
+
+describe("a transaction is repeated", () => {
+  test.each([
+    ["after a deadlock", fromServer("40P01"), true],
+    ["if two transactions cannot be ordered", fromServer("40001"), true],
+    ["if the connection is lost", new Error("Connection terminated unexpectedly"), true],
+    ["if the server ends the connection", fromServer("57P01", "FATAL"), true],
+    ["if a pooler has changed the session", fromServer("26000"), true],
+    ["not if the database can only be read", fromServer("25006"), false],
+    ["not after the wait for a lock", fromServer("55P03"), false],
+  ])("%s", (_when, cause, expected) => {
+    expect(isRepeatable(new DatabaseError(cause))).toBe(expected);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import {
+  createPostgresStore,
+  migratePostgres,
+  postgresMigrationSql,
+} from "../../../lib/stores/postgres/index.ts";
+import { SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
+import { type Pglite, startPglite } from "./pglite.ts";
+
+let server: Pglite;
+beforeAll(async () => {
+  server = await startPglite();
+});
+afterAll(() => server.database.close());
+
+const ORDER = { record: { id: 1n }, status: "pending" } as const;
+const open = (schema: string, options = {}) => createPostgresStore({ pool: server.pool, schema, ...options });
+
+/** What each call rejects with, or resolves with. */
+const errorsOf = async (calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> =>
+  Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
+
+async function versionIn(schema: string): Promise<unknown> {
+  const text = `SELECT value FROM "${schema}".settings WHERE name = 'schema_version'`;
+  return (await server.database.query<{ value: string }>(text)).rows[0]?.value;
+}
+
+describe("the tables of an empty database", () => {
+  test("are created once, in a schema with any name, by the first calls of several instances", async () => {
+    const schema = 'Pets "1" ä';
+    const stores = [open(schema), open(schema), open(schema)];
+    const placed = await Promise.all(stores.map(({ orders }) => orders.place([ORDER])));
+    expect(placed.flat().toSorted()).toEqual(["placed", "unchanged", "unchanged"]);
+    expect(await migratePostgres({ pool: server.pool, schema })).toEqual({ from: 1, to: SCHEMA_VERSION });
+  });
+
+  test("are created by a migration, and by the SQL that it prints", async () => {
+    expect(await migratePostgres({ pool: server.pool, schema: "migrated" })).toEqual({ from: 0, to: 1 });
+    await server.database.exec(postgresMigrationSql({ schema: "printed" }));
+    for (const schema of ["migrated", "printed"]) {
+      expect(await open(schema, { existing: true }).orders.place([ORDER])).toEqual(["placed"]);
+      expect(await versionIn(schema)).toBe(`${SCHEMA_VERSION}`);
+    }
+  });
+
+  test("are not created by an existing store, whose error names the command", async () => {
+    const store = open("missing", { existing: true });
+    for (const error of await errorsOf([
+      store.orders.find(1n),
+      store.check(),
+      store.accounts.unban("acme", "acme.1"),
+    ])) {
+      expect(isStoreUnavailable(error) && error.message).toContain(
+        'The schema "missing" of the database has no tables',
+      );
+      expect(`${error}`).toContain("'store-orders database migrate --postgres URL'");
+    }
+  });
+
+  test("are not created by a role that may not, whose error names the command", async () => {
+    const { database } = server;
+    await database.exec("CREATE ROLE app; SET ROLE app");
+    try {
+      const error = await open("forbidden")
+        .check()
+        .catch((reason: unknown) => reason);
+      expect(isStoreUnavailable(error) && error.message).toContain(
+        "The role may not create tables. Run 'store-orders",
+      );
+    } finally {
+      await database.exec("RESET ROLE");
+    }
+  });
+
+  test("are created by a role that owns the schema, and may create no other", async () => {
+    const { database } = server;
+    await database.exec("CREATE ROLE owner; CREATE SCHEMA owned AUTHORIZATION owner; SET ROLE owner");
+    try {
+      expect(await open("owned").orders.place([ORDER])).toEqual(["placed"]);
+    } finally {
+      await database.exec("RESET ROLE");
+    }
+  });
+
+  test("are used by a role that may read and write rows, and nothing else", async () => {
+    const { database } = server;
+    const admin = open("granted");
+    await admin.accounts.create({ id: "acme", plan: "free", keys: [] });
+    await database.exec(`CREATE ROLE service; GRANT USAGE ON SCHEMA granted TO service;
+      GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA granted TO service;
+      GRANT DELETE ON granted.api_keys TO service; SET ROLE service`);
+    try {
+      const store = open("granted");
+      await store.check();
+      const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
+      await store.accounts.update("acme", (account) => ({ ok: true, account: { ...account, keys: [key] } }));
+      expect(await store.orders.place([ORDER])).toEqual(["placed"]);
+      const operation = { type: "apply", id: 1n, event: "cancel" } as const;
+      const admission = await store.accounts.admit(
+        { accountId: "acme", hash: key.hash },
+        0,
+        undefined,
+        operation,
+      );
+      expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+    } finally {
+      await database.exec("RESET ROLE");
+    }
+    await database.exec("REVOKE UPDATE ON granted.accounts FROM service; SET ROLE service");
+    await expect(open("granted").check()).rejects.toSatisfy(isStoreUnavailable);
+    await database.exec("RESET ROLE");
+  });
+});
+
+describe("tables of another version", () => {
+  const setVersion = (schema: string, version: number) =>
+    server.database.exec(
+      `UPDATE "${schema}".settings SET value = '${version}' WHERE name = 'schema_version'`,
+    );
+
+  test("are noticed by every call, also while the store is open, and nothing is changed", async () => {
+    const store = open("versions");
+    await store.orders.place([ORDER]);
+    const calls = () => [
+      store.orders.find(1n),
+      store.orders.apply(1n, "cancel", 0),
+      store.orders.page({ limit: 1 }),
+      store.orders.list()[Symbol.asyncIterator]().next(),
+      store.accounts.find("acme"),
+      store.accounts.admit({ accountId: "acme", hash: "x" }, 0),
+      store.check(),
+    ];
+    await setVersion("versions", 99);
+    for (const error of await errorsOf(calls())) {
+      expect(isStoreUnavailable(error) && !error.retryable && isNewerSchema(error.cause)).toBe(true);
+      expect(`${error}`).toContain("Upgrade store-orders.");
+    }
+    await expect(migratePostgres({ pool: server.pool, schema: "versions" })).rejects.toThrow("Upgrade");
+    await setVersion("versions", 0);
+    for (const error of await errorsOf(calls()))
+      expect(`${error}`).toContain("Run 'store-orders database migrate");
+    await setVersion("versions", SCHEMA_VERSION);
+    expect(await store.orders.find(1n)).toEqual(ORDER);
+  });
+
+  test("without a column are an error that names it", async () => {
+    const store = open("damaged");
+    await store.orders.place([ORDER]);
+    await server.database.exec("ALTER TABLE damaged.orders DROP COLUMN record");
+    const error = await store.orders.find(1n).catch((reason: unknown) => reason);
+    expect(isStoreUnavailable(error) && `${error.cause}`).toContain("record");
+  });
+});
+
+test.each(["", "pg_shop", "a\0b", "ä".repeat(32)])("%j is not the name of a schema", (schema) => {
+  expect(() => open(schema)).toThrow(expect.toSatisfy(isInvalidInput));
+});
+
+test("either a pool or a connection string is given", () => {
+  for (const server of [{}, { connectionString: "postgres://x", pool: { connect: async () => ({}) } }])
+    expect(() => createPostgresStore(server as never)).toThrow("Give either a pool or a connectionString.");
+});

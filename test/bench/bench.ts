@@ -41,7 +41,7 @@ const unknown = values.only.filter((id) => !JOBS.some((job) => job.id === id));
 if (unknown.length > 0)
   exitWithUsage(`There is no job ${unknown.join(", ")}. Jobs: ${JOBS.map(({ id }) => id).join(", ")}.`);
 
-installPeers(log);
+installPeers();
 mkdirSync(".data", { recursive: true });
 const home = mkdtempSync(join(".data", "bench-"));
 process.on("exit", () => rmSync(home, { recursive: true, force: true }));

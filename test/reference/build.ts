@@ -2,20 +2,18 @@
  * Writes the API reference of the public entries into `dist/reference`, from their docstrings: `npm run docs`. Ends
  * with an error where one of them is not documented.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ENTRIES } from "../support/entries.ts";
+import { homeOfPackages, installPackages } from "../support/install-packages.ts";
 
 const SOURCE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The generator works with an older compiler, which neither the project nor its tools are to meet. */
-const HOME = fileURLToPath(new URL("../../node_modules/.reference", import.meta.url));
+const HOME = homeOfPackages("reference");
 
-mkdirSync(HOME, { recursive: true });
-for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(SOURCE, file), join(HOME, file));
-execFileSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: HOME, stdio: "ignore" });
+installPackages(SOURCE, HOME);
 
 const generator = join(HOME, "node_modules/typedoc/bin/typedoc");
 const entryPoints = ENTRIES.flatMap(({ source }) => ["--entryPoints", join(ROOT, source)]);

@@ -1,0 +1,43 @@
+import { globSync } from "node:fs";
+
+/** A part of the library, with the tests that are to notice a change of it. */
+export interface Area {
+  readonly name: string;
+  readonly sources: readonly string[];
+  readonly tests: readonly string[];
+  /** The least share of the mutants that the tests kill, from 0 to 1. */
+  readonly required: number;
+}
+
+export const AREAS: readonly Area[] = [
+  {
+    name: "rules",
+    sources: globSync("lib/{orders,plans,core}/**/*.ts"),
+    tests: ["test/{orders,plans,core,http}/**/*.test.ts", "test/stores/memory.test.ts"],
+    required: 0.95,
+  },
+  {
+    name: "accounts",
+    sources: globSync("lib/accounts/**/*.ts"),
+    tests: ["test/{accounts,http}/**/*.test.ts", "test/stores/memory.test.ts"],
+    required: 0.95,
+  },
+  {
+    name: "stores",
+    sources: globSync("lib/stores/**/*.ts", { exclude: ["lib/stores/contract/**"] }),
+    tests: ["test/stores/**/*.test.ts"],
+    required: 0.95,
+  },
+  {
+    name: "domains",
+    sources: globSync("lib/domains/**/*.ts"),
+    tests: ["test/domains/**/*.test.ts"],
+    required: 0.9,
+  },
+  {
+    name: "http",
+    sources: globSync("lib/{http,client}/**/*.ts"),
+    tests: ["test/{http,client}/**/*.test.ts"],
+    required: 0.9,
+  },
+];

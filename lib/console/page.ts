@@ -68,6 +68,8 @@ export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readon
 export interface Notice {
   readonly kind: "success" | "failure";
   readonly message: string | Html;
+  /** A form with which the change can still be made. @default none */
+  readonly form?: Html;
 }
 
 /** The content of one page. */
@@ -129,11 +131,12 @@ function documentHead(title: string): Html {
     <script src="/console.js" type="module"></script>`;
 }
 
-function noticeBox({ kind, message }: Notice): Html {
+function noticeBox({ kind, message, form = html`` }: Notice): Html {
   // Only the notice of an issued key, which is HTML, shows one.
   const text = typeof message === "string" ? redactKeys(message) : message;
   return html`<div class="notice ${kind}">
     <p><strong>${kind === "success" ? "Done." : "Not done."}</strong> ${text}</p>
+    ${form}
     <button type="button" class="plain" data-dismiss>Dismiss</button>
   </div>`;
 }

@@ -37,8 +37,25 @@ describeInBrowser("the console's domains in a browser", (browser) => {
       await page.click(`[aria-label='Copy ${label}']`);
       await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe(value);
     }
-    expect(dns.queries).toEqual([]);
+    // The zone of the record.
+    expect(dns.queries.every((query) => query.startsWith("SOA "))).toBe(true);
     expect(faults).toEqual([]);
+  });
+
+  test("a record is named in the zone that DNS has, and a guess is called one", async () => {
+    const { page, dns, setRecords } = await openDomainsConsole(browser(), {
+      file: "domains:\n  primary: www.sub.example.com\n  aliases: [www.other.test-zone.com]\n",
+    });
+    setRecords("sub.example.com SOA ns1.example.com");
+    await page.click("th >> text=www.sub.example.com");
+    await page.waitForSelector("#record-name:text-is('www')");
+    expect(await page.innerText(".record")).toContain("in the zone sub.example.com");
+    expect(await page.innerText("main")).not.toContain("is a guess");
+    dns.update("com NS ns.registry.example", { "test-zone.com": "REFUSED" });
+    await page.click("text=All domains");
+    await page.click("th >> text=www.other.test-zone.com");
+    await page.waitForSelector("#record-name:text-is('www.other')");
+    expect(await page.innerText("main")).toContain("test-zone.com is a guess by the public suffix list");
   });
 
   test("an apex domain gets an ALIAS or ANAME record", async () => {
@@ -57,7 +74,7 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     await page.click(`th >> text="${host}"`);
     await page.waitForSelector("#verification");
     await page.waitForTimeout(3500);
-    expect(dns.queries).toEqual([]);
+    expect(dns.queries.toSorted()).toEqual(["SOA example.com", `SOA ${host}`]);
 
     await page.click("#verification button:text-is('Verify')");
     await page.waitForSelector(".reason");
@@ -121,11 +138,18 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(await page.locator("tbody tr").count()).toBe(1);
   });
 
-  test("a redirect becomes the primary, and the old primary an alias", async () => {
+  test("a redirect becomes the primary after a question, because it is not verified, and the old primary an alias", async () => {
     const { page, path } = await openDomainsConsole(browser());
     await page.click("th >> text=www.orders");
     await page.selectOption("#role-role", "primary");
     await page.click("text=Change role");
+    await page.waitForSelector(
+      "#result >> text=www.orders.example.com is not verified: The record is missing.",
+    );
+    // The question stays while the page asks for itself.
+    await page.waitForTimeout(2000);
+    expect(readFileSync(path, "utf8")).toBe(FILE);
+    await page.click("text=Make it the primary anyway");
     await page.waitForSelector("#result >> text=is now the primary");
     expect(readFileSync(path, "utf8")).toBe(`# The hosts of the shop.
 domains:

@@ -16,7 +16,7 @@ import {
 } from "../settings.ts";
 import { readStackDomains } from "../stack-outputs.ts";
 import type { Terminal } from "../terminal.ts";
-import { addVerificationOptions, createVerification, type VerificationFlags } from "./domains.ts";
+import { addVerificationOptions, createVerification, readZones, type VerificationFlags } from "./domains.ts";
 
 /** The options of `console` that are about domains. */
 export interface ConsoleDomainsFlags extends VerificationFlags {
@@ -89,7 +89,8 @@ export async function readConsoleDomains(
 ): Promise<DomainsOptions | undefined> {
   const source = await readSource(flags, env, terminal);
   if (source === undefined) return undefined;
-  return { source, ...createVerification(flags, source.kind === "stack" ? "stack" : "machine") };
+  const zones = readZones(flags.zone);
+  return { source, zones, ...createVerification(flags, source.kind === "stack" ? "stack" : "machine") };
 }
 
 async function readSource(

@@ -6,7 +6,7 @@ import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import type { CertificateProbe } from "../../domains/observation.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
-import { type DnsRecord, recordIn } from "../../domains/records.ts";
+import type { DnsRecord } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
 import {
   AUTHORITIES,
@@ -14,12 +14,11 @@ import {
   type CertificateAuthority,
   findAuthority,
 } from "../../domains/verification/caa.ts";
-import { findZone } from "../../domains/verification/find-zone.ts";
 import { formatReport, hostReportsJsonSchema } from "../../domains/verification/report.ts";
 import { type DnsResolver, memoizeResolver, normalizeName } from "../../domains/verification/resolver.ts";
 import {
-  adaptToProvider,
   explainZone,
+  findRecord,
   type HostToVerify,
   MAX_CONCURRENT_HOSTS,
   verifyHosts,
@@ -104,7 +103,6 @@ function addCheckOptions(command: Command): Command {
     command
       .argument("[file]", "a domains file, YAML or JSON")
       .option(...TARGET)
-      .option(...ZONE)
       .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
   );
 }
@@ -113,6 +111,7 @@ function addCheckOptions(command: Command): Command {
 export interface VerificationFlags {
   readonly resolver?: string;
   readonly authority?: readonly string[];
+  readonly zone?: readonly string[];
   /** The port of the TLS connections, for tests. */
   readonly tlsPort?: number;
 }
@@ -120,6 +119,7 @@ export interface VerificationFlags {
 /** Adds the options of the verification of hosts. */
 export function addVerificationOptions(command: Command): Command {
   return command
+    .option(...ZONE)
     .option(...RESOLVER)
     .option(
       "--authority <name>",
@@ -176,24 +176,21 @@ function readAuthority(name: string): CertificateAuthority {
   );
 }
 
-interface RecordsFlags extends Pick<VerificationFlags, "resolver"> {
+interface RecordsFlags extends Pick<VerificationFlags, "resolver" | "zone"> {
   readonly target: readonly string[];
-  readonly zone?: readonly string[];
 }
 
 /** Without an answer the zone is a guess, which is better than a long wait. */
 const ZONE_LIMITS: DnsResolverOptions = { timeoutMs: 1000, maxAttempts: 1 };
 
 function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Promise<readonly DnsRecord[]> {
-  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, async (host) => {
-    const zone = await findZone(resolver, host.host, { zone: host.zone });
-    return adaptToProvider(resolver, recordIn(zone, host, host.target));
-  });
+  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
+    findRecord(resolver, { host, role }, target, { zone }),
+  );
 }
 
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];
-  readonly zone?: readonly string[];
   readonly stack?: string;
 }
 
@@ -235,10 +232,22 @@ interface TargetedHost extends HostToVerify {
 }
 
 /** Assigns zones to hosts from the values of `--zone`. Throws an `InvalidInputError` with every one that is invalid. */
-function assignZones<T extends HostToVerify>(
-  hosts: readonly T[],
+function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
+  const zones = readZones(values, (host) => hosts.some((configured) => configured.host === host));
+  return hosts.map((host) => {
+    const zone = zones.get(host.host);
+    return zone === undefined ? host : { ...host, zone };
+  });
+}
+
+/**
+ * Reads the values of `--zone`: the zone of each host. Throws an `InvalidInputError` with every one that is invalid, or
+ * whose host is not one of the domains.
+ */
+export function readZones(
   values: readonly string[] = [],
-): readonly T[] {
+  isDomain: (host: string) => boolean = () => true,
+): ReadonlyMap<string, string> {
   const issues: Issue[] = [];
   const report = (message: string) => void issues.push({ path: "--zone", message });
   const zones = new Map<string, string>();
@@ -246,7 +255,7 @@ function assignZones<T extends HostToVerify>(
     const [host, zone, ...rest] = value.split("=").map(normalizeName);
     if (host === undefined || zone === undefined || rest.length > 0) {
       report(`${value} has no host. Write HOST=ZONE, such as www.eu.example.com=eu.example.com.`);
-    } else if (!hosts.some((configured) => configured.host === host)) {
+    } else if (!isDomain(host)) {
       report(`${host} is not one of the domains. Remove it, or add it to the file.`);
     } else if (!isWithin(host, zone)) {
       report(`${host} is not in the zone ${zone}: a zone contains the names that end with its own.`);
@@ -257,10 +266,7 @@ function assignZones<T extends HostToVerify>(
     }
   }
   if (issues.length > 0) throw new InvalidInputError(issues);
-  return hosts.map((host) => {
-    const zone = zones.get(host.host);
-    return zone === undefined ? host : { ...host, zone };
-  });
+  return zones;
 }
 
 /**

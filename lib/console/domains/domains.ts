@@ -1,8 +1,17 @@
+import { html } from "hono/html";
 import type { Clock } from "../../core/time.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
 import type { HostRole } from "../../domains/mapping.ts";
-import type { FormResult } from "../form.ts";
-import { type ConsoleApp, type ConsoleContext, pathOf, type Section } from "../page.ts";
+import { REASONS } from "../../domains/verification/reasons.ts";
+import { changeForm, type FormResult } from "../form.ts";
+import {
+  type ConsoleApp,
+  type ConsoleContext,
+  type Notice,
+  pathOf,
+  type Section,
+  type View,
+} from "../page.ts";
 import { type DomainsChange, openDomainsFile } from "./domains-file.ts";
 import { sendDomainsPage, sendHowToStart } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
@@ -53,18 +62,21 @@ function addStackForm(app: ConsoleApp, context: DomainsContext): void {
 
 /** Opens the domains. Nothing is looked up yet. */
 function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
-  const { source: opened } = options;
+  const { source: opened, zones } = options;
   const source: HostSource = opened.kind === "file" ? openDomainsFile(opened) : openStack(opened);
   let knownZones: readonly string[] = [];
   const progress = createProgress(options, clock, () => knownZones);
   async function read() {
     const snapshot = await source.read();
-    if (snapshot.ok) {
-      knownZones = snapshot.knownZones;
-      // A host that is added again starts anew.
-      progress.keep(snapshot.hosts.map(({ host }) => host));
-    }
-    return snapshot;
+    if (!snapshot.ok) return snapshot;
+    knownZones = snapshot.knownZones;
+    // A host that is added again starts anew.
+    progress.keep(snapshot.hosts.map(({ host }) => host));
+    const hosts = snapshot.hosts.map((host) => {
+      const zone = zones?.get(host.host);
+      return zone === undefined ? host : { ...host, zone };
+    });
+    return { ...snapshot, hosts };
   }
   return { source: { ...source, read }, progress, clock };
 }
@@ -83,6 +95,12 @@ function addChanges(app: ConsoleApp, context: DomainsContext, change: Required<H
     const { fields } = c.get("view");
     const host = c.req.param("host");
     const role = readRole(fields["role"]);
+    const problem =
+      role === "primary" && fields["confirmed"] !== host ? await findProblem(context, host) : undefined;
+    if (problem !== undefined) {
+      const notice = unverifiedNotice(c.get("view"), host, problem);
+      return sendHostPage(c, context, host, { form: "role", notice, errors: {}, values: fields });
+    }
     const result = await change(fields["version"] ?? "", { kind: "set_role", host, role });
     if (!result.ok) return sendHostPage(c, context, host, failureOf("role", "role", result, fields));
     const title = role === "primary" ? "the primary" : role === "alias" ? "an alias" : "a redirect";
@@ -95,6 +113,26 @@ function addChanges(app: ConsoleApp, context: DomainsContext, change: Required<H
     if (!result.ok) return sendHostPage(c, context, host, failureOf("remove", "host", result, {}));
     return c.redirect(`${pathOf(c.get("view"), "domains")}?removed=${encodeURIComponent(host)}`, 303);
   });
+}
+
+/** Verifies a host that is to become the primary. Returns the first reason why it is not verified. */
+async function findProblem({ source, progress }: DomainsContext, name: string): Promise<string | undefined> {
+  const snapshot = await source.read();
+  const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
+  if (host === undefined) return undefined;
+  if (host.target === undefined) return "the console does not know the target of its record.";
+  await progress.verify(host, { reverify: false });
+  const [reason] = progress.of(name)?.verification.reasons ?? [];
+  return reason && REASONS[reason.code].title;
+}
+
+/** Asks whether a host that is not verified is to become the primary. */
+function unverifiedNotice(view: View, host: string, problem: string): Notice {
+  const message = `${host} is not verified: ${problem} As the primary, it gets the visitors of every redirect.`;
+  const fields = html`<input type="hidden" name="version" value="${view.fields["version"] ?? ""}">
+    <input type="hidden" name="role" value="primary"><input type="hidden" name="confirmed" value="${host}">
+    <button class="danger">Make it the primary anyway</button>`;
+  return { kind: "failure", message, form: changeForm(view, pathOf(view, "domains", host, "role"), fields) };
 }
 
 type Fields = Readonly<Record<string, string>>;

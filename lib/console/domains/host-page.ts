@@ -1,13 +1,13 @@
 import { html } from "hono/html";
 import type { HostRole } from "../../domains/mapping.ts";
-import { RECORD_TTL_SECONDS, recordOf } from "../../domains/records.ts";
-import type { HostReport, HostToVerify } from "../../domains/verification/verify.ts";
+import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
+import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import { type ConsoleRequest, type Html, type Notice, pathOf, sendPage, type View } from "../page.ts";
 import { problemsPanel, removeDialog } from "./domains-page.ts";
 import { type DomainsContext, type KnownHosts, primaryOf, ROLE_NAMES } from "./host-source.ts";
 import { stackRemoval, stackStatusPanel } from "./stack.ts";
-import { hostState, verificationPanel } from "./verification.ts";
+import { hostState, notesOf, verificationPanel } from "./verification.ts";
 
 /** Sends the page of one host. While it is on screen, a host on its way to live is verified again and again. */
 export async function sendHostPage(
@@ -37,7 +37,7 @@ export async function sendHostPage(
     </div>
     ${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
     <div class="columns">
-      ${recordPanel(host, snapshot.knownZones, checked?.verification)}
+      ${recordPanel(host, await context.progress.record(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context)}
     </div>
     ${context.source.kind === "file" ? rolePanel(view, host, snapshot, result) : stackRemoval(host, snapshot.hosts)}`;
@@ -82,12 +82,9 @@ function rolePanel(
     )}</section>`;
 }
 
-/** The record to set at the DNS provider, each value with a button that copies it. */
-function recordPanel(host: HostToVerify, knownZones: readonly string[], report?: HostReport): Html {
-  const target = host.target;
-  const known = report?.record?.value === target ? report?.record : undefined;
-  const record = known ?? recordOf(host, target ?? "", knownZones);
-  const { type, name, value, zone, alternatives } = record;
+/** The record to set at the DNS provider, each value with a button that copies it. Its zone may be a guess. */
+function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: boolean): Html {
+  const { type, name, zone, alternatives } = record;
   const rows = [
     row("Type", "record-type", type, alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`),
     row(
@@ -96,13 +93,14 @@ function recordPanel(host: HostToVerify, knownZones: readonly string[], report?:
       name,
       name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`,
     ),
-    target === undefined ? UNKNOWN_TARGET : row("Value", "record-value", value, "exactly as written"),
+    target === undefined ? UNKNOWN_TARGET : row("Value", "record-value", target, "exactly as written"),
     row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
   ];
   return html`<section class="panel" aria-labelledby="record-title">
     <h2 id="record-title">Record to set at the DNS provider</h2>
     <dl class="record">${rows}</dl>
     ${type === "CNAME" ? "" : APEX}
+    ${showsNotes ? notesOf(explainZone(record)) : ""}
   </section>`;
 }
 

@@ -18,6 +18,8 @@ export interface DomainsOptions {
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
   readonly probe: CertificateProbe;
+  /** The zones of hosts, by host. They override the zones that DNS has. @default none */
+  readonly zones?: ReadonlyMap<string, string>;
   /**
    * The time between two verifications of a host whose progress is on screen, in milliseconds.
    * @default 15000

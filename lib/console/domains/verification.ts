@@ -47,6 +47,7 @@ function result(checked: ObservedHost, source: SourceKind, clock: Clock): Html {
   return html`<ol class="steps" aria-label="Progress">${steps.map((step) => progressStep(step, checked))}</ol>
     ${deadline(checked, clock)}
     ${withoutImplied(checked.verification.reasons).map(reasonCard)}
+    ${notesOf(checked.verification.notes)}
     ${todo.length === 0 ? "" : html`<div class="todo"><h3>What to do</h3><ol>${todo.map((step) => html`<li>${step}</li>`)}</ol></div>`}`;
 }
 
@@ -80,6 +81,11 @@ function deadline({ domain: { state, verifiedAt } }: ObservedHost, clock: Clock)
   const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - clock());
   return html`<p class="small">A certificate may take 30 minutes after verification. <span class="number">${left}</span>
     left; then the domain needs attention, and Re-verify starts a new attempt.</p>`;
+}
+
+/** Facts that change no state. */
+export function notesOf(notes: readonly string[]): readonly Html[] {
+  return notes.map((note) => html`<p class="small">${note}</p>`);
 }
 
 function reasonCard({ code, found, expected, fix }: Reason): Html {

@@ -7,7 +7,7 @@ import { adviceFor, type Deployment } from "./advice.ts";
 import { AUTHORITIES, type CertificateAuthority, checkCaa } from "./caa.ts";
 import { checkRecords } from "./check-records.ts";
 import { unknownTarget } from "./explain-records.ts";
-import { askPresent, findZone } from "./find-zone.ts";
+import { askPresent, findZone, type ZoneHints } from "./find-zone.ts";
 import { findApexRecord } from "./providers.ts";
 import { type AspectState, type HostCheckResult, REASONS, type Reason } from "./reasons.ts";
 import type { StackStatus } from "./report.ts";
@@ -177,21 +177,29 @@ export async function verifyHosts(
     zone,
     stack,
   }: HostToVerify): Promise<HostReport> => {
-    const located = await findZone(resolver, host, { ...options, zone });
+    const hints = { ...options, zone };
     const targeted = target === undefined ? {} : { target };
-    const verification = await verifyInZone(host, located, { ...options, ...targeted, resolver });
+    const verification = await verifyInZone(host, await findZone(resolver, host, hints), {
+      ...options,
+      ...targeted,
+      resolver,
+    });
     const record =
-      target === undefined
-        ? {}
-        : { record: await adaptToProvider(resolver, recordIn(located, { host, role }, target)) };
+      target === undefined ? {} : { record: await findRecord(resolver, { host, role }, target, hints) };
     const advice = adviceFor(verification, deployment);
     return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, concurrency, report);
 }
 
-/** Replaces the ALIAS at an apex by the record that its DNS provider has for it. */
-export async function adaptToProvider(resolver: DnsResolver, record: DnsRecord): Promise<DnsRecord> {
+/** Finds the record that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
+export async function findRecord(
+  resolver: DnsResolver,
+  host: ConfiguredHost,
+  target: string,
+  hints: ZoneHints,
+): Promise<DnsRecord> {
+  const record = recordIn(await findZone(resolver, host.host, hints), host, target);
   if (record.type !== "ALIAS") return record;
   const own = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
   return own === undefined ? record : { ...record, type: own.type, alternatives: [] };

@@ -102,7 +102,9 @@ const read = (flags: Partial<ConsoleDomainsFlags>, env = {}, input = "") =>
 
 describe("what the console's domains come from", () => {
   test("a file, with the plan of the project and the platform host in normal form", async () => {
-    const options = await read({ domains: "d.yaml", plan: "pro", target: "Platform.Example.net." });
+    const zone = ["www.sub.example.com=sub.example.com"];
+    const options = await read({ domains: "d.yaml", plan: "pro", target: "Platform.Example.net.", zone });
+    expect(options?.zones).toEqual(new Map([["www.sub.example.com", "sub.example.com"]]));
     expect(options?.source).toEqual({
       ...{ kind: "file", path: "d.yaml", plan: "pro", target: "platform.example.net" },
     });
@@ -138,6 +140,7 @@ describe("what the console's domains come from", () => {
     [{ target: "a.example.com" }, "Give the domains file, too, with --domains."],
     [{ domains: "d.yaml", target: "https://a.example.com" }, "This is a URL."],
     [{ domains: "d.yaml", authority: ["nobody"] }, "is not known"],
+    [{ domains: "d.yaml", zone: ["a.example.com"] }, "a.example.com has no host. Write HOST=ZONE"],
     [{ domains: "d.yaml", resolver: "dns.example.com" }, "is not the address of a DNS server"],
     [{ stack: "-" }, "Pass what 'pulumi stack output domains --json' prints."],
   ])("%j stops the console at its start", async (flags, message) => {

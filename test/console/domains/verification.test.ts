@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createProgress } from "../../../lib/console/domains/progress.ts";
 import { nextSteps } from "../../../lib/console/domains/verification.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
@@ -78,4 +78,19 @@ test("a host that was removed is forgotten", async () => {
   await progress.verify(HOST, { reverify: false });
   progress.keep([]);
   expect(progress.of(HOST.host)).toBeUndefined();
+});
+
+test("the record of a host is in the zone that was given or that DNS has, and in a guess while DNS is silent", async () => {
+  const { progress } = useProgress();
+  const host = { ...HOST, host: "www.sub.example.com" };
+  expect(await progress.record({ ...host, zone: "sub.example.com" })).toMatchObject({
+    zoneSource: "given",
+    name: "www",
+  });
+  const silent = createProgress(
+    { resolver: () => new Promise(() => {}), probe: vi.fn(), authorities: [] },
+    () => 0,
+    () => [],
+  );
+  expect(await silent.record(host)).toMatchObject({ zoneSource: "public_suffix_list", name: "www.sub" });
 });

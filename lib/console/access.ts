@@ -4,24 +4,27 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Handler, MiddlewareHandler } from "hono";
+import { getCookie, setCookie } from "hono/cookie";
+import { html } from "hono/html";
+import { type ConsoleVariables, plainPage, type View } from "./page.ts";
 
-/** The headers of every response. Scripts, styles and requests are of this origin only; nothing is inline. */
-export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy": [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
+/** Headers of every response. Scripts, styles and requests are of this origin only; nothing is inline. */
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "cache-control": "no-store",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
+};
+
+/** Adds the security headers to every response. */
+export const securityHeaders: MiddlewareHandler = async (c, next) => {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.header(name, value);
+  return next();
 };
 
 /** The parts of a request that tell which page sent it. */
@@ -33,9 +36,6 @@ export interface RequestOrigin {
   readonly fetchSite: string | undefined;
 }
 
-/** The reason why a request is not served. */
-export type AccessProblem = "wrong_host" | "wrong_origin" | "wrong_method";
-
 /**
  * Decides whether a request may come from the console's own page. The name must be the machine's own: a DNS name that
  * points at 127.0.0.1 would let the page of that name read the console. `isEntry` is true for the page that the link
@@ -45,60 +45,141 @@ export function checkRequest(
   { method, host, origin, fetchSite }: RequestOrigin,
   port: number,
   isEntry: boolean,
-): AccessProblem | undefined {
+): keyof typeof PROBLEMS | undefined {
   // As browsers write it: without port 80.
   const hosts = ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
   if (host === undefined || !hosts.includes(host)) return "wrong_host";
-  if (method === "POST") {
-    const isOwn = origin === `http://${host}` && (fetchSite === undefined || fetchSite === "same-origin");
-    return isOwn ? undefined : "wrong_origin";
-  }
+  const isOwnPage = fetchSite === undefined || fetchSite === "same-origin";
+  if (method === "POST") return origin === `http://${host}` && isOwnPage ? undefined : "wrong_origin";
   if (method !== "GET" && method !== "HEAD") return "wrong_method";
   // `none`: typed, or opened from outside the browser.
-  const isOwn = fetchSite === undefined || fetchSite === "same-origin" || fetchSite === "none";
-  return isOwn || isEntry ? undefined : "wrong_origin";
+  return isOwnPage || fetchSite === "none" || isEntry ? undefined : "wrong_origin";
 }
 
-/** The result of opening a link. `wrong_link`: its token is not that of this console, such as that of a truncated link. */
-export type Redemption =
-  | { readonly ok: true; readonly cookie: string }
-  | { readonly ok: false; readonly code: "wrong_link" | "used_link" };
+/** The reasons why a request is not served. */
+const PROBLEMS = {
+  wrong_host: "The console is served only as 127.0.0.1 or localhost, with its port.",
+  wrong_origin: "The console answers only requests of its own pages.",
+  wrong_method: "The console knows only GET, HEAD and POST.",
+} as const;
+
+/** Rejects every request that `checkRequest` does. */
+export function ownPagesOnly(port: number, { basePath }: Session): MiddlewareHandler {
+  return async (c, next) => {
+    const header = (name: string) => c.req.header(name);
+    // A request line may name another host than the header.
+    const host = new URL(c.req.url).host === header("host") ? header("host") : undefined;
+    const origin = { host, origin: header("origin"), fetchSite: header("sec-fetch-site") };
+    const problem = checkRequest(
+      { method: c.req.method, ...origin },
+      port,
+      c.req.path === `${basePath}/start`,
+    );
+    if (problem === undefined) return next();
+    const page = plainPage("Not allowed", html`<p>${PROBLEMS[problem]}</p>`);
+    return c.html(page, problem === "wrong_method" ? 405 : 403);
+  };
+}
+
+/** The largest form of the console is a few hundred bytes. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+/** Rejects a form that is too large, or has no length, which browsers always send. */
+export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
+  const length = c.req.header("content-length");
+  if (c.req.method !== "POST" || (length !== undefined && Number(length) <= MAX_FORM_BYTES)) return next();
+  const problem = html`<p>The form is larger than 64 KiB, or has no length.</p>`;
+  return c.html(plainPage("Too large", problem), 413);
+};
 
 /** The one session of a console. It ends with the process, and nothing of it is stored. */
-export interface Session {
+export class Session {
   /**
    * The path of every address, without a slash at the end. Browsers send a cookie to every port of a host. They send this
    * one only below its path, which another server on this machine does not know.
    */
-  readonly basePath: string;
+  readonly basePath = `/${randomBytes(12).toString("base64url")}`;
   /** Starts the session, once. */
-  readonly linkToken: string;
+  readonly linkToken = newSecret();
   /** Every change carries it, so that no other page can make one. */
-  readonly formToken: string;
-  /** Returns the value of the cookie for the link's token, once. */
-  redeem(linkToken: string): Redemption;
-  /** True for the cookie that `redeem` returned. */
-  ownsCookie(value: string | undefined): boolean;
-  ownsForm(formToken: string | undefined): boolean;
+  readonly formToken = newSecret();
+  readonly #cookie = newSecret();
+  readonly #cookieName: string;
+  #isRedeemed = false;
+
+  constructor(port: number) {
+    this.#cookieName = `store-orders-console-${port}`;
+  }
+
+  /** True if the request has the session's cookie. */
+  #isIn(c: Context): boolean {
+    return this.#isRedeemed && isEqual(getCookie(c, this.#cookieName), this.#cookie);
+  }
+
+  /** Answers the token of the link with the cookie, once. */
+  readonly start: Handler = async (c) => {
+    // The browser that has the session can open any link again, such as one in its history.
+    if (this.#isIn(c)) return c.body(null, 204);
+    const { token } = await readForm(c);
+    if (!isEqual(token, this.linkToken)) return c.html(INCOMPLETE_LINK, 403);
+    if (this.#isRedeemed) return c.html(USED_LINK, 403);
+    this.#isRedeemed = true;
+    const scope = { path: `${this.basePath}/`, httpOnly: true, sameSite: "Strict" } as const;
+    setCookie(c, this.#cookieName, this.#cookie, scope);
+    return c.body(null, 204);
+  };
+
+  /** Rejects requests without the cookie, and changes without the token. `onBrowser` gets the connection of any other. */
+  membersOnly(
+    view: Pick<View, "storeName" | "sections">,
+    onBrowser: (connection: Socket) => void,
+  ): MiddlewareHandler<ConsoleVariables> {
+    return async (c, next) => {
+      if (!this.#isIn(c)) return c.html(NO_ACCESS, 401);
+      onBrowser((c.env as HttpBindings).incoming.socket);
+      const { basePath, formToken } = this;
+      const isChange = c.req.method === "POST";
+      const fields = isChange ? await readForm(c) : {};
+      if (isChange && !isEqual(fields["token"], formToken)) return c.html(WRONG_FORM, 403);
+      c.set("view", { ...view, basePath, formToken, fields });
+      return next();
+    };
+  }
 }
 
-/** Creates a session that nobody has joined yet. */
-export function createSession(): Session {
-  const [linkToken, formToken, cookie] = [newSecret(), newSecret(), newSecret()];
-  let isRedeemed = false;
-  return {
-    basePath: `/${randomBytes(12).toString("base64url")}`,
-    linkToken,
-    formToken,
-    redeem(token) {
-      if (!isEqual(token, linkToken)) return { ok: false, code: "wrong_link" };
-      if (isRedeemed) return { ok: false, code: "used_link" };
-      isRedeemed = true;
-      return { ok: true, cookie };
-    },
-    ownsCookie: (value) => isRedeemed && isEqual(value, cookie),
-    ownsForm: (token) => isEqual(token, formToken),
-  };
+const HOW_TO_GET_A_LINK = html`<p>Stop the console with Ctrl-C in its terminal, run <code>store-orders console</code>
+  again, and open the link that it prints. Each link works once, in one browser.</p>`;
+
+const NO_ACCESS = plainPage(
+  "No access",
+  html`<p>This browser has no session of the console. If a link led here, open the whole link that the
+    console has printed.</p>${HOW_TO_GET_A_LINK}`,
+);
+
+/** For a token that is not that of this console, such as that of a truncated link. */
+const INCOMPLETE_LINK = plainPage(
+  "This link is incomplete",
+  html`<p>Open the whole link that the console has printed, with all that follows the <code>#</code>. If it leads here
+    again, it is the link of another console.</p>`,
+);
+
+const USED_LINK = plainPage(
+  "This link has been used",
+  html`<p>The link works once, and another browser has used this one. If it was not you, stop the console now.</p>
+    ${HOW_TO_GET_A_LINK}`,
+);
+
+const WRONG_FORM = plainPage(
+  "Not allowed",
+  html`<p>The form does not belong to this session. Reload its page and try again.</p>`,
+);
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:;|$)/i;
+
+/** Reads the fields of a form. A body that is not a form, or ends early, has none, and so no token. */
+async function readForm({ req }: Context): Promise<Readonly<Record<string, string>>> {
+  if (!FORM_TYPE.test(req.header("content-type") ?? "")) return {};
+  return Object.fromEntries(new URLSearchParams(await req.text().catch(() => "")));
 }
 
 function newSecret(): string {

@@ -49,7 +49,8 @@ export interface View {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-interface ConsoleVariables {
+/** The variables of a request with the session. */
+export interface ConsoleVariables {
   readonly Variables: { view: View };
 }
 
@@ -116,6 +117,69 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
     </main>
   </body>
 </html>`;
+}
+
+/** A titled part of a page. `name` is unique on the page. */
+export function panel(name: string, title: string | Html, body: Html): Html {
+  return html`<section class="panel" aria-labelledby="${name}-title">
+    <h2 id="${name}-title">${title}</h2>
+    ${body}
+  </section>`;
+}
+
+/** A column of a table, with the class of its cells. The one with the title Actions shows none. */
+export type Column = readonly [title: string, className?: string];
+
+/** A row of a table: its cells in the order of the columns. The first one is its heading. */
+export interface Row {
+  /** Unique on the page. An update keeps the row in place by it. */
+  readonly id: string;
+  readonly cells: readonly (Html | string | number | bigint)[];
+}
+
+/** A table, or a sentence if it has no rows. In a narrow window each row is a card, whose cells the titles label. */
+export function table(columns: readonly Column[], rows: readonly Row[], empty: string | Html): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const headings = columns.map(([title, className = ""]) =>
+    title === "Actions"
+      ? html`<th scope="col"><span class="sr">Actions</span></th>`
+      : html`<th scope="col" class="${className}">${title}</th>`,
+  );
+  const cellOf = (cell: Row["cells"][number], index: number) => {
+    const [title, className = ""] = columns[index] ?? [""];
+    if (index === 0) return html`<th scope="row" class="${className}">${cell}</th>`;
+    if (title === "Actions") return html`<td><div class="actions">${cell}</div></td>`;
+    return html`<td data-label="${title}" class="${className}">${cell}</td>`;
+  };
+  return html`<table>
+    <thead><tr>${headings}</tr></thead>
+    <tbody>${rows.map(({ id, cells }) => html`<tr id="${id}">${cells.map(cellOf)}</tr>`)}</tbody>
+  </table>`;
+}
+
+/** The links from one page of a table to the others. One without an address is not shown. */
+export function pager(links: readonly (readonly [label: string, href: string | undefined])[]): Html {
+  const shown = links.filter(([, href]) => href !== undefined);
+  if (shown.length === 0) return html``;
+  return html`<nav class="pager actions" aria-label="Pages">
+    ${shown.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)}
+  </nav>`;
+}
+
+/** Sends a page that says that there is no such thing, with a link to the list of the others. */
+export function sendMissing(
+  c: ConsoleRequest,
+  kind: string,
+  { back, message, notice }: { back: Html; message: Html; notice?: Notice | undefined },
+): Promise<Response> {
+  const title = `No such ${kind}`;
+  const body = html`<div>${back}<h1>${title}</h1><p>${message}</p></div>`;
+  return sendPage(c, { title, body, notice, status: 404 });
+}
+
+/** The link from a page to the list that it belongs to. */
+export function backLink(view: View, section: string): Html {
+  return html`<a class="crumb" href="${pathOf(view, section)}">← All ${section}</a>`;
 }
 
 /** The content of `head`. The files have no base path, so that a page without the session can load them too. */

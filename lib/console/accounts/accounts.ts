@@ -1,7 +1,6 @@
 import { html } from "hono/html";
-import type { AccountResult } from "../../accounts/account.ts";
-import { ACCOUNT_ERRORS } from "../../accounts/account.ts";
-import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
+import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
+import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -15,7 +14,7 @@ import {
   pathOf,
   type Section,
 } from "../page.ts";
-import { readPlan, sendAccountPage } from "./account.ts";
+import { readPlan, sendAccountPage } from "./account-page.ts";
 import { parseStarts, sendAccountsPage } from "./accounts-page.ts";
 
 /** The section about accounts: usage, bans, plans and keys. */
@@ -28,12 +27,8 @@ type Fields = Readonly<Record<string, string>>;
 
 function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
   const { store, environment, clock, plans } = context;
-  const accounts = createAccounts({
-    store: store.accounts,
-    environment,
-    clock,
-    plans: plans ?? (PLAN_LIMITS as PlanTable),
-  });
+  const table: PlanTable = plans ?? PLAN_LIMITS;
+  const accounts = createAccounts({ store: store.accounts, environment, clock, plans: table });
   app.get("/accounts", (c) => sendAccountsPage(c, context, parseStarts(c.req.query("after"))));
   // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
   app.post("/find-account", async (c) => {
@@ -77,10 +72,10 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
     return noticeOf(await accounts.setPlan(id, plan), `The plan is now ${fields["plan"]}.`);
   });
   addChange("keys", "issue", async (id, { expires = "" }) =>
-    issuedNotice(await issue(accounts, id, expires)),
+    noticeOf(await issue(accounts, id, expires), showKey),
   );
   addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) =>
-    issuedNotice(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) })),
+    noticeOf(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) }), showKey),
   );
   addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
@@ -98,21 +93,17 @@ function issue(accounts: Accounts<string>, id: string, expires: string): Promise
   return accounts.issueKey(id, { expiresAt: Date.parse(start) });
 }
 
-function noticeOf(result: AccountResult, done: string | Html): Notice {
-  return result.ok
-    ? { kind: "success", message: done }
-    : { kind: "failure", message: ACCOUNT_ERRORS[result.code] };
+function noticeOf<R extends { readonly ok: true }>(
+  result: R | AccountFailure,
+  done: string | Html | ((result: R) => Html),
+): Notice {
+  if (!result.ok) return { kind: "failure", message: explainAccountError(result) };
+  return { kind: "success", message: typeof done === "function" ? done(result) : done };
 }
 
-/** The notice with a new key, which is shown nowhere else. */
-function issuedNotice(result: KeyResult): Notice {
-  if (!result.ok) {
-    const successor =
-      result.code === "key_already_rotated" ? ` Use its successor, ${result.successorId}.` : "";
-    return { kind: "failure", message: `${ACCOUNT_ERRORS[result.code]}${successor}` };
-  }
-  const message = html`Store the new key now: it cannot be shown again.
-    <span class="secret"><code id="issued-key">${result.key}</code>
+/** The message with a new key, which is shown nowhere else. */
+function showKey({ key }: IssuedKey): Html {
+  return html`Store the new key now: it cannot be shown again.
+    <span class="secret"><code id="issued-key">${key}</code>
     <button type="button" data-copy="issued-key">Copy key</button></span>`;
-  return { kind: "success", message };
 }

@@ -7,64 +7,54 @@ import type { Clock, Instant } from "../../core/time.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderCounts, OrderStore } from "../../orders/order-store.ts";
 import { changeForm } from "../form.ts";
-import { formatTime, type Html, pathOf, type View } from "../page.ts";
-
-/** Counts the orders of a store by status, one count at a time. */
-export interface OrderCounter {
-  /** The last complete count. */
-  readonly latest: { readonly counts: OrderCounts; readonly at: Instant } | undefined;
-  readonly isRunning: boolean;
-  /** The reason why the last count failed, if it did. */
-  readonly failure: string | undefined;
-  /** Counts, unless a count is running. Resolves with its end, or after a tenth of a second. */
-  count(): Promise<void>;
-  /** Counts if counting then takes at most a twentieth of the time. */
-  refresh(): Promise<void>;
-}
+import { formatTime, type Html, panel, pathOf, type View } from "../page.ts";
 
 const MAX_SHARE = 1 / 20;
 const PATIENCE_MS = 100;
 
-/** Creates a counter that has counted nothing yet. */
-export function createOrderCounter(store: OrderStore, clock: Clock): OrderCounter {
-  let latest: OrderCounter["latest"];
-  let failure: string | undefined;
-  let running: Promise<void> | undefined;
-  let dueAt = 0;
+/** Counts the orders of a store by status, one count at a time. */
+export class OrderCounter {
+  /** The last complete count. */
+  latest: { readonly counts: OrderCounts; readonly at: Instant } | undefined;
+  /** The reason why the last count failed, if it did. */
+  failure: string | undefined;
+  #running: Promise<void> | undefined;
+  #dueAt = 0;
+  readonly #store: OrderStore;
+  readonly #clock: Clock;
 
-  async function countAll(): Promise<void> {
+  constructor(store: OrderStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Counts, unless a count is running. Resolves with its end, or after a tenth of a second. */
+  async count(): Promise<void> {
+    this.#running ??= this.#countAll();
+    await Promise.race([this.#running, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  }
+
+  /** Counts if counting then takes at most a twentieth of the time. */
+  async refresh(): Promise<void> {
+    if (performance.now() >= this.#dueAt) await this.count();
+  }
+
+  async #countAll(): Promise<void> {
     const start = performance.now();
-    failure = undefined;
+    this.failure = undefined;
     try {
-      latest = { counts: await store.countByStatus(), at: clock() };
+      this.latest = { counts: await this.#store.countByStatus(), at: this.#clock() };
     } catch (error) {
-      failure = errorMessage(error);
+      this.failure = errorMessage(error);
     }
     const end = performance.now();
-    dueAt = end + (end - start) / MAX_SHARE;
-    running = undefined;
+    this.#dueAt = end + (end - start) / MAX_SHARE;
+    this.#running = undefined;
   }
-
-  async function count(): Promise<void> {
-    running ??= countAll();
-    await Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
-  }
-
-  return {
-    get latest() {
-      return latest;
-    },
-    get isRunning() {
-      return running !== undefined;
-    },
-    get failure() {
-      return failure;
-    },
-    count,
-    async refresh() {
-      if (performance.now() >= dueAt) await count();
-    },
-  };
 }
 
 /**
@@ -91,12 +81,13 @@ export function countsPanel(
     isRunning && (isMetered || latest === undefined) ? "Counting …" : "",
     failure === undefined ? "" : `The last count failed: ${failure}`,
   ].filter(Boolean);
-  return html`<section class="panel" aria-labelledby="counts-title">
-    <h2 id="counts-title">By status</h2>
-    <dl class="counts number">${items}</dl>
-    ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
-    ${isMetered ? countOnRequest(view, counter, list) : ""}
-  </section>`;
+  return panel(
+    "counts",
+    "By status",
+    html`<dl class="counts number">${items}</dl>
+      ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
+      ${isMetered ? countOnRequest(view, counter, list) : ""}`,
+  );
 }
 
 function sumOf(counts: OrderCounts): number {

@@ -6,9 +6,18 @@ import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } fro
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import { type ConsoleContext, type ConsoleRequest, type Html, pathOf, sendPage, type View } from "../page.ts";
-import { formatComplete, orderActions, placeFields, statusBadge } from "./order.ts";
+import {
+  type ConsoleContext,
+  type ConsoleRequest,
+  type Html,
+  pager,
+  panel,
+  pathOf,
+  sendPage,
+  table,
+} from "../page.ts";
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
+import { formatComplete, orderActions, placeFields, statusBadge } from "./order-page.ts";
 
 /** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
 export interface OrderTable {
@@ -99,42 +108,76 @@ export async function sendOrdersPage(
   c: ConsoleRequest,
   { store, clock, isMetered }: ConsoleContext,
   counter: OrderCounter,
-  table: OrderTable,
+  shown: OrderTable,
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const page = await readTable(store.orders, table);
+  const page = await readTable(store.orders, shown);
   if (!isMetered) await counter.refresh();
-  const { orders, readUnits, next } = page;
-  const list = html`<input type="hidden" name="list" value="${formatTable(table)}">`;
-  const rows = orders.map((order) => orderRow(view, order, orderActions(view, order, clock(), list)));
-  const kind = table.id === undefined ? "" : "more ";
+  const { readUnits, next, previous } = page;
+  const { status, sort, side, id } = shown;
+  // The forms name the page of the table, so that a change returns to it.
+  const list = html`<input type="hidden" name="list" value="${formatTable(shown)}">`;
+  const linkTo = (to: OrderTable) => {
+    const query = formatTable(to);
+    return `${pathOf(view, "orders")}${query === "" ? "" : `?${query}`}`;
+  };
+  const rows = page.orders.map((order) => {
+    const { record, status } = order;
+    const { petId = "–", quantity = "–", shipDate = "–" } = record;
+    const link = html`<a href="${pathOf(view, "orders", `${record.id}`)}">${record.id}</a>`;
+    const actions = orderActions(view, order, clock(), list);
+    const cells = [link, statusBadge(status), petId, quantity, shipDate, formatComplete(record), actions];
+    return { id: `order-${record.id}`, cells };
+  });
+  const kind = `${id === undefined ? "" : "more "}${status === undefined ? "" : `${status} `}`;
   const empty =
     next === undefined
-      ? `There are no ${kind}${table.status === undefined ? "" : `${table.status} `}orders.`
-      : "None among the orders that were read for this page. The next page may have some.";
+      ? `There are no ${kind}orders.`
+      : "No such orders among those that were read for this page. The next page may have some.";
+  const sortLinks = (["newest", "oldest"] as const).map((each) => {
+    const mark = each === sort ? html` aria-current="true"` : "";
+    const label = each === "newest" ? "Newest first" : "Oldest first";
+    return html`<a class="button" href="${linkTo({ ...FIRST_TABLE, status, sort: each })}"${mark}>${label}</a>`;
+  });
+  const isFirst = side === "after" && id === undefined;
+  const isLast = next === undefined || (side === "before" && id === undefined);
+  const edge = (beyond: OrderTable["side"]) => linkTo({ status, sort, side: beyond });
+  const pages = pager([
+    ["First page", isFirst ? undefined : edge("after")],
+    ["Previous page", previous && linkTo(previous)],
+    ["Next page", next && linkTo(next)],
+    ["Last page", isLast ? undefined : edge("before")],
+  ]);
+  const find = html`${list}
+    ${fieldOf("find", { name: "id", label: "Order ID", inputMode: "numeric" }, result)}<button>Find</button>`;
   const body = html`<div class="head">
       <div><h1>Orders</h1><p>Shipping and cancelling cannot be undone.</p></div>
-      ${changeForm(view, pathOf(view, "find-order"), html`${list}${fieldOf("find", { name: "id", label: "Order ID", inputMode: "numeric" }, result)}<button>Find</button>`, "form row")}
+      ${changeForm(view, pathOf(view, "find-order"), find, "form row")}
     </div>
-    ${countsPanel(view, counter, isMetered, list, (status) => linkTo(view, { ...FIRST_TABLE, sort: table.sort, status }), table.status)}
-    <section class="panel flush" aria-labelledby="table-title">
-      <div class="head"><h2 id="table-title">${titleOf(table)}</h2>${sortLinks(view, table)}</div>
-      ${rows.length === 0 ? html`<p class="empty">${empty}</p>` : orderTable(rows)}
-      ${pageLinks(view, table, page)}
+    ${countsPanel(view, counter, isMetered, list, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
+    <section class="panel flush even" aria-labelledby="table-title">
+      <div class="head">
+        <h2 id="table-title">${titleOf(shown)}</h2>
+        <nav class="actions" aria-label="Order of the table">${sortLinks}</nav>
+      </div>
+      ${table(COLUMNS, rows, empty)}
+      ${pages}
     </section>
-    <section class="panel" aria-labelledby="place-title">
-      <h2 id="place-title">Place an order</h2>
-      ${changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(result)}`, "form")}
-    </section>
+    ${panel("place", "Place an order", changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(result)}`, "form"))}
     ${isMetered ? updateCost(readUnits) : ""}`;
   return sendPage(c, { title: "Orders", body, notice: result?.notice });
 }
 
-function linkTo(view: View, table: OrderTable): string {
-  const query = formatTable(table);
-  return `${pathOf(view, "orders")}${query === "" ? "" : `?${query}`}`;
-}
+const COLUMNS = [
+  ["Order", "number"],
+  ["Status"],
+  ["Pet", "number"],
+  ["Quantity", "right number"],
+  ["Ship date", "number"],
+  ["Complete"],
+  ["Actions"],
+] as const;
 
 function titleOf({ status, side, id }: OrderTable): string {
   const subject =
@@ -143,56 +186,9 @@ function titleOf({ status, side, id }: OrderTable): string {
   return `${subject}, ${side} ${id}`;
 }
 
-function sortLinks(view: View, { status, sort: current }: OrderTable): Html {
-  const links = (["newest", "oldest"] as const).map((sort) => {
-    const mark = sort === current ? html` aria-current="true"` : "";
-    return html`<a class="button" href="${linkTo(view, { ...FIRST_TABLE, status, sort })}"${mark}>${sort === "newest" ? "Newest first" : "Oldest first"}</a>`;
-  });
-  return html`<nav class="actions" aria-label="Order of the table">${links}</nav>`;
-}
-
-function pageLinks(view: View, { status, sort, side, id }: OrderTable, { previous, next }: TablePage): Html {
-  const isFirst = side === "after" && id === undefined;
-  const isLast = side === "before" && id === undefined;
-  const edge = (beyond: OrderTable["side"]) => ({ status, sort, side: beyond });
-  const links = [
-    ["First page", isFirst ? undefined : edge("after")],
-    ["Previous page", previous],
-    ["Next page", next],
-    ["Last page", isLast || next === undefined ? undefined : edge("before")],
-  ] as const;
-  const shown = links.flatMap(([label, to]) =>
-    to === undefined ? [] : html`<a class="button" href="${linkTo(view, to)}">${label}</a>`,
-  );
-  return shown.length === 0 ? html`` : html`<nav class="pager actions" aria-label="Pages">${shown}</nav>`;
-}
-
 /** On a metered store, the cost of the updates of the page. */
 function updateCost(readUnits: number | undefined): Html {
   const units = readUnits === undefined ? "" : `: ${formatCount(readUnits)} read units of DynamoDB each time`;
   return html`<p class="quiet small">While this page is visible, it reads its orders again every
     1.5 seconds${units}.</p>`;
-}
-
-function orderTable(rows: readonly Html[]): Html {
-  return html`<table class="even">
-    <thead><tr>
-      <th scope="col">Order</th><th scope="col">Status</th><th scope="col">Pet</th><th scope="col" class="right">Quantity</th>
-      <th scope="col">Ship date</th><th scope="col">Complete</th><th scope="col"><span class="sr">Actions</span></th>
-    </tr></thead>
-    <tbody>${rows}</tbody>
-  </table>`;
-}
-
-function orderRow(view: View, { record, status }: StoredOrder, actions: Html): Html {
-  const { id, petId, quantity, shipDate } = record;
-  return html`<tr id="order-${id}">
-    <th scope="row" class="number"><a href="${pathOf(view, "orders", `${id}`)}">${id}</a></th>
-    <td data-label="Status">${statusBadge(status)}</td>
-    <td data-label="Pet" class="number">${petId ?? "–"}</td>
-    <td data-label="Quantity" class="right number">${quantity ?? "–"}</td>
-    <td data-label="Ship date" class="number">${shipDate ?? "–"}</td>
-    <td data-label="Complete">${formatComplete(record)}</td>
-    <td>${actions}</td>
-  </tr>`;
 }

@@ -14,8 +14,8 @@ import {
   type Section,
   type View,
 } from "../page.ts";
-import { EVENTS, placeOrder, sendOrderPage } from "./order.ts";
-import { createOrderCounter } from "./order-counts.ts";
+import { OrderCounter } from "./order-counts.ts";
+import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
 import { FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
 /** The section about orders: their number by status, all of them page by page, and each through its lifecycle. */
@@ -24,7 +24,7 @@ export const ordersSection: Section = { path: "orders", title: "Orders", add: ad
 function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
   const { store, clock } = context;
   const orders = createOrders({ store: store.orders, clock });
-  const counter = createOrderCounter(store.orders, clock);
+  const counter = new OrderCounter(store.orders, clock);
 
   /** Sends the table with the issues of an input. */
   async function sendInvalid(c: ConsoleRequest, id: string, error: unknown): Promise<Response> {

@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  createOrderCounter,
-  explainCountCost,
-  MAX_ITEM_BYTES,
-} from "../../../lib/console/orders/order-counts.ts";
+import { explainCountCost, MAX_ITEM_BYTES, OrderCounter } from "../../../lib/console/orders/order-counts.ts";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { systemClock } from "../../../lib/core/time.ts";
 import type { OrderCounts } from "../../../lib/orders/order-store.ts";
@@ -25,7 +21,7 @@ const COUNTS = { pending: 3, shipped: 2, cancelled: 1 };
 
 test("a count that takes long goes on in the background, and no second one begins", async () => {
   const { orders, counts } = storeThatCounts();
-  const counter = createOrderCounter(orders, () => 7);
+  const counter = new OrderCounter(orders, () => 7);
   await counter.refresh();
   await counter.count();
   expect([counts.length, counter.isRunning, counter.latest]).toEqual([1, true, undefined]);
@@ -37,7 +33,7 @@ test("a count that takes long goes on in the background, and no second one begin
 
 test("after a count that took long, the next refresh is not due yet, but a request for a count is", async () => {
   const { orders, counts } = storeThatCounts();
-  const counter = createOrderCounter(orders, systemClock);
+  const counter = new OrderCounter(orders, systemClock);
   await counter.refresh();
   counts[0]?.(COUNTS);
   await counter.refresh();
@@ -54,7 +50,7 @@ test("a store that cannot be reached fails the count, and the next one can succe
     if (fails) throw new StoreUnavailableError("The store does not answer.");
     return orders.countByStatus();
   };
-  const counter = createOrderCounter({ ...orders, countByStatus }, systemClock);
+  const counter = new OrderCounter({ ...orders, countByStatus }, systemClock);
   await counter.count();
   expect(counter.failure).toBe("The store does not answer.");
   fails = false;

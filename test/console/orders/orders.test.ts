@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { eventsThatChange, readOrder } from "../../../lib/console/orders/order.ts";
+import { eventsThatChange, readOrder } from "../../../lib/console/orders/order-page.ts";
 import {
   acceptsEvent,
   ORDER_STATUSES,

@@ -16,11 +16,14 @@ import type { NewOrder, Orders } from "../../orders/orders.ts";
 import { toLine } from "../../orders/wire.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
+  backLink,
   type ConsoleContext,
   type ConsoleRequest,
   type Html,
   type Notice,
+  panel,
   pathOf,
+  sendMissing,
   sendPage,
   type View,
 } from "../page.ts";
@@ -33,29 +36,27 @@ export async function sendOrderPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const back = html`<a class="crumb" href="${pathOf(view, "orders")}">← All orders</a>`;
+  const back = backLink(view, "orders");
   const order = await store.orders.find(id);
   if (order === undefined) {
-    const body = html`<div>${back}<h1>No such order</h1><p>There is no order with the ID ${id}.</p></div>`;
-    return sendPage(c, { title: "No such order", body, notice: result?.notice, status: 404 });
+    const message = html`There is no order with the ID ${id}.`;
+    return sendMissing(c, "order", { back, message, notice: result?.notice });
   }
   const { record, status } = order;
+  const facts = html`<dl class="facts number">
+    <dt>Status</dt><dd>${statusBadge(status)}</dd>
+    <dt>Pet</dt><dd>${record.petId ?? "–"}</dd>
+    <dt>Quantity</dt><dd>${record.quantity ?? "–"}</dd>
+    <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
+    <dt>Complete</dt><dd>${formatComplete(record)}</dd>
+  </dl>`;
+  const events = isOrderStatus(status)
+    ? eventList(view, order, clock())
+    : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`;
   const body = html`<div>${back}<h1 class="number">Order ${id}</h1></div>
     <div class="columns">
-      <section class="panel" aria-labelledby="record-title">
-        <h2 id="record-title">Record</h2>
-        <dl class="facts number">
-          <dt>Status</dt><dd>${statusBadge(status)}</dd>
-          <dt>Pet</dt><dd>${record.petId ?? "–"}</dd>
-          <dt>Quantity</dt><dd>${record.quantity ?? "–"}</dd>
-          <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
-          <dt>Complete</dt><dd>${formatComplete(record)}</dd>
-        </dl>
-      </section>
-      <section class="panel" aria-labelledby="events-title">
-        <h2 id="events-title">What can happen next</h2>
-        ${isOrderStatus(status) ? eventList(view, order, clock()) : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`}
-      </section>
+      ${panel("record", "Record", facts)}
+      ${panel("events", "What can happen next", events)}
     </div>`;
   return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice });
 }
@@ -88,10 +89,11 @@ export function formatComplete({ complete }: OrderRecord): string {
 }
 
 /** The events that an operator can apply, with the labels of their buttons. */
-const EVENT_LABELS = { ship: "Ship", fulfil: "Fulfil", cancel: "Cancel" } as const satisfies Record<
-  OrderEvent,
-  string
->;
+const EVENT_LABELS: Readonly<Record<OrderEvent, string>> = {
+  ship: "Ship",
+  fulfil: "Fulfil",
+  cancel: "Cancel",
+};
 
 /** Every event, in the order of its button. */
 export const EVENTS = Object.keys(EVENT_LABELS) as readonly OrderEvent[];
@@ -108,10 +110,11 @@ export function eventsThatChange(order: StoredOrder, at: Instant): readonly Orde
 /** A button for each event that changes the order. `list` are the fields that name the page of the table. */
 export function orderActions(view: View, order: StoredOrder, at: Instant, list: Html): Html {
   const { id } = order.record;
-  return html`<div class="actions">${eventsThatChange(order, at).map((event) => {
+  const controls = eventsThatChange(order, at).map((event) => {
     const label = html`${EVENT_LABELS[event]}<span class="sr"> order ${id}</span>`;
     return eventControl(view, id, event, label, list);
-  })}</div>`;
+  });
+  return html`${controls}`;
 }
 
 /** The button of an event. A cancel cannot be undone, and is not the usual event: it asks for confirmation. */
@@ -164,16 +167,17 @@ export async function placeOrder(orders: Orders, view: View): Promise<Notice> {
 
 /** Reads the fields of an order. Empty ones are missing. Unreadable ones stay strings, which the validation rejects. */
 export function readOrder(fields: Readonly<Record<string, string>>): NewOrder {
-  const readers: Readonly<Record<string, (text: string) => unknown>> = {
-    id: (text) => parseInt64(text) ?? text,
-    petId: (text) => parseInt64(text) ?? text,
-    quantity: (text) => (parseInt64(text) === undefined ? text : Number(text)),
-    shipDate: (text) => text,
-    complete: (text) => (text === "true" || text === "false" ? text === "true" : text),
-  };
-  const entries = Object.entries(readers).flatMap(([name, read]) => {
+  const entries = Object.entries(FIELD_READERS).flatMap(([name, read]) => {
     const text = (fields[name] ?? "").trim();
-    return text === "" ? [] : [[name, read(text)]];
+    return text === "" ? [] : [[name, read(text) ?? text]];
   });
   return Object.fromEntries(entries) as NewOrder;
 }
+
+const FIELD_READERS: Readonly<Record<keyof OrderRecord, (text: string) => unknown>> = {
+  id: parseInt64,
+  petId: parseInt64,
+  quantity: (text) => (parseInt64(text) === undefined ? undefined : Number(text)),
+  shipDate: (text) => text,
+  complete: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
+};

@@ -15,12 +15,16 @@ import type { Instant } from "../../core/time.ts";
 import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
+  backLink,
   type ConsoleContext,
   type ConsoleRequest,
   formatInstant,
   type Html,
+  panel,
   pathOf,
+  sendMissing,
   sendPage,
+  table,
   type View,
 } from "../page.ts";
 import type { MinuteTraffic } from "./traffic.ts";
@@ -34,61 +38,55 @@ export async function sendAccountPage(
 ): Promise<Response> {
   const view = c.get("view");
   const account = await store.accounts.find(id);
-  const back = html`<a class="crumb" href="${pathOf(view, "accounts")}">← All accounts</a>`;
+  const back = backLink(view, "accounts");
   if (account === undefined) {
-    const body = html`<div>${back}<h1>No such account</h1><p>There is no account <code>${id}</code>.</p></div>`;
-    return sendPage(c, { title: "No such account", body, notice: result?.notice, status: 404 });
+    const message = html`There is no account <code>${id}</code>.`;
+    return sendMissing(c, "account", { back, message, notice: result?.notice });
   }
   traffic.record(account);
   const now = clock();
+  const { minute, day } = usageBars(account, now, plans);
   const action = (name: string) => pathOf(view, "accounts", id, name);
-  const expires = {
-    name: "expires",
-    label: "Expires",
-    type: "date",
-    hint: "Optional; at 00:00 UTC of this day.",
-  };
+  const changePlan = html`${planFields("plan", result, plans, account)}
+    <div><button class="main">Change plan</button></div>`;
+  const hint = "Optional; at 00:00 UTC of this day.";
+  const issueKey = html`${fieldOf("issue", { name: "expires", label: "Expires", type: "date", hint }, result)}
+    <button class="main">Issue key</button>`;
   const body = html`<div class="head">
       <div>${back}<h1>${id}</h1><p>Plan ${planName(account, plans)}</p></div>
     </div>
     <div class="columns">
-      ${usagePanel(account, now, plans)}
-      <section class="panel" aria-labelledby="plan-title">
-        <h2 id="plan-title">Plan</h2>
-        <p class="quiet small">Takes effect at the next request. What has been counted stays counted.</p>
-        ${changeForm(view, action("plan"), html`${planFields("plan", result, plans, account)}<div><button class="main">Change plan</button></div>`, "form")}
-      </section>
+      ${panel(
+        "usage",
+        "Usage",
+        html`<div><h3>This minute</h3>${minute}</div>
+          <div><h3>Today (UTC)</h3>${day}</div>
+          ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`,
+      )}
+      ${panel(
+        "plan",
+        "Plan",
+        html`<p class="quiet small">Takes effect at the next request. What has been counted stays counted.</p>
+          ${changeForm(view, action("plan"), changePlan, "form")}`,
+      )}
     </div>
-    <section class="panel" aria-labelledby="traffic-title">
-      <h2 id="traffic-title">Last hour</h2>
-      ${trafficChart(traffic.lastHour(id))}
-      <p class="quiet small">The store holds the counters of the current windows only, so this shows what the console has seen
-        since it was started. Rejections are counted as far as the store counts them.</p>
-    </section>
+    ${panel(
+      "traffic",
+      "Last hour",
+      html`${trafficChart(traffic.lastHour(id))}
+        <p class="quiet small">The store holds the counters of the current windows only, so this shows what the console has
+          seen since it was started. Rejections are counted as far as the store counts them.</p>`,
+    )}
     <section class="panel flush" aria-labelledby="keys-title">
-      <div class="head">
-        <h2 id="keys-title">Keys</h2>
-        ${changeForm(view, action("keys"), html`${fieldOf("issue", expires, result)}<button class="main">Issue key</button>`, "form row")}
-      </div>
+      <div class="head"><h2 id="keys-title">Keys</h2>${changeForm(view, action("keys"), issueKey, "form row")}</div>
       ${keyTable(view, account, now)}
     </section>`;
   return sendPage(c, { title: id, body, notice: result?.notice });
 }
 
-function usagePanel(account: Account, now: number, plans?: PlanTable): Html {
-  const { minute, day } = usageBars(account, now, plans);
-  const isKnown = limitsOf(account, plans) !== undefined;
-  return html`<section class="panel" aria-labelledby="usage-title">
-    <h2 id="usage-title">Usage</h2>
-    <div><h3>This minute</h3>${minute}</div>
-    <div><h3>Today (UTC)</h3>${day}</div>
-    ${
-      isKnown
-        ? ""
-        : html`<p>The plans of this console have no limits for <code>${account.plan}</code>. A service with other plans, such as
-      those of <code>serve --plans FILE</code>, may have them: start the console with the same file.</p>`
-    }
-  </section>`;
+function unknownPlan({ plan }: AccountSettings): Html {
+  return html`<p>The plans of this console have no limits for <code>${plan}</code>. A service with other plans, such as
+    those of <code>serve --plans FILE</code>, may have them: start the console with the same file.</p>`;
 }
 
 /** From this part of the limit on, a bar has another colour. */
@@ -187,12 +185,16 @@ function trafficChart(minutes: readonly MinuteTraffic[]): Html {
       <line class="axis" x1="0" x2="${minutes.length * STEP}" y1="${HEIGHT + 1}" y2="${HEIGHT + 1}"></line>
     </svg>
     <ul class="legend">
-      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="admitted" width="10" height="10"></rect></svg> admitted</li>
-      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="rejected" width="10" height="10"></rect></svg> rejected, on top</li>
-      <li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="unseen" y="6" width="10" height="4"></rect></svg> not observed</li>
+      ${LEGEND.map(([kind, text]) => html`<li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="${kind}" width="10" height="10"></rect></svg> ${text}</li>`)}
       <li>highest minute: ${formatCount(most)}</li>
     </ul>`;
 }
+
+const LEGEND = [
+  ["admitted", "admitted"],
+  ["rejected", "rejected, on top"],
+  ["unseen", "not observed"],
+] as const;
 
 function bar({ start, admitted, rejected }: MinuteTraffic, x: number, most: number): Html {
   if (admitted === undefined)
@@ -210,55 +212,43 @@ const LEVELS: Readonly<Record<KeyStatus, string>> = {
   expired: "calm",
 };
 
-const OVERLAPS = ["0h", "1h", "24h", "168h", "720h", "2160h"].map((value) => {
-  const hours = Number.parseInt(value, 10);
-  return [
-    `${hours * 3_600_000}`,
-    hours === 0 ? "none: the old key stops now" : formatDuration(hours * 3_600_000),
-  ] as const;
+/** The choices of an overlap, in milliseconds. */
+const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
+  const label = hours === 0 ? "none: the old key stops now" : formatDuration(hours * 3_600_000);
+  return [`${hours * 3_600_000}`, label] as const;
 });
 
 /** The keys of an account, active ones first, each with its actions. */
 function keyTable(view: View, account: Account, now: Instant): Html {
-  if (account.keys.length === 0) return html`<p class="empty">The account has no key yet.</p>`;
   const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
-  return html`<table>
-    <thead><tr>
-      <th scope="col">Key</th><th scope="col">State</th><th scope="col">Created</th><th scope="col">Expires</th>
-      <th scope="col"><span class="sr">Actions</span></th>
-    </tr></thead>
-    <tbody>${keys.map((key) => keyRow(view, account, key, now))}</tbody>
-  </table>`;
+  const rows = keys.map((key) => {
+    const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
+    const state = keyStatusAt(key, bannedUntil, now);
+    const end = key.revokedAt ?? key.expiresAt;
+    const left = `${formatDuration(bannedUntil - now)} left`;
+    const cells = [
+      html`<code>${key.id}</code>`,
+      html`<div><span class="badge ${LEVELS[state]}">${state}</span>
+        ${state === "banned" ? html`<span class="quiet small number">${left}</span>` : ""}</div>`,
+      formatInstant(key.createdAt),
+      end === undefined ? "never" : formatInstant(end),
+      isActive(key, now) ? keyActions(view, account, key, state) : "",
+    ];
+    return { id: `key-${key.id}`, cells };
+  });
+  return table(KEY_COLUMNS, rows, "The account has no key yet.");
 }
 
-function keyRow(view: View, account: Account, key: ApiKey, now: Instant): Html {
-  const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
-  const state = keyStatusAt(key, bannedUntil, now);
-  const end = key.revokedAt ?? key.expiresAt;
-  return html`<tr id="key-${key.id}">
-    <th scope="row"><code>${key.id}</code></th>
-    <td data-label="State"><div><span class="badge ${LEVELS[state]}">${state}</span>
-      ${state === "banned" ? html`<span class="quiet small number">${formatDuration(bannedUntil - now)} left</span>` : ""}</div></td>
-    <td data-label="Created" class="number">${formatInstant(key.createdAt)}</td>
-    <td data-label="${key.revokedAt === undefined ? "Expires" : "Revoked"}" class="number">${end === undefined ? "never" : formatInstant(end)}</td>
-    <td><div class="actions">${isActive(key, now) ? keyActions(view, account, key, state) : ""}</div></td>
-  </tr>`;
-}
+const KEY_COLUMNS = [["Key"], ["State"], ["Created", "number"], ["Ends", "number"], ["Actions"]] as const;
 
 function keyActions(view: View, account: Account, { id, successorId }: ApiKey, state: KeyStatus): Html {
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
   const unban = changeForm(view, action("unban"), html`<button>Lift ban</button>`);
-  const overlap = {
-    name: "overlap",
-    label: "Overlap",
-    hint: "How long both keys work.",
-    options: OVERLAPS,
-    value: "86400000",
-  };
+  const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };
   const rotate = changeForm(
     view,
     action("rotate"),
-    html`${fieldOf(`rotate-${id}`, overlap)}
+    html`${fieldOf(`rotate-${id}`, { name: "overlap", label: "Overlap", ...overlap })}
       <div class="actions"><button class="main">Rotate key</button> <button type="button" data-close>Cancel</button></div>`,
     "form",
   );

@@ -7,7 +7,7 @@ import { findPackageJSON } from "node:module";
 import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
 import { escapeControls } from "../core/text.ts";
 import { systemClock } from "../core/time.ts";
-import type { CommandContext, DefineCommand } from "./context.ts";
+import type { DefineCommand, GlobalFlags } from "./context.ts";
 import {
   type ErrorReport,
   EXIT,
@@ -108,45 +108,36 @@ export interface ProcessIo extends Streams {
 export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
   const { argv, env, waitForStop } = io;
   const terminal = createTerminal(io);
+  const json = wantsJson(argv);
   let status: ExitStatus = EXIT.success;
   const exit = (newStatus: ExitStatus) => {
     status = newStatus;
   };
-  const json = wantsJson(argv);
-  const reportError = (report: ErrorReport) => terminal.log(formatErrorReport(report, json));
-  let npmHint: string | undefined;
-  const logNpmHint = () => {
-    if (npmHint !== undefined) terminal.log(npmHint);
+  const fail = (report: ErrorReport, newStatus: ExitStatus = EXIT.failed) => {
+    terminal.log(formatErrorReport(report, json));
+    status = newStatus;
   };
   try {
     const version = readVersion();
     const program = createProgram(terminal, version, json);
-    const fail: CommandContext["fail"] = (report, newStatus = EXIT.failed) => {
-      reportError(report);
-      status = newStatus;
-    };
     for (const [name, { description }] of Object.entries(COMMANDS))
       program.command(name).description(description);
     program.hook("preSubcommand", async (_program, command) => {
       const define = await COMMANDS[command.name()]?.load();
-      const surroundings = { terminal, env, clock: systemClock, version, waitForStop, exit, fail };
-      define?.(command, { ...surroundings, flags: program.opts() });
-      npmHint = explainNpmOptions([program, command], env);
+      const flags = program.opts<GlobalFlags>();
+      define?.(command, { terminal, env, clock: systemClock, flags, version, waitForStop, exit, fail });
     });
-    program.hook("preAction", logNpmHint);
     // `help NAME` would show a command that is not loaded.
     const args = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
     await program.parseAsync(args, { from: "user" });
-    return status;
   } catch (thrown) {
     const error = explainMissingPackage(thrown);
-    const status = toExitStatus(error);
+    exit(toExitStatus(error));
     // Commander has already printed its own errors as text, and the output of --help and --version.
     const isPrinted = error instanceof CommanderError && (!json || status === EXIT.success);
-    if (!isPrinted) reportError(toErrorReport(error));
-    else if (status === EXIT.usage) logNpmHint();
-    return status;
+    if (!isPrinted) fail(toErrorReport(error), status);
   }
+  return status;
 }
 
 function createProgram({ print, log }: Terminal, version: string, json: boolean): Command {
@@ -222,21 +213,4 @@ function visibleGlobalOptions(command: Command): Option[] {
   const options = new Help();
   options.showGlobalOptions = true;
   return options.visibleGlobalOptions(command).filter(({ long }) => !hidden.includes(long ?? ""));
-}
-
-/** npm has options with these names, which can be set for other reasons. */
-const OF_NPM: readonly string[] = ["--json", "--key", "--version"];
-
-/**
- * Explains the spelling of the options of these commands that npm has taken for itself, if there are any:
- * `npm start --port=1` sets the variable `npm_config_port`, and does not pass the option on.
- */
-function explainNpmOptions(commands: readonly Command[], env: EnvironmentVariables): string | undefined {
-  if (env["npm_lifecycle_event"] === undefined) return undefined;
-  const names = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long ?? "")));
-  const taken = [...names].filter(
-    (name) => !OF_NPM.includes(name) && env[`npm_config_${name.slice(2).replaceAll("-", "_")}`] !== undefined,
-  );
-  if (taken.length === 0) return undefined;
-  return `npm took ${taken.join(" and ")} for itself. Write -- before the options, as in 'npm start -- ${taken[0]} …'.`;
 }

@@ -36,12 +36,10 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           size: source.size,
           initial: counts,
         });
-        const format = (text: string, fields: { code: string; line: number; message: string }) =>
-          flags.json ? JSON.stringify(fields) : text;
         const reportStop = (hint: string) => {
           progress.stop();
           const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
-          terminal.log(format(message, { code: "stopped", line, message }));
+          terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
         };
         const stop = new AbortController();
         void context.waitForStop().then(() => stop.abort());
@@ -55,7 +53,8 @@ export function addImportCommand(parent: Command, context: CommandContext): void
             counts = newCounts;
             for (const { number, reason: message } of lines) {
               if (message === undefined) continue;
-              progress.log(format(`line ${number}: ${message}`, { code: "rejected", line: number, message }));
+              const rejected = JSON.stringify({ code: "rejected", line: number, message });
+              progress.log(flags.json ? rejected : `line ${number}: ${message}`);
             }
             await rejects.write(lines);
             await terminal.drainLog();

@@ -11,7 +11,7 @@ import { BASE_PATH } from "../../http/operations.ts";
 import type { HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
-import { type NodeServer, startNodeServer } from "../../node/server.ts";
+import { startNodeServer } from "../../node/server.ts";
 import { tuneProcess } from "../../node/tuning.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
@@ -28,61 +28,52 @@ import type { OpenedStore } from "../stores.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
 export function defineServe(command: Command, context: CommandContext): void {
+  const { clock, env, flags: storeFlags, terminal, version } = context;
   addLogOptions(addServeOptions(command))
     .option("--metrics <address>", METRICS_HELP, readAddress)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags & LogFlags) => {
-      const { env, terminal, clock } = context;
       const { trustProxy = false, tuning = true, existing = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
       const environment = readEnvironment(env);
       if (tuning) tuneProcess();
-      const storeFlags = context.flags;
       const handlerOptions = toHandlerOptions(flags);
       const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
+      const warn = (message: string) => log.write("warn", message);
       // Before the database is created: invalid domains must leave nothing behind.
       const plan = readPlan(flags, env);
       const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
-      const onChange = (line: string) => log.write("warn", line);
-      if (file === undefined && flags.platformHost !== undefined) {
+      if (file === undefined && flags.platformHost !== undefined)
         throw invalidInput(
           "--platform-host",
           "Without --domains every host is served. Omit it, or add --domains.",
         );
-      }
-      const hosts =
-        file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), onChange);
-      const isCustomHost = hosts ? (host: string) => hosts().customHosts.has(bareHost(host)) : undefined;
+      const hosts = file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), warn);
+
       const serve = async ({ store, name, isNew, schema, check }: OpenedStore) => {
         const stop = context.waitForStop();
-        if (isNew) log.write("warn", `There was no store at ${name}, so an empty one was created.`);
+        if (isNew) warn(`There was no store at ${name}, so an empty one was created.`);
         // No address is printed for a server that cannot serve.
         await check();
-        const observed = { store, ...log };
-        await using metrics = await startMetrics(flags.metrics, observed, {
-          version: context.version,
-          isCustomHost,
-        });
+        await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
+        const onRequest: HandlerOptions["onRequest"] = (event, source) => {
+          metrics?.onRequest(event);
+          log.onRequest?.(event, source);
+        };
         const handler = createHandler({
-          store: metrics.store,
-          clock,
-          plans,
+          ...{ clock, plans, ...handlerOptions },
+          store: metrics === undefined ? store : metrics.instrument(store),
           documents: docsPage(),
-          ...handlerOptions,
           ...(hosts && { hosts }),
-          ...(metrics.onRequest === undefined ? {} : { onRequest: metrics.onRequest }),
+          ...((metrics ?? log.onRequest) && { onRequest }),
         });
         const server = await listenOn(address, { host: "--host", port: "--port or PORT" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
-        metrics.watch?.(server);
-        log.write("info", `Started store-orders ${context.version} on Node ${process.version}.`, {
-          version: context.version,
-          node: process.version,
-          store: name,
-          schema,
-          environment,
+        metrics?.watch(server);
+        log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
+          ...{ version, node: process.version, store: name, schema, environment },
           settings: { ...address, ...handlerOptions, trustProxy, tuning, plan, plans, domains: file },
         });
         try {
@@ -90,7 +81,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
-          const result = { url, docs, database: name, metrics: metrics.url, key: key ?? null };
+          const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };
           if (storeFlags.json) await printResult(context, result);
           else {
             const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
@@ -98,7 +89,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           }
           if (demo && key === undefined) {
             const account = await store.accounts.find(DEMO_ACCOUNT);
-            log.write("warn", explainNotSeeded(account !== undefined, storeFlags));
+            warn(explainNotSeeded(account !== undefined, storeFlags));
           }
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
@@ -106,8 +97,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         }
         log.write("info", "Stopped.");
       };
-      const useStore = existing ? withStore : withStoreOrCreate;
-      await useStore(context, serve, (message) => log.write("warn", message));
+      await (existing ? withStore : withStoreOrCreate)(context, serve, warn);
     });
 }
 
@@ -273,44 +263,20 @@ function stampOf(path: string) {
   }
 }
 
-type Observed = Pick<HandlerOptions, "store" | "onRequest">;
-
-/** The store and the hook of a measured handler, and the address of the metrics. */
-interface ServeMetrics extends Observed, AsyncDisposable {
-  readonly url?: string;
-  /** Reports the connections that the server refuses. */
-  watch?(server: NodeServer): void;
-}
-
-/** Starts the metrics server if `--metrics` is given. Otherwise nothing is measured. */
+/** Starts the metrics server, if it has an address. Otherwise nothing is measured. */
 async function startMetrics(
   address: ListenAddress | undefined,
-  observed: Observed,
-  {
-    version,
-    isCustomHost,
-  }: {
-    readonly version: string;
-    readonly isCustomHost: ((host: string) => boolean) | undefined;
-  },
-): Promise<ServeMetrics> {
-  if (address === undefined) return { ...observed, [Symbol.asyncDispose]: async () => {} };
+  version: string,
+  hosts: (() => HostTable) | undefined,
+) {
+  if (address === undefined) return undefined;
   const { createMetrics, startMetricsServer } = await import("../../metrics/index.ts");
   const metrics = createMetrics({ buildInfo: { version } });
-  const flags = { host: "--metrics", port: "--metrics" };
-  const { url, close } = await listenOn(address, flags, () =>
+  const isCustomHost = (host: string) => hosts?.().customHosts.has(bareHost(host)) === true;
+  const { url, close } = await listenOn(address, { host: "--metrics", port: "--metrics" }, () =>
     startMetricsServer({ metrics, isCustomHost, ...address }),
   );
-  return {
-    store: metrics.instrument(observed.store),
-    onRequest(event, source) {
-      metrics.onRequest(event);
-      observed.onRequest?.(event, source);
-    },
-    url,
-    watch: metrics.watch,
-    [Symbol.asyncDispose]: close,
-  };
+  return { ...metrics, url, [Symbol.asyncDispose]: close };
 }
 
 /** The addresses of a running server. */

@@ -142,7 +142,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     }),
   );
   return {
-    // Counters and bans survive the end of the server process. Only a power failure can lose the most recent ones.
+    // Counters and bans survive the end of this process. A crash of the server can lose those of the last second.
     durable: orderIds.size > 0,
     first: [
       {

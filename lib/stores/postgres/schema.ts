@@ -108,33 +108,28 @@ export async function migrate(
 ): Promise<MigrationResult> {
   await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
   const name = quoteSchema(schema);
-  const literal = `'${`${name}.settings`.replaceAll("'", "''")}'`;
+  const literal = `'${schema.replaceAll("'", "''")}'`;
+  // Read from the catalogs: to_regclass() can answer from a cache that is older than the wait for the lock.
   const [found] = await execute(
-    `SELECT to_regnamespace(${literalOf(name)}) IS NULL, to_regclass(${literal}) IS NULL`,
+    `SELECT (SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = ${literal}),
+       (SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = ${literal} AND c.relname = 'settings')`,
   );
-  const [lacksSchema, lacksTables] = [isTrue(found?.[0]), isTrue(found?.[1])];
-  const from = lacksTables
-    ? 0
-    : versionIn(await execute(`SELECT value FROM ${name}.settings WHERE name = 'schema_version'`));
+  const [hasSchema, hasTables] = [Number(found?.[0]) > 0, Number(found?.[1]) > 0];
+  const from = hasTables
+    ? versionIn(await execute(`SELECT value FROM ${name}.settings WHERE name = 'schema_version'`))
+    : 0;
   if (from === SCHEMA_VERSION) return { from, to: from };
   if (from > SCHEMA_VERSION || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
   const sql = postgresMigrationSql({ schema, from });
   // Creating a schema takes a permission that its owner need not have, also if it exists.
-  await execute(lacksSchema ? sql : sql.replace(/^CREATE SCHEMA .*\n/, ""));
+  await execute(hasSchema ? sql.replace(/^CREATE SCHEMA .*\n/, "") : sql);
   return { from, to: SCHEMA_VERSION };
 }
 
 /** The schema version in the rows of the settings. */
 function versionIn(rows: readonly (readonly unknown[])[]): number {
   return Number(rows[0]?.[0] ?? 0);
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "t";
-}
-
-function literalOf(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The command with which an operator creates or migrates the tables. */

@@ -73,8 +73,7 @@ const { metafile } = await build({
   splitting: true,
   format: "esm",
   platform: "node",
-  target: "node22.16",
-  define: { SUPPORTED_NODE: '"22.16"' },
+  target: "node24",
   legalComments: "linked",
   // `@smithy` comes with the AWS clients.
   external: [

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import type { Store } from "../../lib/stores/store.ts";
 import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
+import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+import { openStore, type StoreAddress } from "../support/store-address.ts";
 import { BROKEN } from "./linearizability/broken-stores.ts";
 import { startProcesses } from "./linearizability/processes.ts";
 import { runAndCheck } from "./linearizability/run-and-check.ts";
@@ -14,6 +15,7 @@ import { createRandom, reportFigures } from "./run.ts";
 
 const HISTORIES = {
   sqlite: 200,
+  postgres: 150,
   "all-old": 100,
   "as-is": 50,
 };
@@ -29,12 +31,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Records histories of several processes on a store, and expects each to be linearizable. */
 async function expectLinearizable(
   name: string,
-  store: Store,
-  worker: readonly string[],
+  address: StoreAddress,
   { histories, losses = 0 }: { histories: number; losses?: number },
 ): Promise<void> {
   const random = createRandom(`linearizability ${name}`);
-  const processes = startProcesses(PROCESSES, worker);
+  const store = await openStore(address);
+  const processes = startProcesses(PROCESSES, address);
   const figures = { operations: 0, incomplete: 0 };
   try {
     for (let number = 0; number < histories; number++) {
@@ -45,6 +47,7 @@ async function expectLinearizable(
     }
   } finally {
     await processes.stop();
+    await store.close();
   }
   reportFigures(`linearizability (${name})`, {
     "histories, each linearizable": histories,
@@ -54,10 +57,8 @@ async function expectLinearizable(
 }
 
 test("concurrent operations of several processes on SQLite are linearizable", async () => {
-  const path = join(folder, "correct.db");
-  const store = createSqliteStore({ path });
-  await expectLinearizable("SQLite", store, ["sqlite", path], { histories: HISTORIES.sqlite });
-  await store.close();
+  const address: StoreAddress = { kind: "sqlite", path: join(folder, "correct.db") };
+  await expectLinearizable("SQLite", address, { histories: HISTORIES.sqlite });
 });
 
 describe("concurrent operations of several processes on DynamoDB are linearizable", () => {
@@ -68,9 +69,8 @@ describe("concurrent operations of several processes on DynamoDB are linearizabl
       const client = clientFor(emulator.endpoint);
       try {
         await createDynamodbTables({ prefix: "shop", client });
-        const store = createDynamodbStore({ prefix: "shop", client });
-        const worker = ["dynamodb", emulator.endpoint, "shop"];
-        await expectLinearizable(`DynamoDB, ${oldItems}`, store, worker, {
+        const address: StoreAddress = { kind: "dynamodb", endpoint: emulator.endpoint, prefix: "shop" };
+        await expectLinearizable(`DynamoDB, ${oldItems}`, address, {
           histories: HISTORIES[oldItems],
           losses: 0.1,
         });
@@ -82,12 +82,25 @@ describe("concurrent operations of several processes on DynamoDB are linearizabl
   );
 });
 
+test.skipIf(skipsWithoutPostgres("linearizability on PostgreSQL"))(
+  "concurrent operations of several processes on PostgreSQL are linearizable, also if messages are lost",
+  async () => {
+    const server = await startPostgres();
+    try {
+      const address: StoreAddress = { kind: "postgres", connectionString: server.url() };
+      await expectLinearizable("PostgreSQL", address, { histories: HISTORIES.postgres, losses: 0.1 });
+    } finally {
+      await server.remove();
+    }
+  },
+);
+
 describe("the checker detects a broken store that", () => {
   test.for(Object.keys(BROKEN))("%s", async (name) => {
     const path = join(folder, `${name}.db`);
     const store = createSqliteStore({ path });
     const random = createRandom(`broken: ${name}`);
-    const processes = startProcesses(PROCESSES, ["broken", path, name]);
+    const processes = startProcesses(PROCESSES, { kind: "sqlite", path }, name);
     try {
       let caughtBy = 0;
       for (let number = 0; caughtBy === 0 && number < MAX_HISTORIES_UNTIL_CAUGHT; number++) {

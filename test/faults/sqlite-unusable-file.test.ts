@@ -17,7 +17,7 @@ import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { expectUnavailable } from "./requester.ts";
-import { createFilledDatabase, NOW } from "./sqlite/fixture.ts";
+import { fillStore, NOW } from "./service.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -89,9 +89,9 @@ describe("a write that SQLite rejects", () => {
 describe("an unusable database file", () => {
   test("that is truncated or lacks a table makes the store unavailable and is left unchanged", async () => {
     const [truncated, withoutTable] = [newPath(), newPath()];
-    await createFilledDatabase(truncated, 2_000);
+    await fillStore({ kind: "sqlite", path: truncated }, 2_000);
     truncateSync(truncated, 3 * 4096);
-    await createFilledDatabase(withoutTable, 1);
+    await fillStore({ kind: "sqlite", path: withoutTable }, 1);
     const db = new DatabaseSync(withoutTable);
     db.exec("DROP TABLE orders; PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL");
     db.close();
@@ -117,7 +117,7 @@ describe("an unusable database file", () => {
     "without write permission for the file or its directory makes the store unavailable",
     async () => {
       const path = newPath();
-      await createFilledDatabase(path, 1);
+      await fillStore({ kind: "sqlite", path }, 1);
       const before = readFileSync(path);
       chmodSync(folder, 0o755);
       for (const mode of [0o444, 0o666, 0o000]) {
@@ -136,7 +136,7 @@ describe("an unusable database file", () => {
 
 test("a log that is deleted while two connections use it is saved by the last one, and neither creates a new log before", async () => {
   const path = newPath();
-  await createFilledDatabase(path, 4);
+  await fillStore({ kind: "sqlite", path }, 4);
   const [one, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
   const cancel = (store: Store, id: bigint) =>
     store.orders.apply(id, "cancel", NOW).then(

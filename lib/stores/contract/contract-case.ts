@@ -26,9 +26,15 @@ export interface ContractCase {
   check(store: Store, options?: ContractOptions): Promise<string | undefined>;
 }
 
-/** A case before it is `bounded`, with the options that it needs. */
+/** The options of a case that has all that it needs. */
+export interface AllOptions extends Required<ContractOptions> {
+  /** Closes an instance before the case ends, which closes all others. */
+  closeAnother(another: Store): Promise<void>;
+}
+
+/** A case before it is `bounded`. */
 export interface UnboundedCase extends Pick<ContractCase, "name" | "needs"> {
-  check(store: Store, options: Required<ContractOptions>): Promise<void>;
+  check(store: Store, options: AllOptions): Promise<void>;
 }
 
 /** More than any case needs. */
@@ -56,19 +62,23 @@ export function bounded({ name, needs, check }: UnboundedCase): ContractCase {
     ...(needs === undefined ? {} : { needs }),
     async check(store, options = {}) {
       if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
-      const opened: Store[] = [];
+      const opened = new Set<Store>();
       const openAnother = async () => {
         const another = (await options.openAnother?.()) ?? assert.fail();
-        opened.push(another);
+        opened.add(another);
         return another;
+      };
+      const closeAnother = async (another: Store) => {
+        opened.delete(another);
+        await another.close();
       };
       const { promise: late, reject } = Promise.withResolvers<never>();
       const message = `A call of the store has not settled: the case takes more than ${MAX_CASE_MS / 1_000} s.`;
       const timer = setTimeout(() => reject(new assert.AssertionError({ message })), MAX_CASE_MS);
       try {
-        const allOptions = { ...options, openAnother } as Required<ContractOptions>;
+        const allOptions = { ...options, openAnother, closeAnother } as AllOptions;
         await Promise.race([check(store, allOptions), late]);
-        for (const another of opened) await Promise.race([another.close(), late]);
+        for (const another of opened) await Promise.race([closeAnother(another), late]);
       } catch (error) {
         for (const another of opened) another.close().catch(() => {});
         throw error instanceof assert.AssertionError ? shortened(error) : error;

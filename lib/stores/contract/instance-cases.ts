@@ -11,7 +11,7 @@ import {
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
-import { type ContractOptions, collect, type UnboundedCase } from "./contract-case.ts";
+import { type AllOptions, collect, type UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
@@ -26,7 +26,7 @@ const pending = (id: bigint): StoredOrder => ({ record: { id, petId: -id }, stat
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index));
 
 /** The store that was passed, and others on the same database. */
-async function openAll(store: Store, { openAnother }: Required<ContractOptions>, count = INSTANCES) {
+async function openAll(store: Store, { openAnother }: AllOptions, count = INSTANCES) {
   const others = Array.from({ length: count - 1 }, async () => openAnother());
   return [store, ...(await Promise.all(others))];
 }
@@ -276,7 +276,7 @@ export const instanceCases: readonly UnboundedCase[] = [
       assert.equal(new Set(recorded).size, 1, "every instance gets the environment that was recorded first");
       const another = await options.openAnother();
       await another.orders.place([pending(1n)]);
-      await another.close();
+      await options.closeAnother(another);
       await assert.doesNotReject(store.check(), "an instance that is closed leaves the others usable");
       assert.equal((await store.orders.apply(1n, "cancel", AT)).ok, true);
       assert.equal((await instances[1]?.orders.find(1n))?.status, "cancelled");

@@ -2,19 +2,19 @@ import { DatabaseSync } from "node:sqlite";
 import { isActive } from "../../../lib/accounts/account.ts";
 import { hashKey, parseKey } from "../../../lib/accounts/hash-key.ts";
 import { eachOrder } from "../../../lib/orders/order-query.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
+import { openStore, type StoreAddress } from "../../support/store-address.ts";
 import type { AcknowledgedState } from "./acknowledged-state.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Returns every difference between a database after a crash and the acknowledged state. Orders from `firstOrder` on. */
 export async function checkAfterCrash(
-  path: string,
+  address: StoreAddress,
   state: AcknowledgedState,
   { meteredAccount, firstOrder }: { meteredAccount: string; firstOrder: bigint },
 ): Promise<readonly string[]> {
-  const violations = [...integrityViolations(path)];
-  const store = createSqliteStore({ path });
+  const violations = address.kind === "sqlite" ? [...integrityViolations(address.path)] : [];
+  const store = await openStore(address);
   try {
     violations.push(...(await orderViolations(store, state.ledger, firstOrder)));
     violations.push(...(await accountViolations(store, state)));

@@ -1,7 +1,7 @@
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { openStore, type StoreAddress } from "../../support/store-address.ts";
 import { instantOf, type Ledger } from "./ledger.ts";
 
 /** Consecutive identifiers. */
@@ -24,11 +24,11 @@ export function importedOrder(id: bigint): StoredOrder {
 
 /** Places orders before anything is killed. */
 export async function placeOrders(
-  path: string,
+  address: StoreAddress,
   orders: readonly StoredOrder[],
   ledger: Ledger,
 ): Promise<void> {
-  const store = createSqliteStore({ path });
+  const store = await openStore(address);
   for (const order of orders) ledger.submitted(order);
   await store.orders.place(orders);
   for (const { record } of orders) ledger.placed(record.id);
@@ -36,8 +36,8 @@ export async function placeOrders(
 }
 
 /** Creates an account with its own limits, and returns its key. */
-export async function openAccount(path: string, id: string, perMinute: number): Promise<string> {
-  const store = createSqliteStore({ path });
+export async function openAccount(address: StoreAddress, id: string, perMinute: number): Promise<string> {
+  const store = await openStore(address);
   const plan: PlanAssignment = { plan: "enterprise", customLimits: { perMinute, perDay: 10_000_000 } };
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create(id, plan);

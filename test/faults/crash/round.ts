@@ -1,5 +1,6 @@
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { CommandLine } from "../../support/command-line.ts";
+import { type LocalAddress, storeOptions } from "../../support/store-address.ts";
 import type { SeededRandom } from "../run.ts";
 import { type AcknowledgedState, recordAcknowledgements } from "./acknowledged-state.ts";
 import { idsFrom, importedOrder, openAccount, pendingOrder, placeOrders } from "./fixture.ts";
@@ -18,7 +19,7 @@ const MAX_ACKNOWLEDGEMENTS = 1_000;
 /** What a round works with, and what earlier rounds have acknowledged. */
 export interface RoundContext {
   readonly cli: CommandLine;
-  readonly path: string;
+  readonly address: LocalAddress;
   /** Of the account that cancels. */
   readonly key: string;
   readonly state: AcknowledgedState;
@@ -27,19 +28,19 @@ export interface RoundContext {
 
 /** Runs a server and several workers on one database, and kills them. Returns the number of killed processes. */
 export async function runRound(name: string, firstOrder: bigint, context: RoundContext): Promise<number> {
-  const { cli, path, state, random } = context;
+  const { cli, address, state, random } = context;
   const orders = idsFrom(firstOrder, PENDING);
   const lines = idsFrom(firstOrder + BigInt(PENDING), LINES);
-  await placeOrders(path, orders.map(pendingOrder), state.ledger);
+  await placeOrders(address, orders.map(pendingOrder), state.ledger);
   const [earlyKey, lateKey] = [
-    await openAccount(path, `${name}-early`, 1),
-    await openAccount(path, `${name}-late`, 1),
+    await openAccount(address, `${name}-early`, 1),
+    await openAccount(address, `${name}-late`, 1),
   ];
   const [server, ...workers] = await Promise.all([
-    startServer(cli, path),
-    startWorker(path),
-    startWorker(path),
-    startWorker(path),
+    startServer(cli, address),
+    startWorker(address),
+    startWorker(address),
+    startWorker(address),
   ]);
   using caller = createHttpCaller(server.url);
   await floodUntilBanned(caller, earlyKey, state);
@@ -89,17 +90,17 @@ async function startCommands(
   name: string,
   input: string,
   onAcknowledgement: (acknowledgement: Acknowledgement) => void,
-  { cli, path, random }: RoundContext,
+  { cli, address, random }: RoundContext,
 ): Promise<readonly TestProcess[]> {
   const commands: TestProcess[] = [];
-  const database = ["--database", path];
+  const database = storeOptions(address);
   if (random.chance(0.5)) {
     const onResult = () => onAcknowledgement({ upToLine: LINES });
     commands.push(startCommand(cli, ["orders", "import", "-", ...database], { input, onResult }));
   }
   if (random.chance(0.5)) {
     const account = `${name}-command`;
-    await openAccount(path, account, 10);
+    await openAccount(address, account, 10);
     const onResult = (result: unknown) => onAcknowledgement(result as { account: string; key: string });
     commands.push(startCommand(cli, ["keys", "issue", "--account", account, ...database], { onResult }));
   }

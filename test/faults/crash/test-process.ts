@@ -6,6 +6,7 @@ import {
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
+import { type LocalAddress, type StoreAddress, storeOptions } from "../../support/store-address.ts";
 import type { Acknowledgement, Job } from "./worker-process.ts";
 
 /** A process that may be killed at any moment. */
@@ -21,9 +22,9 @@ export interface Worker extends TestProcess {
 }
 
 /** Starts a worker, and waits until it has opened the database. */
-export async function startWorker(path: string): Promise<Worker> {
+export async function startWorker(address: StoreAddress): Promise<Worker> {
   const program = new URL("worker-process.ts", import.meta.url);
-  const child = fork(program, [path], { serialization: "advanced" });
+  const child = fork(program, [JSON.stringify(address)], { serialization: "advanced" });
   // All messages arrive before the channel closes.
   const ended = Promise.all([once(child, "exit"), once(child, "disconnect")]).then(() =>
     end("worker", child),
@@ -60,9 +61,9 @@ export function startCommand(
 /** Starts a server, and waits until it listens. */
 export async function startServer(
   cli: CommandLine,
-  path: string,
+  address: LocalAddress,
 ): Promise<TestProcess & { readonly url: string }> {
-  const child = cli.spawn(["serve", "--port", "0", "--database", path]);
+  const child = cli.spawn(["serve", "--port", "0", ...storeOptions(address)]);
   const [, url = ""] = /(http:\S+\/v1)/.exec(await waitForOutput(child, /^database.*\n/m)) ?? [];
   const ended = waitForExit(child).then(({ stderr }) => end(`serve: ${stderr.slice(-1_000)}`, child));
   ended.catch(() => {});

@@ -1,12 +1,12 @@
 /**
- * A worker on a database, until it is killed: `worker-process.ts PATH`. Reports that it is ready, receives
+ * A worker on a database, until it is killed: `worker-process.ts ADDRESS`, as JSON. Reports that it is ready, receives
  * its job from the parent, and reports each change that the store has acknowledged.
  */
 import { once } from "node:events";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { importOrders, splitLines } from "../../../lib/orders/import.ts";
 import type { OrderStatus } from "../../../lib/orders/lifecycle.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { openStore, type StoreAddress } from "../../support/store-address.ts";
 import { instantOf } from "./ledger.ts";
 
 /** The job of a worker: ship and fulfil orders, import lines, or create accounts and issue keys. */
@@ -28,7 +28,7 @@ export type Acknowledgement =
 
 const CALLS_AT_ONCE = 4;
 
-const store = createSqliteStore({ path: process.argv[2] ?? "" });
+const store = await openStore(JSON.parse(process.argv[2] ?? "") as StoreAddress);
 const report = (message: Acknowledgement | "ready") => process.send?.(message);
 report("ready");
 const [job] = (await once(process, "message")) as [Job];

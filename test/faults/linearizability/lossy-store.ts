@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { Pool, type PoolClient } from "pg";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { EMULATED } from "../../support/dynamodb/emulator.ts";
+import { openStore, type StoreAddress } from "../../support/store-address.ts";
 
 /** Which message of a call is lost, and whether the client then retries it, as the vendor's client does. */
 export type Loss = "request" | "response" | "response, then retried";
@@ -14,8 +17,14 @@ export function withLoss<T>(loss: Loss | undefined, work: () => Promise<T>): Pro
   return losses.run({ loss }, work);
 }
 
-/** DynamoDB behind a network that loses the chosen messages. */
-export function createLossyStore(endpoint: string, prefix: string): Store {
+/** Opens a store. A database with a network is behind one that loses the chosen messages. */
+export async function openLossyStore(address: StoreAddress): Promise<Store> {
+  if (address.kind === "dynamodb") return createLossyDynamodbStore(address);
+  if (address.kind === "postgres") return createLossyPostgresStore(address);
+  return openStore(address);
+}
+
+function createLossyDynamodbStore({ endpoint, prefix }: Extract<StoreAddress, { kind: "dynamodb" }>): Store {
   const client = new DynamoDBClient({ ...EMULATED, endpoint, maxAttempts: 2 });
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -34,4 +43,32 @@ export function createLossyStore(endpoint: string, prefix: string): Store {
     { step: "finalizeRequest", priority: "low" },
   );
   return createDynamodbStore({ prefix, client });
+}
+
+/** Loses the COMMIT of a transaction, or the response to it, and with it the connection. */
+function createLossyPostgresStore({
+  connectionString,
+  schema,
+}: Extract<StoreAddress, { kind: "postgres" }>): Store {
+  const pool = new Pool({ connectionString, pipeline: true });
+  pool.on("error", () => {});
+  const lossyPool: PostgresPool = {
+    async connect() {
+      const connection: PoolClient = await pool.connect();
+      return {
+        pipeline: true,
+        release: (close) => connection.release(close),
+        async query(query) {
+          const current = query.text === "COMMIT" ? losses.getStore() : undefined;
+          const loss = current?.loss;
+          if (current !== undefined) current.loss = undefined;
+          if (loss === "request") throw new Error("The request was lost.");
+          const response = (await connection.query(query)) as unknown as { rows: unknown[][] };
+          if (loss !== undefined) throw new Error("The response was lost.");
+          return response;
+        },
+      };
+    },
+  };
+  return createPostgresStore({ pool: lossyPool, schema });
 }

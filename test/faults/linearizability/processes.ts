@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import type { StoreAddress } from "../../support/store-address.ts";
 import type { Call, CallResult, History } from "./calls.ts";
 import type { Operation } from "./history.ts";
 import type { Event, Planned, Report } from "./worker-process.ts";
@@ -20,10 +21,10 @@ export interface Processes {
   stop(): Promise<void>;
 }
 
-/** Starts the processes, each with the same arguments. */
-export function startProcesses(count: number, store: readonly string[]): Processes {
+/** Starts the processes, each on the same store, or on one that makes a mistake of `BROKEN`. */
+export function startProcesses(count: number, address: StoreAddress, mistake = ""): Processes {
   const program = new URL("worker-process.ts", import.meta.url);
-  const start = () => fork(program, store, { serialization: "advanced" });
+  const start = () => fork(program, [JSON.stringify(address), mistake], { serialization: "advanced" });
   const processes = Array.from({ length: count }, start);
 
   return {

@@ -1,16 +1,15 @@
 /**
- * One of several processes whose calls form a history: `worker-process.ts sqlite PATH`, `… dynamodb ENDPOINT PREFIX`
- * or `… broken PATH NAME`. It receives lanes of calls and reports that it is ready. After the message `go` it performs them: one after another in each lane, all
- * lanes concurrently.
+ * One of several processes whose calls form a history: `worker-process.ts ADDRESS [MISTAKE]`, the address as JSON. It
+ * receives lanes of calls and reports that it is ready. After the message `go` it performs them: one after another in each
+ * lane, all lanes concurrently.
  */
 import { once } from "node:events";
 import { promisify } from "node:util";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import type { Store } from "../../../lib/stores/store.ts";
+import type { StoreAddress } from "../../support/store-address.ts";
 import { BROKEN } from "./broken-stores.ts";
 import { type Call, type CallResult, performCall } from "./calls.ts";
-import { createLossyStore, type Loss, withLoss } from "./lossy-store.ts";
+import { type Loss, openLossyStore, withLoss } from "./lossy-store.ts";
 
 /** A call, and which of its messages is lost. */
 export interface Planned {
@@ -29,7 +28,9 @@ export interface Event {
   readonly end?: { readonly result: CallResult };
 }
 
-const store = open(process.argv.slice(2));
+const [address = "", mistake = ""] = process.argv.slice(2);
+const correctStore = await openLossyStore(JSON.parse(address) as StoreAddress);
+const store = BROKEN[mistake]?.(correctStore, JSON.parse(address).path) ?? correctStore;
 const report = promisify((message: Report, sent: (error: Error | null) => void) =>
   process.send?.(message, sent),
 );
@@ -54,11 +55,4 @@ async function performLane(calls: readonly Planned[], lane: number): Promise<voi
       if (!(error instanceof StoreUnavailableError)) throw error;
     }
   }
-}
-
-function open([kind, location = "", name = ""]: readonly string[]): Store {
-  if (kind === "dynamodb") return createLossyStore(location, name);
-  const breakStore = kind === "broken" ? BROKEN[name] : undefined;
-  const sqlite = createSqliteStore({ path: location });
-  return breakStore === undefined ? sqlite : breakStore(sqlite, location);
 }

@@ -1,0 +1,63 @@
+/** A database on a PostgreSQL server, and the service over it in its own process, as a role that may change only rows. */
+
+import type { Store } from "../../../lib/stores/store.ts";
+import { type PostgresProxy, startPostgresProxy } from "../../support/postgres/proxy.ts";
+import type { PostgresServer } from "../../support/postgres/server.ts";
+import { openStore, type StoreAddress } from "../../support/store-address.ts";
+import { createRequester, type SendRequest } from "../requester.ts";
+import { fillStore, startService } from "../service.ts";
+
+/** A service over a PostgreSQL database. */
+export interface ServedPostgres {
+  readonly server: PostgresServer;
+  readonly database: string;
+  /** The role of the service. */
+  readonly role: string;
+  /** The network between the service and the server. */
+  readonly proxy: PostgresProxy;
+  readonly send: SendRequest;
+  /** Another instance of the store, as the administrator and past the proxy. */
+  readonly store: Store;
+  /** Another instance of the store, exactly as the service has it. */
+  readonly asRole: Store;
+  /** Runs SQL in the database, as the administrator. */
+  sql(text: string): Promise<string>;
+  /** Ends every session of the service. */
+  endSessions(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+let databases = 0;
+
+/** Creates a database with orders, and starts the service over it. */
+export async function servePostgres(server: PostgresServer, orders: number): Promise<ServedPostgres> {
+  const database = `orders_${databases++}`;
+  const role = `service_of_${database}`;
+  const sql = (text: string) => server.sql(text, database);
+  await server.sql(`CREATE DATABASE ${database}`);
+  await server.sql(`CREATE ROLE ${role} LOGIN`);
+  const direct: StoreAddress = { kind: "postgres", connectionString: server.url(database) };
+  const key = await fillStore(direct, orders);
+  await sql(`GRANT USAGE ON SCHEMA store_orders TO ${role}`);
+  await sql(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA store_orders TO ${role}`);
+  const proxy = await startPostgresProxy(server.port);
+  const url = Object.assign(new URL(proxy.url(server.url(database))), { username: role }).href;
+  const service = await startService({ kind: "postgres", connectionString: url });
+  const [store, asRole] = [
+    await openStore(direct),
+    await openStore({ kind: "postgres", connectionString: url }),
+  ];
+  return {
+    ...{ server, database, role, proxy, store, asRole, sql },
+    send: createRequester(service.url, key),
+    async endSessions() {
+      await server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
+    },
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await asRole.close();
+      await proxy.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/**
+ * What a proxy does with the connections to a server: forwards everything, refuses all, ends each when the next COMMIT was
+ * answered or before it is sent, or forwards nothing and keeps them open.
+ */
+export type NetworkFault = "none" | "refuse" | "lose response" | "lose request" | "hang";
+
+/** A proxy before a PostgreSQL server, which injects the faults of a network. */
+export interface PostgresProxy {
+  readonly port: number;
+  /** The connection string of the server, with the port of the proxy. */
+  url(serverUrl: string): string;
+  /** Sets the fault. One that loses something happens once. */
+  inject(fault: NetworkFault): void;
+  /** How many responses or requests were lost. */
+  readonly lost: number;
+  close(): Promise<void>;
+}
+
+/** The message with which a server answers a COMMIT that was done: `C`, its length, and its name. */
+const COMMIT_DONE = Buffer.from("C\0\0\0\x0bCOMMIT\0");
+/** The statement in the message of a client, as a simple or a prepared query. */
+const COMMIT_SENT = Buffer.from("COMMIT\0");
+
+/** Starts a proxy before the server at a port of this machine. */
+export async function startPostgresProxy(serverPort: number): Promise<PostgresProxy> {
+  let fault: NetworkFault = "none";
+  let lost = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    if (fault === "refuse") return void client.destroy();
+    const upstream = connect(serverPort, "127.0.0.1");
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+      sockets.delete(client);
+    };
+    sockets.add(client);
+    for (const socket of [client, upstream]) socket.setNoDelay().on("error", end).on("close", end);
+    client.on("data", (chunk) => {
+      if (fault === "hang") return void waiting.push(() => upstream.write(chunk));
+      if (fault === "lose request" && chunk.includes(COMMIT_SENT)) return void lose(end);
+      upstream.write(chunk);
+    });
+    upstream.on("data", (chunk) => {
+      if (fault === "hang") return void waiting.push(() => client.write(chunk));
+      if (fault === "lose response" && chunk.includes(COMMIT_DONE)) return void lose(end);
+      client.write(chunk);
+    });
+  });
+  let waiting: (() => void)[] = [];
+  const lose = (end: () => void) => {
+    fault = "none";
+    lost++;
+    end();
+  };
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as { port: number };
+  return {
+    port,
+    get lost() {
+      return lost;
+    },
+    url: (serverUrl) => Object.assign(new URL(serverUrl), { port: `${port}` }).href,
+    inject(next) {
+      fault = next;
+      if (next === "refuse") for (const socket of sockets) socket.destroy();
+      if (next === "hang") return;
+      const held = waiting;
+      waiting = [];
+      for (const send of held) send();
+    },
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
@@ -60,7 +61,7 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  const warnings = [...(cloudflare?.warnings ?? []), ...caa.warnings];
+  const warnings = [...hosts.flatMap(explainTopLevel), ...(cloudflare?.warnings ?? []), ...caa.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = isManual ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);

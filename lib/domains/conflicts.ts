@@ -1,5 +1,5 @@
 import { formatPath } from "../core/errors.ts";
-import { parseHostname } from "./hostname.ts";
+import { parseCustomHost } from "./hostname.ts";
 
 /** A path in the `domains` mapping, such as `["redirects", 0, "from"]`. */
 export type MappingPath = readonly (string | number)[];
@@ -135,6 +135,6 @@ function asList(value: unknown): readonly unknown[] {
 }
 
 function readHost(value: unknown): string | undefined {
-  const parsed = typeof value === "string" ? parseHostname(value) : undefined;
+  const parsed = typeof value === "string" ? parseCustomHost(value) : undefined;
   return parsed?.ok ? parsed.hostname : undefined;
 }

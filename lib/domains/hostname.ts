@@ -1,4 +1,4 @@
-import { getPublicSuffix } from "tldts";
+import { getPublicSuffix, parse } from "tldts";
 import { isWithin } from "./zone.ts";
 
 /** The reason why a string is not a valid hostname. Only `parseCustomHost` returns the last two codes. */
@@ -34,13 +34,22 @@ export type ParsedHostname = { readonly ok: true; readonly hostname: string } | 
  * a public suffix.
  */
 export function parseHostname(text: string): ParsedHostname {
+  return parseName(text, parseHostname);
+}
+
+/** Parses a hostname. A message suggests only what `accepts` accepts. */
+function parseName(text: string, accepts: (text: string) => ParsedHostname): ParsedHostname {
   // Callers without types may pass anything.
   if (typeof text !== "string" || text === "") return EMPTY;
-  const foreign = findForeignSyntax(text.normalize("NFKC"));
+  const suggestion = (host: string | undefined) => {
+    const parsed = accepts(host ?? "");
+    return parsed.ok ? `: ${parsed.hostname}` : "";
+  };
+  const foreign = findForeignSyntax(text.normalize("NFKC"), suggestion);
   if (foreign !== undefined) return foreign;
   // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
   const hostname = parseHost(text).replace(/\.$/, "");
-  const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname);
+  const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname, accepts);
   return error ?? { ok: true, hostname };
 }
 
@@ -54,7 +63,10 @@ function parseHost(host: string): string {
 }
 
 /** Finds syntax that is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
-function findForeignSyntax(text: string): HostnameError | undefined {
+function findForeignSyntax(
+  text: string,
+  suggestion: (host: string | undefined) => string,
+): HostnameError | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
   if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
   if (/\s/.test(text)) return invalid("invalid_character", "A hostname cannot contain spaces. Remove them.");
@@ -83,7 +95,7 @@ function findForeignSyntax(text: string): HostnameError | undefined {
 }
 
 /** Validates a lower-case ASCII name (RFC 1123, RFC 5891, the public suffix list). */
-function validateName(name: string): HostnameError | undefined {
+function validateName(name: string, accepts: (text: string) => ParsedHostname): HostnameError | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
   // Browsers read a name that ends in a number as an IPv4 address, such as 127.1 and 0x7f.1.
@@ -105,7 +117,8 @@ function validateName(name: string): HostnameError | undefined {
     return invalid("single_label", message);
   }
   if (!isPublicSuffix(name)) return undefined;
-  const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
+  const own = [`example.${name}`, "orders.example.com"].find((example) => accepts(example).ok);
+  const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as ${own}.`;
   return invalid("public_suffix", message);
 }
 
@@ -180,6 +193,17 @@ function isPublicSuffix(name: string): boolean {
   return getPublicSuffix(name, { allowPrivateDomains: true, extractHostname: false }) === name;
 }
 
+/**
+ * Says that a hostname ends with no known top-level domain, which is probably a typing error. This is no reason to reject
+ * it: there will be new ones.
+ */
+export function explainTopLevel(host: string): readonly string[] {
+  const { isIcann, isPrivate } = parse(host, { allowPrivateDomains: true, extractHostname: false });
+  if (isIcann || isPrivate) return [];
+  const name = host.slice(host.lastIndexOf(".") + 1);
+  return [`${host} ends with .${name}, which is no known top-level domain. Check its spelling.`];
+}
+
 function invalid(code: HostnameErrorCode, message: string): HostnameError {
   return { ok: false, code, message };
 }
@@ -196,17 +220,12 @@ const INVALID_IDN = invalid(
   "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.",
 );
 
-function suggestion(host: string | undefined): string {
-  const parsed = host === undefined ? undefined : parseHostname(host);
-  return parsed?.ok ? `: ${parsed.hostname}` : "";
-}
-
 /**
  * Parses a host that can serve a project: a public hostname in any spelling. Returns an error for everything that
  * `parseHostname` rejects, for special-use names such as `orders.local`, and for the cloud platform's own names.
  */
 export function parseCustomHost(host: string): ParsedHostname {
-  const parsed = parseHostname(host);
+  const parsed = parseName(host, parseCustomHost);
   if (!parsed.ok) return parsed;
   const { hostname } = parsed;
   const reserved = findReserved(hostname, SPECIAL_USE_DOMAINS);

@@ -84,13 +84,9 @@ function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
 function findPlatformIssues(mapping: unknown, { platformHost }: DomainContext): readonly Issue[] {
   if (platformHost === undefined) return [];
   const message = `${normalizeName(platformHost)} is the platform's own host, which always serves. Write a host of your own.`;
-  return (
-    findNamedHosts(mapping)
-      .filter(({ host }) => host === normalizeName(platformHost))
-      // The schema reports a name of the cloud platform.
-      .filter(({ host }) => parseCustomHost(host).ok)
-      .map(({ path }) => ({ path: formatPath(["domains", ...path]), message }))
-  );
+  return findNamedHosts(mapping)
+    .filter(({ host }) => host === normalizeName(platformHost))
+    .map(({ path }) => ({ path: formatPath(["domains", ...path]), message }));
 }
 
 const hostname = z
@@ -99,6 +95,7 @@ const hostname = z
     description: "A hostname such as orders.example.com, without a scheme, a port or a path.",
     // For editors. The values that it accepts are validated below.
     pattern: "^[^\\s:/?#@*_\\\\.。．｡]+([.。．｡][^\\s:/?#@*_\\\\.。．｡]+)+[.。．｡]?$",
+    patternErrorMessage: "Write a hostname such as orders.example.com, without a scheme, a port or a path.",
   })
   .transform((text, context) => {
     const parsed = parseCustomHost(text);
@@ -147,7 +144,9 @@ export const domainsSchema = z
     },
     // Conflicts are reported together with invalid fields, so that all problems can be fixed at once.
     { when: () => true },
-  );
+  )
+  // For editors.
+  .meta({ dependentRequired: { aliases: ["primary"], redirects: ["primary"] } });
 
 /** The schema of a domains file: the mapping under the key `domains`, and nothing else. */
 export const domainsFileSchema = z.strictObject(

@@ -25,7 +25,7 @@ export function hostTable(
   platformHosts: readonly string[] = [],
 ): HostTable {
   // A caller without types can pass a mapping that has not been validated.
-  if (domains !== undefined && !Array.isArray(domains.redirects)) {
+  if (domains !== undefined && !(Array.isArray(domains.redirects) && Array.isArray(domains.aliases))) {
     throw new TypeError("The mapping has not been validated: call `defineDomains`.");
   }
   const byHost = new Map<string, "serve" | `https://${string}`>();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
+import { explainTopLevel, parseCustomHost } from "../../lib/domains/hostname.ts";
 import { parseDomains } from "../../lib/domains/parse.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
@@ -179,4 +180,38 @@ test("the platform's own host on AWS is reported once", () => {
   const platformHost = "abc.execute-api.eu-west-1.amazonaws.com";
   const parsed = parseDomains({ primary: platformHost }, { plan: "pro", platformHost });
   expect(parsed.ok ? [] : parsed.issues).toHaveLength(1);
+});
+
+test.each([
+  "primary: https://orders.local/v1",
+  "primary: orders.internal:8080",
+  "primary: abc.execute-api.eu-west-1.amazonaws.com/v1",
+  "primary: s3.amazonaws.com",
+  "primary: e164.arpa",
+  "primary: ck",
+  "{ primary: orders.local, redirects: [{ from: www.example.com, to: api.example.com }] }",
+  "{ primary: a.cloudfront.net, redirects: [{ from: www.example.com, to: www.example.com }] }",
+  "{ redirects: [{ from: www.example.com, to: orders.test }] }",
+])("no message about %s suggests a name that is rejected", (yaml) => {
+  const parsed = parse(yaml);
+  const suggestions = (parsed.ok ? [] : parsed.issues).flatMap(
+    ({ message }) =>
+      /(?:: |such as |Write |the primary, )((?:[a-z0-9-]+\.)+[a-z0-9-]+)\.$/.exec(message)?.[1] ?? [],
+  );
+  expect(parsed.ok).toBe(false);
+  for (const name of suggestions) expect(parseCustomHost(name)).toEqual({ ok: true, hostname: name });
+});
+
+test.each([
+  [
+    "orders.exmaple.cmo",
+    ["orders.exmaple.cmo ends with .cmo, which is no known top-level domain. Check its spelling."],
+  ],
+  ["orders.example.com", []],
+  ["orders.example.co.uk", []],
+  ["shop.github.io", []],
+  ["xn--e1afmkfd.xn--p1ai", []],
+])("%s is accepted, with the warnings %j", (primary, warnings) => {
+  expect(parseDomains({ primary }, { plan: "pro" }).ok).toBe(true);
+  expect(explainTopLevel(primary)).toEqual(warnings);
 });

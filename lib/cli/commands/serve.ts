@@ -4,6 +4,8 @@ import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../core/time.ts";
+import { explainTopLevel } from "../../domains/hostname.ts";
+import { hostsOf } from "../../domains/mapping.ts";
 import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
@@ -224,9 +226,20 @@ export function watchDomainsFile(
   report: (line: string) => void,
   clock: Clock = systemClock,
 ): () => HostTable {
+  const read = () => {
+    const domains = readDomainsFile(path, plan);
+    const names = hostsOf(domains).map(({ host }) => host);
+    const own = names.find((name) => platformHosts.includes(name));
+    if (own !== undefined) {
+      const message = `${own} is also in ${path}, and can be only one of both. Remove it here or there.`;
+      throw invalidInput("--platform-host", message);
+    }
+    return { table: hostTable(domains, platformHosts), warnings: names.flatMap(explainTopLevel) };
+  };
   let last = stampOf(path);
-  let table = hostTable(readDomainsFile(path, plan), platformHosts);
+  let { table, warnings } = read();
   let isSettled = true;
+  for (const warning of warnings) report(warning);
   return () => {
     const stamp = stampOf(path);
     const isChanged = stamp.text !== last.text;
@@ -236,8 +249,9 @@ export function watchDomainsFile(
     if (!isChanged && (isSettled || !isQuiet)) return table;
     last = stamp;
     try {
-      table = hostTable(readDomainsFile(path, plan), platformHosts);
-      if (isQuiet) report(`${path} has changed and is now in effect.`);
+      ({ table, warnings } = read());
+      if (isQuiet)
+        for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
     } catch (error) {
       if (isQuiet) {
         report(

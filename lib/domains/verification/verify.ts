@@ -1,4 +1,5 @@
 import { mapBounded } from "../../core/concurrency.ts";
+import { explainTopLevel } from "../hostname.ts";
 import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordIn } from "../records.ts";
@@ -92,10 +93,11 @@ async function verifyInZone(
   };
 }
 
-/** Says that the zone is a guess, if it is one. */
+/** Says that the top-level domain is not known, or that the zone is a guess. */
 export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
-  if (zoneSource !== "public_suffix_list") return [];
+  if (zoneSource !== "public_suffix_list") return explainTopLevel(zone);
   return [
+    ...explainTopLevel(zone),
     `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`,
   ];
 }

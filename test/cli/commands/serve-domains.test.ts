@@ -85,8 +85,13 @@ test.each([
   ["--platform-host", "orders-api:8787", "without a port"],
   ["--platform-host", "http://orders-api", "Write a name or an IP address"],
   ["--platform-host", "orders-api", "Without --domains every host is served."],
+  [
+    "--platform-host=orders.example.com",
+    "--domains=domains.yaml",
+    "orders.example.com is also in domains.yaml",
+  ],
 ])("serve %s %s exits with 2 and the reason", async (flag, value, reason) => {
-  const { status, stderr } = await cli.run(["serve", "--port", "0", flag, value]);
+  const { status, stderr } = await cli.run(["serve", "--port", "0", "--plan", "pro", flag, value]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(reason)]);
 });
 
@@ -220,6 +225,18 @@ describe("a served domains file", () => {
     expect(reports[1]).toContain("has changed and is invalid");
     expect(serves("late.example.com")).toBe(true);
     expect(reports).toHaveLength(2);
+  });
+
+  test("a host of the file cannot be one of the server's own names, and an unknown top-level domain is reported", () => {
+    replace("domains: { primary: orders.exmaple.cmo }");
+    const { reports, serves } = watch();
+    const warning = expect.stringContaining("ends with .cmo, which is no known top-level domain");
+    expect(reports).toEqual([warning]);
+    const both = ["127.0.0.1", "orders.exmaple.cmo"];
+    expect(() => watchDomainsFile(file, "pro", both, () => {})).toThrow("is also in");
+    replace("domains: { primary: orders.exmaple.cmo, aliases: [127.0.0.1.example.com] }");
+    expect(serves("127.0.0.1.example.com")).toBe(true);
+    expect(reports).toEqual([warning, expect.stringContaining("is now in effect"), warning]);
   });
 
   test("a file that is missing or invalid at the start is an error", () => {

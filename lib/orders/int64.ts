@@ -39,7 +39,7 @@ type JsonReviver = (key: string, value: unknown) => unknown;
 
 // The third argument is ES2026's source text access, which the type library does not know yet.
 function readExactly(_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
-  if (typeof value !== "number" || source === undefined) return value;
+  if (source === undefined) return value;
   if (!/^-?\d+$/.test(source)) return Number.isInteger(value) ? Number.NaN : value;
   return Number.isSafeInteger(value) ? value : BigInt(source);
 }

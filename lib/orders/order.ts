@@ -76,7 +76,7 @@ const INT64 = "Write a whole number from -9223372036854775808 to 922337203685477
 
 function validateInt64(value: unknown): string | undefined {
   if (typeof value === "bigint") return isInt64(value) ? undefined : `The number is too large. ${INT64}`;
-  if (typeof value !== "number" || !Number.isInteger(value)) return INT64;
+  if (!Number.isInteger(value)) return INT64;
   return Number.isSafeInteger(value)
     ? undefined
     : `The number is too large for a JavaScript number. Pass a bigint. ${INT64}`;

@@ -1,7 +1,10 @@
+import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
-import { mapBounded, settleWithin } from "../../lib/core/concurrency.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { mapBounded, settleWithin, waitForDrain } from "../../lib/core/concurrency.ts";
 import { isStoreUnavailable } from "../../lib/core/errors.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 describe("mapBounded", () => {
   test("calls at most as many functions at the same time as it may, and returns results in order", async () => {
@@ -40,4 +43,42 @@ test("settleWithin rejects as an unavailable store if a call takes too long, and
   const late = settleWithin(1, new Promise(() => {}));
   await expect(late).rejects.toSatisfy(isStoreUnavailable);
   await expect(late).rejects.toThrow("did not respond within 1 ms");
+});
+
+test("settleWithin leaves no timer that would keep the process alive", async () => {
+  vi.useFakeTimers();
+  await settleWithin(60_000, Promise.resolve());
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+describe("waitForDrain", () => {
+  const createStream = (destroyed = false) => Object.assign(new EventEmitter(), { destroyed });
+  const listeners = (stream: EventEmitter) => stream.eventNames();
+
+  test.each(["drain", "close"])("resolves at the event '%s', and leaves no listener", async (event) => {
+    const stream = createStream();
+    let isDone = false;
+    const done = waitForDrain(stream).then(() => {
+      isDone = true;
+    });
+    await nextTurn();
+    expect(isDone).toBe(false);
+    stream.emit(event);
+    await done;
+    expect(listeners(stream)).toEqual([]);
+  });
+
+  test("waits for the end of the stream if asked to", async () => {
+    const stream = createStream();
+    const done = waitForDrain(stream, "finish");
+    expect(listeners(stream)).toEqual(["finish", "close"]);
+    stream.emit("finish");
+    await done;
+  });
+
+  test("does not wait for a stream that is closed already", async () => {
+    const stream = createStream(true);
+    await waitForDrain(stream);
+    expect(listeners(stream)).toEqual([]);
+  });
 });

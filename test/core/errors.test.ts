@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
+  errorMessage,
   InvalidInputError,
   isInvalidInput,
   isNewerSchema,
   isStoreUnavailable,
   NewerSchemaError,
   StoreUnavailableError,
+  toIssues,
 } from "../../lib/core/errors.ts";
 import { ERRORS } from "../../lib/http/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -54,4 +56,26 @@ test("the message of several issues is one sentence after another", () => {
     { path: "plan", message: "Choose one." },
   ];
   expect(new InvalidInputError(issues).message).toBe("id: Write a number. One of two. plan: Choose one.");
+});
+
+test("an error is explained with its cause, and never with what is not an error", () => {
+  expect(errorMessage(new Error("outer", { cause: new Error("inner") }))).toBe("outer (inner)");
+  expect(errorMessage(new Error("outer", { cause: "inner" }))).toBe("outer");
+  expect(errorMessage("a secret")).toBe("unknown");
+});
+
+test("a schema error becomes issues with a path and a sentence, one for each unknown key", () => {
+  const path = ["domains", "redirects", 0];
+  const toIssue = (message: string) => toIssues({ code: "custom", path, message }, () => []);
+  expect(toIssue("Too long")).toEqual([{ path: "domains.redirects[0]", message: "Too long." }]);
+  expect(toIssue("Why?")).toEqual([{ path: "domains.redirects[0]", message: "Why?" }]);
+  const unknown = { code: "unrecognized_keys", path, message: "", keys: ["form", "too"] };
+  const allowed = (at: readonly PropertyKey[]) => (at === path ? ["from", "to"] : []);
+  expect(toIssues(unknown, allowed)).toEqual([
+    { path: "domains.redirects[0].form", message: "Unknown key. Remove it, or use one of: from, to." },
+    { path: "domains.redirects[0].too", message: "Unknown key. Remove it, or use one of: from, to." },
+  ]);
+  expect(toIssues({ ...unknown, path: [], keys: ["x"] }, allowed)).toEqual([
+    { path: "x", message: "Unknown key. Remove it." },
+  ]);
 });

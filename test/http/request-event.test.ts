@@ -47,6 +47,8 @@ test("the address is not in the event, but in the second argument of onRequest",
 
 test("a document whose end rejects is reported as failed", async () => {
   const ended = Promise.reject(new Error("lost"));
+  // The request comes later.
+  ended.catch(() => {});
   const { events, send } = await createHandlerFixture({
     documents: async () => ({ status: 200, body: "half", ended }),
   });

@@ -11,6 +11,7 @@ import {
   type OrderStatus,
   type StoredOrder,
   transition,
+  transitionStoredOrder,
 } from "../../lib/orders/lifecycle.ts";
 
 const AT = Date.UTC(2026, 10, 20, 9, 30);
@@ -67,6 +68,13 @@ test("the explanation of an error names the status, the event and the statuses t
       event: "ship",
     }),
   ).toBe("The order is cancelled; only pending orders accept 'ship'.");
+});
+
+test("an order whose status somebody has edited in the database is an error that says what to do", () => {
+  const order = { record, status: "lost" as OrderStatus };
+  expect(() => transitionStoredOrder(order, "ship", AT)).toThrow(
+    "Order 7 has the status 'lost', which is none of pending, shipped, cancelled. Correct it in the database.",
+  );
 });
 
 test("fulfilling an order again changes nothing", () => {

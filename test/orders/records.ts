@@ -18,5 +18,5 @@ export const record = fc.record(
       .map((date) => date.toISOString()),
     complete: fc.boolean(),
   },
-  { requiredKeys: ["id"] },
+  { requiredKeys: ["id"], noNullPrototype: true },
 ) as fc.Arbitrary<OrderRecord>;

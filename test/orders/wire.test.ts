@@ -20,7 +20,7 @@ const stored: fc.Arbitrary<StoredOrder> = fc.record({
 
 describe("the wire form", () => {
   test("the wire form keeps every field of a record, over the whole int64 range", () => {
-    fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toEqual(order)));
+    fc.assert(fc.property(record, (order) => void expect(fromWire(toWire(order))).toStrictEqual(order)));
   });
 
   test("the wire form has the five fields in a fixed order, with all digits and without the status", () => {
@@ -90,6 +90,9 @@ test("a line without a status is a pending order", () => {
 
 const int64Fix = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
 const quantityFix = "Write a whole number from 0 to 2147483647, in plain digits.";
+const shipDateFix =
+  "Write an RFC 3339 date-time with an offset and at most nine fractional digits, in the years 0001 to 9999, " +
+  "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.";
 const unknownField = "Unknown field. Known fields: id, petId, quantity, shipDate, complete, status.";
 test.each([
   ["", "", "This is not valid JSON."],
@@ -109,6 +112,7 @@ test.each([
   ['{"id":1,"quantity":1.5}', "quantity", quantityFix],
   ['{"id":1,"quantity":2147483648}', "quantity", `The number is too large. ${quantityFix}`],
   ['{"id":1,"quantity":9223372036854775807}', "quantity", `The number is too large. ${quantityFix}`],
+  ['{"id":1,"shipDate":["2026-11-20T09:30:00Z"]}', "shipDate", shipDateFix],
   ['{"id":1,"complete":"yes"}', "complete", "Write true or false."],
   ['{"id":1,"status":"lost"}', "status", "Write one of pending, shipped, cancelled."],
   ['{"id":1,"status":null}', "status", "Write one of pending, shipped, cancelled."],
@@ -184,4 +188,11 @@ test("only the own fields of an object count, as they were validated", () => {
   };
   for (const value of [inherited, hidden, changing])
     expect(parseOrder(value)).toEqual({ ok: true, order: { record: { id: 1n }, status: "pending" } });
+});
+
+test("a damaged record is an error that shows the start of it", () => {
+  const wire = `{"id":1,"shipDate":"${"x".repeat(100)}`;
+  expect(() => readStoredOrder(wire, "pending")).toThrow(
+    `The record of an order is damaged: ${wire.slice(0, 80)}`,
+  );
 });

@@ -73,7 +73,8 @@ const { metafile } = await build({
   splitting: true,
   format: "esm",
   platform: "node",
-  target: "node24",
+  target: "node22.16",
+  define: { SUPPORTED_NODE: '"22.16"' },
   legalComments: "linked",
   // `@smithy` comes with the AWS clients.
   external: [

@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { delimiter, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, inject, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
@@ -128,28 +127,4 @@ describe("the command", () => {
     expect(notices).not.toContain("The package has no licence file");
     expect(notices).toContain("Apache License");
   });
-
-  test("the command prints the required version on an older Node in one line, and exits with 1", async ({
-    skip,
-  }) => {
-    const older = olderNode();
-    if (older === undefined) {
-      process.stderr.write("Skipped: no Node older than 24 is on the PATH.\n");
-      skip("no Node older than 24 is on the PATH");
-      return;
-    }
-    const bin = join(installed, "node_modules/store-orders/dist/cli/bin.js");
-    const { code, stdout, stderr } = await runProgram(installed, older, [bin, "--help"]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^store-orders needs Node 24 or newer; this is v\d+\.\d+\.\d+\.[^\n]*\n$/);
-  });
 });
-
-/** The first Node on the PATH that is too old, if there is one. */
-function olderNode(): string | undefined {
-  const found = (process.env["PATH"] ?? "").split(delimiter).map((place) => join(place, "node"));
-  return found.filter(existsSync).find((node) => {
-    const version = execFileSync(node, ["--version"], { encoding: "utf8" });
-    return Number.parseInt(version.slice(1), 10) < 24;
-  });
-}

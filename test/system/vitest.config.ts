@@ -9,6 +9,7 @@ const OF_THE_PACKAGE = [
   "test/system/examples*.test.ts",
   "test/system/frameworks.test.ts",
   "test/system/package*.test.ts",
+  "test/system/runtimes.test.ts",
 ];
 /** Suites that measure time or memory, also how soon a page shows a change, so they must not share the processor. */
 const ALONE = [

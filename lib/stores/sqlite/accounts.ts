@@ -4,7 +4,7 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
-import type { Database } from "./database.ts";
+import { type Database, prepareWrite } from "./database.ts";
 
 /** The queries of the tables `accounts`, `api_keys` and `settings`, each to be called in a read or a write. */
 export type AccountQueries = ReturnType<typeof accountQueries>;
@@ -44,12 +44,19 @@ const ACCOUNTS_PER_READ = 100;
 
 /** Prepares the queries. */
 export function accountQueries(db: DatabaseSync) {
-  const insertEnvironment = db.prepare(
+  const insertEnvironment = prepareWrite(
+    db,
     "INSERT INTO settings (name, value) VALUES ('environment', ?) ON CONFLICT DO NOTHING",
   );
   const selectEnvironment = db.prepare("SELECT value FROM settings WHERE name = 'environment'");
-  const insertAccount = db.prepare("INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  const updatePlan = db.prepare("UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?");
+  const insertAccount = prepareWrite(
+    db,
+    "INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING",
+  );
+  const updatePlan = prepareWrite(
+    db,
+    "UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?",
+  );
   // One statement, so that the account and its keys are from the same moment while other processes write.
   const selectAccount = db.prepare(
     `SELECT ${ACCOUNT_COLUMNS} FROM accounts a LEFT JOIN api_keys k ON k.account = a.id WHERE a.id = ? ORDER BY k.position`,
@@ -58,17 +65,20 @@ export function accountQueries(db: DatabaseSync) {
     `SELECT ${ACCOUNT_COLUMNS} FROM (SELECT * FROM accounts WHERE id > ? ORDER BY id LIMIT ?) a
      LEFT JOIN api_keys k ON k.account = a.id ORDER BY a.id, k.position`,
   );
-  const deleteOtherKeys = db.prepare(
+  const deleteOtherKeys = prepareWrite(
+    db,
     "DELETE FROM api_keys WHERE account = ? AND hash NOT IN (SELECT value FROM json_each(?))",
   );
-  const upsertKey = db.prepare(
+  const upsertKey = prepareWrite(
+    db,
     `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
        revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
   );
-  const resetCounts = db.prepare("UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
-  const resetRejections = db.prepare(
+  const resetCounts = prepareWrite(db, "UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
+  const resetRejections = prepareWrite(
+    db,
     `UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
      WHERE account = ? AND id = ?`,
   );
@@ -111,7 +121,7 @@ export function accountQueries(db: DatabaseSync) {
 
     create: (settings: AccountSettings) =>
       allOrNothing((): AccountResult => {
-        const isNew = insertAccount.run(settings.id, settings.plan).changes === 1;
+        const isNew = insertAccount.run(settings.id, settings.plan).changes === 1n;
         if (!isNew) return { ok: false, code: "account_exists" };
         saveSettings(settings);
         return { ok: true, account: settings };

@@ -13,7 +13,7 @@ import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
-import type { Database } from "./database.ts";
+import { type Database, prepareWrite } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
 import { beginList } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
@@ -73,10 +73,12 @@ export function admissionQueries(db: DatabaseSync) {
     `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,
   );
   selectKey.setReturnArrays(true);
-  const updateUsage = db.prepare(
+  const updateUsage = prepareWrite(
+    db,
     "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
   );
-  const updateRejections = db.prepare(
+  const updateRejections = prepareWrite(
+    db,
     "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE account = ? AND id = ?",
   );
 

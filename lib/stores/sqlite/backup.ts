@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
-import { backup, DatabaseSync } from "node:sqlite";
+// As a namespace: Node 22.15 and earlier have no `backup`, and could not load this module.
+import * as sqlite from "node:sqlite";
 import type { Failure } from "../../core/errors.ts";
 import { BUSY_TIMEOUT_MS } from "./database.ts";
 import { isSqliteError, toStoreError } from "./errors.ts";
@@ -33,7 +34,7 @@ export async function backUpSqlite({
     const partial = `${to}.${randomUUID()}.partial`;
     try {
       closeSync(openSync(partial, "wx", 0o600));
-      await backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
+      await sqlite.backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
       renameSync(partial, to);
       return { ok: true };
     } catch (error) {
@@ -47,10 +48,10 @@ export async function backUpSqlite({
   }
 }
 
-function openSource(path: string): DatabaseSync {
-  let source: DatabaseSync | undefined;
+function openSource(path: string): sqlite.DatabaseSync {
+  let source: sqlite.DatabaseSync | undefined;
   try {
-    source = new DatabaseSync(toFileName(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    source = new sqlite.DatabaseSync(toFileName(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     versionOf(source);
     return source;
   } catch (error) {

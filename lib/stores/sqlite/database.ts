@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../store.ts";
@@ -192,6 +192,8 @@ function connect<Queries>(
   prepare: (db: DatabaseSync) => Queries,
   { existing, timeoutMs }: { readonly existing: boolean; readonly timeoutMs: number },
 ): Connection<Queries> {
+  if (StatementSync.prototype.setReturnArrays === undefined)
+    throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
   if (existing && !existsSync(path)) {
     throw new StoreUnavailableError(`There is no database at ${path}. Check the path, or restore a backup.`);
   }
@@ -220,12 +222,22 @@ function connect<Queries>(
   }
 }
 
+/**
+ * Prepares a statement that writes. SQLite reports the last rowid of the connection with each of them, and every int64 can
+ * be the identifier of an order: Node 26 throws if it has to become a number.
+ */
+export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement;
+}
+
 /** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
 function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
   const [begin, commit, rollback] = [
-    db.prepare("BEGIN IMMEDIATE"),
-    db.prepare("COMMIT"),
-    db.prepare("ROLLBACK"),
+    prepareWrite(db, "BEGIN IMMEDIATE"),
+    prepareWrite(db, "COMMIT"),
+    prepareWrite(db, "ROLLBACK"),
   ];
   const checkVersion = versionCheck(db);
   let checkedAt = 0;

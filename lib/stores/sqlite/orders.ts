@@ -4,7 +4,7 @@ import { type OrderEvent, type StoredOrder, transitionStoredOrder } from "../../
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { readStoredOrder, toWire } from "../../orders/wire.ts";
-import type { Database } from "./database.ts";
+import { type Database, prepareWrite } from "./database.ts";
 import { isConstraint } from "./errors.ts";
 import { createList, listPageQuery, pageQuery } from "./list.ts";
 
@@ -34,8 +34,8 @@ type OrderRow = readonly [status: string, record: string];
 /** Prepares the queries. */
 export function orderQueries(db: DatabaseSync) {
   const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
-  const update = db.prepare("UPDATE orders SET status = ?, record = ? WHERE id = ?");
-  const updateStatus = db.prepare("UPDATE orders SET status = ? WHERE id = ?");
+  const update = prepareWrite(db, "UPDATE orders SET status = ?, record = ? WHERE id = ?");
+  const updateStatus = prepareWrite(db, "UPDATE orders SET status = ? WHERE id = ?");
   const selectCounts = db.prepare("SELECT status, count FROM order_counts");
   for (const statement of [select, selectCounts]) statement.setReturnArrays(true);
 
@@ -71,20 +71,22 @@ export function orderQueries(db: DatabaseSync) {
 const MAX_INSERTED_ROWS = 50;
 
 function placeQuery(db: DatabaseSync): (orders: readonly StoredOrder[]) => readonly PlaceOutcome[] {
-  const insert = db.prepare(
+  const insert = prepareWrite(
+    db,
     "INSERT INTO orders (id, status, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const insertRows = db.prepare(
+  const insertRows = prepareWrite(
+    db,
     `INSERT INTO orders (id, status, record) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?)").join()}`,
   );
-  const addToCount = db.prepare("UPDATE order_counts SET count = count + ? WHERE status = ?");
+  const addToCount = prepareWrite(db, "UPDATE order_counts SET count = count + ? WHERE status = ?");
   const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
   // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
   selectSame.setReturnArrays(true);
 
   function placeOne({ record, status }: StoredOrder): PlaceOutcome {
     const wire = toWire(record);
-    if (insert.run(record.id, status, wire).changes === 1) return "placed";
+    if (insert.run(record.id, status, wire).changes === 1n) return "placed";
     return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
 

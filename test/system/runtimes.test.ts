@@ -1,0 +1,87 @@
+/** The packed package on every runtime that the README names. */
+import { globSync } from "node:fs";
+import { cp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { storeContract } from "../../lib/stores/contract/index.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { install, newFolder, ROOT, runProgram, runSuccessfully } from "./installed.ts";
+
+let folder = "";
+/** By the name of the runtime: the program and the arguments before a script. */
+const programs = new Map<string, readonly string[]>();
+beforeAll(async () => {
+  folder = await newFolder();
+  await cp(join(ROOT, "test/system/runtimes"), folder, { recursive: true });
+  await install(folder, inject("tarball"));
+  const find = (pattern: string) => join(folder, globSync(pattern, { cwd: folder })[0] ?? pattern);
+  for (const version of ["22.13", "22.16", "26"])
+    programs.set(`Node ${version}`, [find(`node_modules/node-${version}/bin/node`)]);
+  programs.set("Node 24", [process.execPath]);
+  programs.set("Bun", [find("node_modules/@oven/*/bin/bun"), "run"]);
+  programs.set("Deno", [
+    find("node_modules/@deno/*/deno"),
+    ...["run", "--allow-all", "--node-modules-dir=manual", "--no-lock"],
+  ]);
+}, 300_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+const ENTRIES = Object.keys(manifest.exports)
+  .filter((name) => !/\.json$|infra/.test(name))
+  .map((name) => `store-orders${name.slice(1)}`);
+const CASES = (
+  await Promise.all(storeContract.map(async ({ check }) => (await check(createMemoryStore())) === undefined))
+).filter(Boolean).length;
+
+describe.each([
+  { runtime: "Node 22.13", stores: ["memory"], command: false },
+  { runtime: "Node 22.16", stores: ["memory", "sqlite"], command: true },
+  { runtime: "Node 24", stores: ["memory", "sqlite"], command: true },
+  { runtime: "Node 26", stores: ["memory", "sqlite"], command: true },
+  { runtime: "Bun", stores: ["memory", "sqlite"], command: false },
+  { runtime: "Deno", stores: ["memory", "sqlite"], command: false },
+])("$runtime", ({ runtime, stores, command }) => {
+  const run = (...args: string[]) => {
+    const [program = "", ...before] = programs.get(runtime) ?? [];
+    return runProgram(folder, program, [...before, ...args]);
+  };
+
+  test(`loads every entry point, and passes the contract with ${stores.join(" and ")}, handler and client`, async () => {
+    const database = stores.includes("sqlite") ? join(folder, `${runtime}.db`) : "";
+    const { code, stdout, stderr } = await run("check.js", ENTRIES.join(), stores.join(), database);
+    expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      passed: Object.fromEntries(stores.map((store) => [store, CASES])),
+      ids: ["9223372036854775807"],
+      codes: ["ok", "order_already_cancelled"],
+    });
+  });
+
+  const bin = "node_modules/store-orders/dist/cli/bin.js";
+  if (command)
+    test("runs the command line on a database that it has written", async () => {
+      const database = join(folder, `${runtime} command.db`);
+      const [program = "", ...before] = programs.get(runtime) ?? [];
+      const commandLine = (...args: string[]) =>
+        runSuccessfully(folder, program, [...before, bin, ...args, "--database", database]);
+      await commandLine("accounts", "create", "shop", "--plan", "free");
+      await commandLine("keys", "issue", "--account", "shop");
+      expect(await commandLine("accounts", "list", "--json")).toContain(`"shop"`);
+    });
+  else if (runtime.startsWith("Node"))
+    test("says in one line that the command line needs a newer Node", async () => {
+      const { code, stdout, stderr } = await run(bin, "--help");
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^store-orders needs Node 22\.16 or newer; this is v22\.13\.0\.[^\n]*\n$/);
+    });
+});
+
+test("Node 22.13 gets a clear error from the SQLite store", async () => {
+  const [program = ""] = programs.get("Node 22.13") ?? [];
+  const script =
+    'import { createSqliteStore } from "store-orders/sqlite"; createSqliteStore({ path: "x.db" });';
+  const { code, stderr } = await runProgram(folder, program, ["--input-type=module", "-e", script]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("The SQLite store needs Node 22.16 or newer; this is v22.13.0.");
+});

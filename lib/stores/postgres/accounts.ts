@@ -37,7 +37,7 @@ export function createAccountStore(database: Database): AccountStore {
 
   return {
     async recordEnvironment(environment) {
-      const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('environment', $1) ON CONFLICT DO NOTHING`;
+      const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('environment', $1) ON CONFLICT DO NOTHING RETURNING name`;
       const select = { text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`, values: [] };
       return change({
         durable: true,

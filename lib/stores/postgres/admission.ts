@@ -18,7 +18,7 @@ import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.
 import { readStoredOrder } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
-import type { Database, Rows, Statement, Work } from "./database.ts";
+import { combined, type Database, type Rows, type Statement, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listOutcome, listPageStatement } from "./list.ts";
 import { updateOrders } from "./orders.ts";
@@ -146,19 +146,15 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     durable: orderIds.size > 0,
     first: [
       {
-        // In the order of the identifiers, so that two transactions never wait for each other.
-        text: `SELECT id FROM ${schema}.accounts WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`,
-        values: [accountIds],
-      },
-      {
-        // A statement that has waited for a lock sees other tables as they were before. So this one follows it.
-        text: `SELECT ${ACCOUNT_COLUMNS}, k.rejections_tokens FROM ${schema}.api_keys k JOIN ${schema}.accounts a ON a.id = k.account
-               WHERE k.account = ANY ($1::text[]) AND k.hash = ANY ($2::text[])`,
+        // The keys are locked too: a statement that has waited for a lock sees other rows as they were before. In the
+        // order of the identifiers, so that two transactions never wait for each other.
+        text: `SELECT ${ACCOUNT_COLUMNS}, k.rejections_tokens FROM ${schema}.accounts a JOIN ${schema}.api_keys k ON k.account = a.id
+               WHERE a.id = ANY ($1::text[]) AND k.hash = ANY ($2::text[]) ORDER BY a.id, k.hash FOR NO KEY UPDATE`,
         values: [accountIds, hashes],
       },
       ...(orderIds.size === 0 ? [] : [lockOrders(schema, [...orderIds])]),
     ],
-    decide([, keyRows = [], orderRows = []]) {
+    decide([keyRows = [], orderRows = []]) {
       const accounts = accountChanges(schema, keyRows);
       const orders = orderChanges(schema, orderRows);
       const admissions = tasks.map((task) =>
@@ -168,7 +164,10 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
       );
       const hasList = tasks.some((task, index) => isAdmittedList(task, admissions[index]));
       return {
-        writes: [...accounts.writes(), ...orders.writes(), ...(hasList ? [listPageStatement(schema)] : [])],
+        writes: [
+          ...combined([...accounts.writes(), ...orders.writes()]),
+          ...(hasList ? [listPageStatement(schema)] : []),
+        ],
         result: (rows) =>
           tasks.map((task, index) => {
             const admission = admissions[index];

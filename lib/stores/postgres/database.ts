@@ -52,6 +52,8 @@ export interface PostgresQuery {
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** What is read of its rows `q`, if not all of them as they are. */
+  readonly summary?: string;
   /** True if its text is seldom repeated, so that preparing it would save nothing. */
   readonly isRare?: boolean;
 }
@@ -65,7 +67,8 @@ export interface Work<T> {
   readonly durable: boolean;
   /** The longest wait for a lock, in milliseconds. @default the time of the call */
   readonly maxLockWaitMs?: number;
-  readonly first: readonly Statement[];
+  /** The first column of the rows of the first statement must not be null. */
+  readonly first: readonly [Statement, ...Statement[]];
   /** Pure: it is called again if the transaction has to be repeated. `rows` are those of `first`. */
   decide(rows: readonly Rows[]): Decided<T>;
 }
@@ -100,7 +103,6 @@ export function openDatabase(
   { schema, existing }: { readonly schema: string; readonly existing: boolean },
 ): Database {
   const quoted = quoteSchema(schema);
-  const [durable, relaxed] = [stateStatement(quoted, true), stateStatement(quoted, false)];
   /** False once a connection pooler has given a session to another client. */
   let canPrepare = true;
   let creating: Promise<unknown> | undefined;
@@ -152,27 +154,29 @@ export function openDatabase(
     read: (statement) =>
       track(
         run(performance.now(), async (connection, query) => {
-          const { rows, error } = await send(connection, [query(withVersion(quoted, statement))]);
+          const { rows, error } = await send(connection, [query(withState(quoted, statement, VERSION))]);
           if (error !== undefined) throw error;
-          return rowsOfVersion(rows[0]);
+          return splitState(rows[0], VERSION).rows;
         }),
       ),
 
     change: (work, since = performance.now()) =>
       track(
         run(since, async (connection, query, deadline) => {
+          const columns = stateColumns(work.durable);
+          const [first, ...others] = work.first;
+          const statements = [withState(quoted, first, columns), ...others];
           const begin = query({ text: beginText(work, deadline) });
-          const state = query(work.durable ? durable : relaxed);
-          const opened = await send(connection, [begin, ...work.first.map(query), state]);
+          const opened = await send(connection, [begin, ...statements.map(query)]);
           if (opened.error !== undefined) throw opened.error;
-          const [version, transaction, startedAt] = opened.rows.at(-1)?.[0] ?? [];
-          assertVersion(version);
-          const { writes, result } = work.decide(opened.rows.slice(1, -1));
+          const { state, rows: firstRows } = splitState(opened.rows[1], columns);
+          const { writes, result } = work.decide([firstRows, ...opened.rows.slice(2)]);
           const { rows, error } = await send(connection, [...writes.map(query), query({ text: "COMMIT" })]);
           if (error === undefined) return result(rows.slice(0, -1));
           if (error.isRolledBack) throw error;
           // The response to COMMIT is lost, and the change may have been made.
           connection.release(true);
+          const [, transaction, startedAt] = state;
           if (!(await isCommitted(pool, `${transaction}`, startedAt, deadline))) throw error;
           return result(rows.length < writes.length ? undefined : rows);
         }),
@@ -190,14 +194,13 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
     if (error !== undefined) throw toStoreError(error);
     return rows;
   };
-  const version = { text: `SELECT value FROM ${schema}.settings WHERE name = 'schema_version'` };
   return {
     ...database,
-    read: async (statement) => rowsOfVersion((await run([withVersion(schema, statement)]))[0]),
-    async change({ first, decide }) {
-      const [[settings], ...rows] = (await run([version, ...first])) as [Rows, ...Rows[]];
-      assertVersion(settings?.[0]);
-      const { writes, result } = decide(rows);
+    read: async (statement) =>
+      splitState((await run([withState(schema, statement, VERSION)]))[0], VERSION).rows,
+    async change({ first: [first, ...others], decide }) {
+      const [firstRows, ...rows] = await run([withState(schema, first, VERSION), ...others]);
+      const { writes, result } = decide([splitState(firstRows, VERSION).rows, ...rows]);
       return result(await run(writes));
     },
   };
@@ -335,23 +338,55 @@ function beginText(
   return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${Math.min(maxLockWaitMs, left)}`;
 }
 
+/** What is read with the first statement of a transaction: in any case the schema version. */
+type StateColumns = readonly [version: "value", ...others: string[]];
+
+const VERSION: StateColumns = ["value"];
+
+const STARTED_AT = "extract(epoch FROM pg_postmaster_start_time())::text";
+
 /**
- * Reads the schema version, the identifier of the transaction, and when the server was started, and sets how the
- * transaction is committed. A database that does not wait for the disk by default does for a durable change.
+ * The identifier of a transaction, and when the server was started. Reading them also sets how the transaction is
+ * committed: a database that does not wait for the disk by default does for a durable change.
  */
-function stateStatement(schema: string, durable: boolean): Statement {
+function stateColumns(durable: boolean): StateColumns {
   const commit = durable
     ? "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END"
     : "'off'";
+  return [
+    "value",
+    "pg_current_xact_id()::text",
+    STARTED_AT,
+    `set_config('synchronous_commit', ${commit}, true)`,
+    `set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)`,
+  ];
+}
+
+/** Adds the state to each row of a statement. If it returns no rows, one remains, with nothing but the state. */
+function withState(
+  schema: string,
+  { text, values = [], summary = "q.*", ...rest }: Statement,
+  columns: StateColumns,
+): Statement {
+  const named = columns.map((column, place) => `${column} AS s${place}`).join(", ");
+  const state = `SELECT ${named} FROM ${schema}.settings WHERE name = 'schema_version'`;
   return {
-    text: `SELECT value, pg_current_xact_id()::text, ${STARTED_AT}, set_config('synchronous_commit', ${commit}, true),
-             set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)
-           FROM ${schema}.settings WHERE name = 'schema_version'`,
-    values: [],
+    ...rest,
+    text: `WITH q AS (${text}), s AS (${state}) SELECT s.*, r.* FROM s LEFT JOIN (SELECT ${summary} FROM q) r ON true`,
+    values,
   };
 }
 
-const STARTED_AT = "extract(epoch FROM pg_postmaster_start_time())::text";
+/** Separates the state from the rows, and throws unless the schema version is that of this program. */
+function splitState(
+  rows: Rows = [],
+  { length }: StateColumns,
+): { readonly state: readonly unknown[]; readonly rows: Rows } {
+  const state = rows[0] ?? [];
+  const version = Number(state[0] ?? 0);
+  if (version !== SCHEMA_VERSION) throw wrongVersion(version);
+  return { state, rows: rows.filter((row) => row[length] !== null).map((row) => row.slice(length)) };
+}
 
 /** The pause before the server is asked again whether a transaction was committed. */
 const STATUS_INTERVAL_MS = 25;
@@ -383,24 +418,6 @@ async function isCommitted(
   throw new StoreUnavailableError(message, { cause: problem });
 }
 
-/** Adds the schema version to each row. If there are no rows, one remains, with nothing but the version. */
-function withVersion(schema: string, { text, values = [], ...statement }: Statement): Statement {
-  return {
-    ...statement,
-    text: `SELECT s.value, q.* FROM ${schema}.settings s LEFT JOIN (${text}) q ON true WHERE s.name = 'schema_version'`,
-    values,
-  };
-}
-
-function rowsOfVersion(rows: Rows = []): Rows {
-  assertVersion(rows[0]?.[0]);
-  return rows.filter((row) => row[1] !== null).map((row) => row.slice(1));
-}
-
-function assertVersion(version: unknown): void {
-  if (Number(version ?? 0) !== SCHEMA_VERSION) throw wrongVersion(Number(version ?? 0));
-}
-
 /** Creates or migrates the tables on a connection of the pool. */
 export async function migrateTables(
   pool: PostgresPool,
@@ -425,4 +442,18 @@ interface MigrationOptions {
   readonly schema: string;
   readonly onlyIfEmpty: boolean;
   readonly deadline: number;
+}
+
+/** One statement that does what several do that write to different tables, and return nothing. */
+export function combined(statements: readonly Statement[]): readonly Statement[] {
+  const values: unknown[] = [];
+  const texts = statements.map((statement) => {
+    const offset = values.length;
+    values.push(...(statement.values ?? []));
+    return statement.text.replaceAll(/\$(\d+)/g, (_, place: string) => `$${Number(place) + offset}`);
+  });
+  const last = texts.pop();
+  if (last === undefined) return [];
+  const others = texts.map((text, index) => `w${index} AS (${text})`);
+  return [{ text: others.length === 0 ? last : `WITH ${others.join(", ")} ${last}`, values }];
 }

@@ -156,8 +156,8 @@ async function check({ schema, change }: Database): Promise<void> {
   await change({
     durable: false,
     first: [
-      { text: `UPDATE ${schema}.settings SET value = value WHERE name = 'schema_version'`, values: [] },
-      { text: `SELECT 1 FROM ${tables.join(", ")} WHERE false FOR NO KEY UPDATE`, values: [] },
+      { text: `UPDATE ${schema}.settings SET value = value WHERE name = 'schema_version' RETURNING name` },
+      { text: `SELECT 1 FROM ${tables.join(", ")} WHERE false FOR NO KEY UPDATE` },
     ],
     decide: () => ({ writes: [], result: () => undefined }),
   });

@@ -84,12 +84,13 @@ function placeOrders(schema: string, placed: readonly StoredOrder[]) {
            SELECT id, status, record FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
              AS n (id, status, record, position) ORDER BY id, position
            ON CONFLICT DO NOTHING RETURNING id`,
+    summary: "count(*), string_agg(id::text, ',')",
     values: columnsOf(placed),
   };
   return {
-    first: [insert],
+    first: [insert] as const,
     decide([added = []]: readonly Rows[]) {
-      const ids = new Set(added.map(([id]) => `${id}`));
+      const ids = new Set(`${added[0]?.[1] ?? ""}`.split(","));
       const isPlaced = placed.map(({ record }) => ids.delete(`${record.id}`));
       const others = placed.filter((_, index) => !isPlaced[index]);
       const text = `SELECT id, status, record FROM ${schema}.orders WHERE id = ANY($1::bigint[])`;

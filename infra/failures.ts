@@ -50,7 +50,7 @@ export function explainCertificateTimeout(
     [
       `No certificate was issued for ${host} within 30 minutes.`,
       "  1. Check that the DNS records of the host are correct: store-orders domains check",
-      "  2. Check that no CAA record forbids the certificate authority: either there is none, or one allows amazon.com.",
+      "  2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.",
       `  3. Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,
       "  See infra/README.md#certificate-not-issued.",
       ...errors.map(fromProvider),

@@ -87,7 +87,7 @@ export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostSta
   }
   return {
     state: "pending_dns",
-    reason: `ACM waits for the validation record${since}. It gives up ${HOURS} hours after the request${until}.`,
+    reason: `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`,
     next: [
       `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`,
       update,

@@ -50,7 +50,7 @@ export function observe(known: Observations, { usage, rejections }: Account, now
 
 /**
  * The last 60 minutes. The requests of a minute are the difference between the counts before it and before the next one,
- * so both must have been observed. None is estimated.
+ * so both must have been observed. Nothing is estimated.
  */
 export function trafficOf(known: Observations, now: Instant): readonly MinuteTraffic[] {
   const current = now - (now % MINUTE_MS);

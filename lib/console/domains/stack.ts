@@ -23,7 +23,7 @@ export function stackStatusPanel({ state, reason, next, since, until }: StackSta
       <dt>State</dt><dd>${stateBadge(state)}</dd>
       <dt>Reason</dt><dd>${reason}</dd>
       ${since === undefined ? "" : html`<dt>Requested</dt><dd class="number">${formatInstant(Date.parse(since))}</dd>`}
-      ${until === undefined ? "" : html`<dt>ACM gives up</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
+      ${until === undefined ? "" : html`<dt>ACM waits until</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
     </dl>
     ${next.length === 0 ? "" : html`<h3>Next</h3><ol class="plain-list">${next.map((step) => html`<li>${step}</li>`)}</ol>`}
   </section>`;

@@ -15,7 +15,7 @@ export const stackStatusSchema = z.strictObject({
   reason: z.string().describe("Why the host was in this state."),
   next: z.array(z.string()).describe("What to do, one step per entry."),
   since: time.exactOptional().describe("When the certificate that is awaited was requested."),
-  until: time.exactOptional().describe("When ACM gives up on it."),
+  until: time.exactOptional().describe("When ACM stops waiting for the validation of the certificate."),
 });
 
 /** The status of a host in the last update of its stack. DNS and the certificate may have changed since. */

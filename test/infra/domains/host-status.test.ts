@@ -31,9 +31,7 @@ describe("an awaited certificate", () => {
     for (const requestedAt of [undefined, "yesterday"]) {
       const status = describeAwaitedCertificate({ host, reverify: 0, validated: false, requestedAt });
       expect(status).toMatchObject({ state: "pending_dns" });
-      expect(status.reason).toBe(
-        "ACM waits for the validation record. It gives up 72 hours after the request.",
-      );
+      expect(status.reason).toBe("ACM waits for the validation record. It stops 72 hours after the request.");
       expect(Object.keys(status)).not.toContain("until");
     }
   });

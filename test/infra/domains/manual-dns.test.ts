@@ -88,7 +88,7 @@ describe("with DNS managed elsewhere", () => {
     expect(host).toEqual({
       role: "primary",
       state: "pending_dns",
-      reason: `ACM waits for the validation record since ${String(since)}. It gives up 72 hours after the request, at ${String(until)}.`,
+      reason: `ACM waits for the validation record since ${String(since)}. It stops 72 hours after the request, at ${String(until)}.`,
       next: [
         "Set the validationRecord at the DNS provider, and keep it: renewals need it. DNS changes may take up to 48 hours to propagate.",
         "Update again once ACM has issued the certificate: the outputs then have the host's record.",

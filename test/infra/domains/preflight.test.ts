@@ -62,7 +62,7 @@ test("an update without a certificate after 30 minutes fails with a checklist", 
   expect(errors[0]).toMatchInlineSnapshot(`
     "No certificate was issued for orders.example.com within 30 minutes.
       1. Check that the DNS records of the host are correct: store-orders domains check
-      2. Check that no CAA record forbids the certificate authority: either there is none, or one allows amazon.com.
+      2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.
       3. Request a new certificate: set store-orders:reverify to { orders.example.com: 1 } and update again.
       See infra/README.md#certificate-not-issued.
       Error from the provider: timeout while waiting for state to become ISSUED"

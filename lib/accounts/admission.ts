@@ -47,7 +47,7 @@ export function validateBanPolicy({ maxRejections, durationMs }: BanPolicy): voi
 /** The rules of an admission besides its account: the ban policy and the plans. */
 export interface AdmissionPolicy extends BanPolicy {
   /** @default PLAN_LIMITS */
-  readonly plans?: PlanTable;
+  readonly plans?: PlanTable | undefined;
 }
 
 /** The state of a key and its account when a request arrives. */

@@ -30,7 +30,7 @@ interface Site {
   /** Also of the subnets of a /48 that are not in `subnets`. */
   shared: Usage;
   /** The usage of the first /64 networks of a /48. */
-  readonly subnets: Map<number, Usage>;
+  readonly subnets: Map<string, Usage>;
   /** The minute of the last request. */
   minute: number;
   /** The last instant at which a key of an exhausted caller was looked up. */
@@ -64,7 +64,7 @@ export function createAnonymousCallers({
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
   /** The last instant at which a caller had no request left: without one, no request has to check. */
-  let lastExhaustedAt = Number.NEGATIVE_INFINITY;
+  let lastExhaustedAt = -Infinity;
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
@@ -127,7 +127,7 @@ export function createAnonymousCallers({
 }
 
 function createSite(): Site {
-  return { shared: NO_USAGE, subnets: new Map(), minute: 0, lookedUpAt: Number.NEGATIVE_INFINITY };
+  return { shared: NO_USAGE, subnets: new Map(), minute: 0, lookedUpAt: -Infinity };
 }
 
 function minuteOf(at: Instant): number {
@@ -135,7 +135,7 @@ function minuteOf(at: Instant): number {
 }
 
 /** Gives a subnet its own usage, if the site has room for one more or a subnet without a request in this minute. */
-function claimSubnet({ subnets }: Site, subnet: number, at: Instant): void {
+function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
   if (subnets.size >= MAX_SUBNETS) {
     for (const [known, usage] of subnets) if (usageAt(usage, at).minute.count === 0) subnets.delete(known);
@@ -143,7 +143,7 @@ function claimSubnet({ subnets }: Site, subnet: number, at: Instant): void {
   if (subnets.size < MAX_SUBNETS) subnets.set(subnet, NO_USAGE);
 }
 
-function readUsage({ subnets, shared }: Site, subnet: number | undefined): Usage {
+function readUsage({ subnets, shared }: Site, subnet: string | undefined): Usage {
   if (subnet === undefined) return shared;
   return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? NO_USAGE : shared);
 }
@@ -151,7 +151,7 @@ function readUsage({ subnets, shared }: Site, subnet: number | undefined): Usage
 /** The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`) and its /64 (`subnet`). */
 interface Network {
   readonly site: string;
-  readonly subnet?: number;
+  readonly subnet?: string | undefined;
 }
 
 /**
@@ -163,45 +163,33 @@ export function networkOf(address: string): Network {
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
   const host = (bracketed ?? text).replace(/%.*$/, "");
   const groups = parseIpv6(host);
-  if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, ""))?.join(".") ?? NO_ADDRESS };
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
-    const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
+  if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, "")) ?? NO_ADDRESS };
+  const [subnet, ...rest] = groups.slice(3);
+  if (/^0,0,0,0,0,ffff,/.test(`${groups}`)) {
+    const bytes = rest
+      .slice(-2)
+      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]);
     return { site: bytes.join(".") };
   }
-  const [first = 0, second = 0, third = 0, subnet = 0] = groups;
-  return { site: `${[first, second, third].map((group) => group.toString(16)).join(":")}::/48`, subnet };
+  return { site: `${groups.slice(0, 3).join(":")}::/48`, subnet };
 }
 
 /** One name for all, so that no part of a header that a caller wrote stays in memory. */
 const NO_ADDRESS = "none";
 
-function parseIpv4(text: string): number[] | undefined {
+function parseIpv4(text: string): string | undefined {
   if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) return undefined;
   const bytes = text.split(".").map(Number);
-  return bytes.every((byte) => byte <= 255) ? bytes : undefined;
+  return bytes.every((byte) => byte <= 255) ? bytes.join(".") : undefined;
 }
 
-/** The eight groups of an IPv6 address, whose last two can be written as IPv4. */
-function parseIpv6(text: string): number[] | undefined {
-  const [head = "", tail, ...rest] = text.split("::");
-  if (!text.includes(":") || rest.length > 0) return undefined;
-  const [left, right] = [parseGroups(head), parseGroups(tail ?? "")];
-  if (left === undefined || right === undefined) return undefined;
-  const zeros = 8 - left.length - right.length;
-  if (tail === undefined ? zeros !== 0 : zeros < 0) return undefined;
-  return [...left, ...new Array<number>(zeros).fill(0), ...right];
-}
-
-function parseGroups(text: string): number[] | undefined {
-  if (text === "") return [];
-  const groups: number[] = [];
-  for (const part of text.split(":")) {
-    const ipv4 = parseIpv4(part);
-    if (ipv4 !== undefined) {
-      const [a = 0, b = 0, c = 0, d = 0] = ipv4;
-      groups.push(a * 256 + b, c * 256 + d);
-    } else if (/^[0-9a-f]{1,4}$/.test(part)) groups.push(Number.parseInt(part, 16));
-    else return undefined;
-  }
-  return groups;
+/** The eight groups of an IPv6 address, in their shortest form. */
+function parseIpv6(text: string): readonly string[] | undefined {
+  const url = /^[0-9a-f.]*:[0-9a-f:.]*$/.test(text) ? URL.parse(`http://[${text}]`) : null;
+  if (url === null) return undefined;
+  const [left = [], right = []] = url.hostname
+    .slice(1, -1)
+    .split("::")
+    .map((part) => part.split(":").filter(Boolean));
+  return [...left, ...new Array<string>(8 - left.length - right.length).fill("0"), ...right];
 }

@@ -61,8 +61,8 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   /** The accounts that exist, which none leaves: all of them if `isComplete`, otherwise some. */
   const known = new Set<string>();
   let isComplete = false;
-  let listedAt = Number.POSITIVE_INFINITY;
-  let listedUntil = Number.NEGATIVE_INFINITY;
+  let listedAt = Infinity;
+  let listedUntil = -Infinity;
   let listing: Promise<void> | undefined;
 
   function remember(accountId: string): void {
@@ -76,7 +76,7 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
 
   /** Inserts an account as the most recent one, and evicts the oldest. */
   function probe(accountId: string): ProbedAccount {
-    const account = probed.get(accountId) ?? { invalidKeys: 0, readAt: Number.NEGATIVE_INFINITY };
+    const account = probed.get(accountId) ?? { invalidKeys: 0, readAt: -Infinity };
     probed.delete(accountId);
     probed.set(accountId, account);
     const [oldest] = probed.keys();

@@ -172,7 +172,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       entry.failures = 0;
       if (entry.unreported === 0) unreported.delete(entry);
     } catch (error) {
-      entry.at = Number.NEGATIVE_INFINITY;
+      entry.at = -Infinity;
       if (++entry.failures > MAX_FAILURES) forgetUnreported(entry);
       throw error;
     }
@@ -211,7 +211,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     const admission = await invalidKeys.admit(key, at, policy, operation);
     if (isRejection(admission)) {
       // A rejection that was decided before a change must not outlast it.
-      remember(key, admission, changes === changesBefore ? at : Number.NEGATIVE_INFINITY, policy);
+      remember(key, admission, changes === changesBefore ? at : -Infinity, policy);
     } else if (rejected.size > 0) expire(key.hash);
     return admission;
   }
@@ -220,7 +220,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   function expire(hash: string): void {
     const entry = rejected.get(hash);
     if (entry === undefined) return;
-    entry.at = Number.NEGATIVE_INFINITY;
+    entry.at = -Infinity;
     if (!unreported.has(entry)) rejected.delete(hash);
   }
 

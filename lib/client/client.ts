@@ -73,7 +73,7 @@ export interface Client {
  * per key and reuse it. Throws `InvalidInputError` if an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
-  checkOptions(options);
+  checkOptions(Object(options));
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
   const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;

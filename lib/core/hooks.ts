@@ -32,7 +32,8 @@ export function startHook(name: string, hook: () => unknown, report: HookErrorRe
   }
 }
 
-function reportSafely(error: unknown, name: string, report: HookErrorReporter): void {
+/** Reports an error of a hook. */
+export function reportSafely(error: unknown, name: string, report: HookErrorReporter): void {
   // A failing error hook has nowhere to report to.
   try {
     Promise.resolve(report(error, name) as unknown).catch(() => {});

@@ -1,3 +1,4 @@
+import { splitTarget } from "../core/request-target.ts";
 import type { DomainMapping } from "./mapping.ts";
 
 /** The route of a request by its host. See lib/README.md#serving-and-redirects. */
@@ -8,12 +9,10 @@ export type HostRoute =
 
 /** The routing of every host, built once from a mapping and read on each request. */
 export interface HostTable {
-  /** By host in lower case: `serve`, or the origin that the host redirects to. */
-  readonly byHost: ReadonlyMap<string, "serve" | `https://${string}`>;
   /** The hosts of the mapping, without the platform's own. */
   readonly customHosts: ReadonlySet<string>;
-  /** True if there is no mapping. */
-  readonly servesEveryHost: boolean;
+  /** Routes a request; see `routeHost`. */
+  route(host: string | null | undefined, target: string): HostRoute;
 }
 
 /**
@@ -28,6 +27,7 @@ export function hostTable(
   if (domains !== undefined && !(Array.isArray(domains.redirects) && Array.isArray(domains.aliases))) {
     throw new TypeError("The mapping has not been validated: call `defineDomains`.");
   }
+  /** By host in lower case: `serve`, or the origin that the host redirects to. */
   const byHost = new Map<string, "serve" | `https://${string}`>();
   for (const { from, to } of domains?.redirects ?? []) byHost.set(from, `https://${to}`);
   for (const host of platformHosts) byHost.set(bareHost(host), "serve");
@@ -36,7 +36,16 @@ export function hostTable(
   // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");
   const customHosts = new Set([...served, ...(domains?.redirects ?? []).map(({ from }) => from)]);
-  return { byHost, customHosts, servesEveryHost: domains === undefined };
+  return {
+    customHosts,
+    route(host, target) {
+      if (domains === undefined) return SERVE;
+      const found = byHost.get(host ?? "") ?? byHost.get(bareHost(host ?? ""));
+      if (found === "serve") return SERVE;
+      const path = found && pathOf(target, host ?? "");
+      return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: found + path };
+    },
+  };
 }
 
 /**
@@ -44,12 +53,7 @@ export function hostTable(
  * influence the host in `Location`: it is the configured primary, followed by a path.
  */
 export function routeHost(table: HostTable, host: string | null | undefined, target: string): HostRoute {
-  if (table.servesEveryHost) return SERVE;
-  const route = table.byHost.get(host ?? "") ?? table.byHost.get(bareHost(host ?? ""));
-  if (route === "serve") return SERVE;
-  if (route === undefined) return MISDIRECTED;
-  const path = pathOf(target, host ?? "");
-  return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: route + path };
+  return table.route(host, target);
 }
 
 const SERVE: HostRoute = { action: "serve" };
@@ -76,11 +80,7 @@ export function bareHost(host: string): string {
 function pathOf(target: string, host: string): string | undefined {
   if (PATH.test(target)) return target;
   if (target === "" || target === "*") return "/";
-  const [origin, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
-  if (origin === undefined || bareHost(authority) === "" || bareHost(authority) !== bareHost(host)) {
-    return undefined;
-  }
-  const rest = target.slice(origin.length);
-  const path = rest.startsWith("/") ? rest : `/${rest}`;
-  return PATH.test(path) ? path : undefined;
+  const { authority = "", path } = splitTarget(target);
+  const isSameHost = bareHost(authority) !== "" && bareHost(authority) === bareHost(host);
+  return isSameHost && PATH.test(path) ? path : undefined;
 }

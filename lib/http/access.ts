@@ -52,7 +52,7 @@ export function createAccessControl(
 ): AccessControl {
   if (plans !== undefined) validatePlans(plans);
   validateBanPolicy(banPolicy);
-  const policy: AdmissionPolicy = { ...banPolicy, ...(plans === undefined ? {} : { plans }) };
+  const policy: AdmissionPolicy = { ...banPolicy, plans };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const cache = cacheRejections ? withRejectionCache(store.accounts) : undefined;
   const accounts = cache ?? store.accounts;

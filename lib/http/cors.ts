@@ -1,5 +1,5 @@
 import { InvalidInputError } from "../core/errors.ts";
-import type { Operation } from "./operations.ts";
+import { allowedMethods, type Operation } from "./operations.ts";
 import type { Reply, RequestHead } from "./response.ts";
 
 /** Cross-origin requests from the web pages of configured origins. See lib/http/README.md#cross-origin-requests. */
@@ -25,11 +25,10 @@ export function createCors(origins: readonly string[], operations: readonly Oper
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   const allowed = new Set(origins);
-  const methods = operations.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   const preflightReply: Reply = {
     status: 204,
     headers: {
-      "access-control-allow-methods": [...new Set(methods)].join(", "),
+      "access-control-allow-methods": allowedMethods(operations),
       "access-control-allow-headers": "authorization, content-type",
       "access-control-max-age": `${PREFLIGHT_MAX_AGE_SECONDS}`,
     },
@@ -56,8 +55,7 @@ export function createCors(origins: readonly string[], operations: readonly Oper
 /** Returns how to fix an origin that is not in the form in which browsers send it. `undefined` if it is valid. */
 export function findOriginProblem(text: string): string | undefined {
   if (text === "*") return "Name each origin, such as https://shop.example.com. A wildcard is not accepted.";
-  const url = URL.parse(text);
-  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
-  if (url === null || !isWeb || text.includes("*")) return "Use an origin, such as https://shop.example.com.";
+  const url = /^https?:[^*]+$/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return "Use an origin, such as https://shop.example.com.";
   return url.origin === text ? undefined : `Use the origin as browsers send it: ${url.origin}.`;
 }

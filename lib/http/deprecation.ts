@@ -1,6 +1,7 @@
 import type { Issue } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import { isDateTime } from "../orders/order.ts";
+import { OPENAPI_PATH } from "./path.ts";
 import type { HeaderFields } from "./response.ts";
 
 /** The deprecation of an operation. See lib/README.md#versions-and-deprecation. */
@@ -14,12 +15,12 @@ export interface Deprecation {
 }
 
 /**
- * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is the path
- * of the request within the handler.
+ * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is that of the
+ * operation, which is below the version of the API.
  */
 export function deprecationHeaders({ since, sunset, link }: Deprecation, path: string): HeaderFields {
   // Relative, because the handler may be mounted below a path that it does not know.
-  const target = link ?? `${"../".repeat(path.split("/").length - 2)}openapi.json`;
+  const target = link ?? `${"../".repeat(path.split("/").length - 1)}${OPENAPI_PATH.slice(1)}`;
   const type = link === undefined ? "application/json" : "text/html";
   return {
     deprecation: `@${Math.floor(Date.parse(since) / 1000)}`,

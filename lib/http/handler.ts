@@ -1,32 +1,27 @@
 import { invalidInput } from "../core/errors.ts";
-import { logHookError, startHook } from "../core/hooks.ts";
+import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
 import { systemClock } from "../core/time.ts";
 import { announceEvent } from "../orders/transition-hook.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createCors } from "./cors.ts";
+import { validateOperations } from "./custom-operations.ts";
 import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
-import type { ErrorCode } from "./errors.ts";
-import { isImplementedMethod, OPERATIONS, type Operation, validateOperations } from "./operations.ts";
-import {
-  type Handler,
-  type HandlerOptions,
-  type RequestContext,
-  readContext,
-  validateOptions,
-} from "./options.ts";
-import { createBasePathRemover, parsePath, targetOf } from "./path.ts";
-import { createCallPreparer } from "./perform-operation.ts";
+import { ERRORS, type ErrorCode } from "./errors.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
+import { type Handler, type HandlerOptions, type RequestContext, validateOptions } from "./options.ts";
+import { createBasePathRemover, isImplementedMethod, parsePath, targetOf } from "./path.ts";
 import { createPublicReplies } from "./public-replies.ts";
 import { toEvent } from "./request-event.ts";
 import {
   createResponse,
   failureReply,
-  type Outcome,
   type PlainResponse,
   type RequestHead,
+  type RequestResult,
   type StreamEnd,
   toResponse,
 } from "./response.ts";
+import { createRouter } from "./routes.ts";
 
 /** Callers without an address share one limit. */
 const UNKNOWN_ADDRESS = "unknown";
@@ -44,13 +39,17 @@ export function createHandler(options: HandlerOptions): Handler {
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
   const removeBasePath = createBasePathRemover(basePath);
   const publicReply = createPublicReplies(options, { operations, cors, clock });
-  const prepareCall = createCallPreparer(operations, { orders: store.orders, pets, clock });
+  const route = createRouter(operations, { orders: store.orders, pets, clock });
   const listener = onTransition && { onTransition, onHookError };
 
   /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
-  async function decide(request: RequestHead, context: RequestContext, requestId: string): Promise<Outcome> {
+  async function decide(
+    request: RequestHead,
+    context: RequestContext,
+    requestId: string,
+  ): Promise<RequestResult> {
     const { address = UNKNOWN_ADDRESS, requestError } = context;
-    const fail = (error: ErrorCode): Outcome => ({
+    const fail = (error: ErrorCode): RequestResult => ({
       quota: accessControl.peek(address),
       reply: { error },
     });
@@ -61,10 +60,9 @@ export function createHandler(options: HandlerOptions): Handler {
     const fullPath = parsePath(target);
     if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
-    const outcome = publicReply({ request, context, target, path });
+    const found = publicReply({ request, context, target, path });
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
-    const found = outcome instanceof Promise ? await outcome : outcome;
-    return found ?? call(request, path, address, requestId);
+    return (found instanceof Promise ? await found : found) ?? call(request, path, address, requestId);
   }
 
   /**
@@ -77,15 +75,15 @@ export function createHandler(options: HandlerOptions): Handler {
     path: string,
     address: string,
     requestId: string,
-  ): Promise<Outcome> {
-    const { operation, storeOperation, perform } = prepareCall(request.method, path);
+  ): Promise<RequestResult> {
+    const { operation, storeOperation, perform } = route(request.method, path);
     const matched = operation === undefined ? {} : { operation };
     let access: Access | undefined;
     try {
       access = await accessControl.admit(request.headers.get("authorization"), address, storeOperation);
       if (!access.ok) return { ...matched, ...access };
-      const { quota, caller, outcome: storeOutcome } = access;
-      const reply = await perform({ request, requestId, caller }, storeOutcome);
+      const { quota, caller, outcome } = access;
+      const reply = await perform({ request, requestId, caller }, outcome);
       // The change is durable by now.
       if (reply.error === undefined && reply.change !== undefined)
         await announceEvent(listener, reply.change.event, reply.change.order, requestId);
@@ -101,34 +99,31 @@ export function createHandler(options: HandlerOptions): Handler {
     const { requestId = crypto.randomUUID() } = context;
     const startedAt = onRequest && performance.now();
     const isHead = request.method === "HEAD";
-    const outcome = await decide(request, context, requestId).catch((thrown): Outcome => {
+    const result = await decide(request, context, requestId).catch((thrown): RequestResult => {
       return { quota: accessControl.unusedQuota(), reply: failureReply(thrown), thrown };
     });
-    const response = createResponse(outcome, requestId, isHead);
+    const response = createResponse(result, requestId, isHead);
     cors?.addHeaders(response.headers, request);
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
-      const event = toEvent(outcome, end, { request, context, requestId, startedAt });
+      const event = toEvent(result, end, { request, context, requestId, startedAt });
       startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
-    const ended = outcome.reply.error === undefined && !isHead ? outcome.reply.ended : undefined;
+    const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });
     else void Promise.resolve(ended).then(emit, (error) => emit({ status: "failed", error }));
     return response;
   }
 
-  /** The last resort, for a request that is none, and for code of the embedder that throws where nothing can. */
+  /** The last resort: for what is not a request, and for code of the embedder that throws where nothing can. */
   function internalError(thrown: unknown): PlainResponse {
-    const rethrow = () => {
-      throw thrown;
-    };
-    startHook("handler", rethrow, onHookError);
-    const outcome: Outcome = {
+    reportSafely(thrown, "handler", onHookError);
+    const result: RequestResult = {
       quota: accessControl.unusedQuota(systemClock()),
       reply: { error: "internal_error" },
     };
-    return createResponse(outcome, crypto.randomUUID(), false);
+    return createResponse(result, crypto.randomUUID(), false);
   }
 
   async function respond(request: RequestHead, context?: RequestContext): Promise<PlainResponse> {
@@ -155,4 +150,25 @@ function servedOperations({ operations = OPERATIONS, docsUrl }: HandlerOptions):
   const valid = validateOperations(operations);
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   return withDocsUrl(valid, docsUrl);
+}
+
+const NO_CONTEXT: RequestContext = {};
+
+/** The fields of a context that have the right type. */
+function readContext(given: unknown): RequestContext {
+  if (typeof given !== "object" || given === null) return NO_CONTEXT;
+  const { address, target, host, origin, requestId, requestError } = given as RequestContext;
+  return {
+    address: readString(address),
+    target: readString(target),
+    host: readString(host),
+    origin: readString(origin),
+    // It must fit into a header and a line of a log.
+    requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,
+    requestError: Object.hasOwn(ERRORS, readString(requestError) ?? "") ? requestError : undefined,
+  };
+}
+
+function readString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

@@ -12,23 +12,21 @@
 export { InvalidInputError, isInvalidInput, isStoreUnavailable } from "../core/errors.ts";
 export type { HookErrorReporter } from "../core/hooks.ts";
 export type { OrderTransition, TransitionHook } from "../orders/transition-hook.ts";
+export { type CustomOperation, defineOperation, type OperationDefinition } from "./custom-operations.ts";
 export type { Deprecation } from "./deprecation.ts";
 export { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
 export { createHandler } from "./handler.ts";
 export { openApiDocument, type Server } from "./openapi.ts";
 export {
-  type CustomOperation,
-  defineOperation,
   OPERATIONS,
   type Operation,
   type OperationCall,
-  type OperationDefinition,
   type OperationId,
   type OperationParameter,
+  type PetSource,
   type ServiceOperation,
 } from "./operations.ts";
 export type { Handler, HandlerOptions, RequestContext } from "./options.ts";
-export type { PetSource } from "./perform-operation.ts";
 export type { ClientInfo, RequestEvent } from "./request-event.ts";
 export {
   type DocumentSource,

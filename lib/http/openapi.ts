@@ -1,4 +1,4 @@
-import { ORDER_FIELDS, orderJsonSchema } from "../orders/order.ts";
+import { orderExample, orderJsonSchema } from "../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../plans/plan-limits.ts";
 import { cachedDocument } from "./compression.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
@@ -258,11 +258,9 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-const order = Object.fromEntries(Object.entries(ORDER_FIELDS).map(([name, { example }]) => [name, example]));
-
 /** The schemas of the OpenAPI document. */
 const SCHEMAS = {
-  Order: { ...orderJsonSchema, examples: [order] },
+  Order: { ...orderJsonSchema, examples: [orderExample] },
   OrderList: {
     type: "array",
     description: "Orders, ascending by `id`.",
@@ -300,7 +298,7 @@ const EXAMPLES = {
   OrderList: {
     orders: {
       summary: "Orders, one with every field and one with the identifier alone",
-      value: [order, { id: 1002 }],
+      value: [orderExample, { id: 1002 }],
     },
     none: { summary: "A store without orders", value: [] },
   },

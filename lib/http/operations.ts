@@ -1,8 +1,18 @@
 import type { Caller } from "../accounts/admission.ts";
-import { InvalidInputError, type Issue } from "../core/errors.ts";
-import { type Deprecation, findDeprecationIssues } from "./deprecation.ts";
-import { ERRORS, type ErrorCode } from "./errors.ts";
-import type { Reply, RequestHead, SuccessReply } from "./response.ts";
+import { toInt64Json } from "../orders/int64.ts";
+import type { ApplyResult } from "../orders/order-store.ts";
+import type { StoreOperation, StoreOutcome } from "../orders/store-operation.ts";
+import { acceptsGzip, gzipped } from "./compression.ts";
+import type { Deprecation } from "./deprecation.ts";
+import type { ErrorCode } from "./errors.ts";
+import { orderList } from "./order-list.ts";
+import { type Reply, type RequestHead, toWebBody } from "./response.ts";
+
+/** All paths start with this. */
+export const BASE_PATH = "/v1";
+
+/** The version of the OpenAPI document. */
+export const INTERFACE_VERSION = "1.0.0";
 
 /** One operation of the API, as data: routing, headers and the OpenAPI document are derived from it. */
 export interface Operation {
@@ -37,25 +47,6 @@ export interface OperationParameter {
   /** @default int64 */
   readonly type?: "int64" | "string";
 }
-
-const OPERATION_METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
-
-/** Without `TRACE` and `CONNECT`, which a `Request` cannot have. */
-const METHODS: ReadonlySet<string> = new Set([...OPERATION_METHODS, "HEAD", "OPTIONS", "QUERY"]);
-
-/**
- * True for a method that can be allowed or not allowed at a path; any other but `TRACE` gets 501. Methods are
- * case-sensitive (RFC 9110, section 9.1).
- */
-export function isImplementedMethod(method: string): boolean {
-  return METHODS.has(method);
-}
-
-/** All paths start with this. */
-export const BASE_PATH = "/v1";
-
-/** The version of the OpenAPI document. */
-export const INTERFACE_VERSION = "1.0.0";
 
 /** Every operation of the API. */
 export const OPERATIONS = [
@@ -133,129 +124,75 @@ export type ParameterValues<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends { readonly type: "string" } ? string : bigint;
 };
 
-/** The names in braces in a path: `"orderId"` for `/orders/{orderId}`. */
-type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | PathParameter<Rest>
-  : never;
-
 /** The implementation of an operation: replies to a call. */
 export type Implementation<Call = OperationCall> = (call: Call) => Promise<Reply>;
 
-/** An operation with its implementation. Create it with `defineOperation`, which checks the types. */
-export interface CustomOperation extends Operation {
-  /** Called for each admitted request. */
-  readonly handle: Implementation;
-}
-
-/** The argument of `defineOperation`: the operation as data, and its implementation. */
-export type OperationDefinition<
-  Path extends `/${string}`,
-  Parameters extends Readonly<Record<PathParameter<Path>, OperationParameter>>,
-  Errors extends ErrorCode,
-> = Omit<Operation, "path" | "parameters" | "errors"> & {
-  /** Relative to the base URL. Each segment in braces is a parameter. */
-  readonly path: Path;
-  /** The errors that `handle` returns, in addition to those that all operations share. */
-  readonly errors: readonly Errors[];
-  /** Called for each admitted request, with the parameters of the path. Nothing is read of a request's body. */
-  readonly handle: (
-    call: OperationCall<ParameterValues<Parameters>>,
-  ) => Promise<SuccessReply | { readonly error: NoInfer<Errors> }>;
-} & ([PathParameter<Path>] extends [never]
-    ? { readonly parameters?: Parameters }
-    : { readonly parameters: Parameters });
-
 /**
- * Defines an operation in addition to `OPERATIONS`. It is routed, authenticated, counted and documented like these:
- *
- * ```ts
- * const readStatus = defineOperation({
- *   id: "readStatus",
- *   method: "GET",
- *   path: "/store/orders/{orderId}/status",
- *   parameters: { orderId: { description: "The identifier of the order." } },
- *   tag: "orders",
- *   summary: "Read the status of an order",
- *   description: "The status is not part of an order.",
- *   success: { status: 200, description: "The status.", schema: { type: "string" } },
- *   errors: ["order_not_found"],
- *   async handle({ parameters: { orderId } }) {
- *     const order = await store.orders.find(orderId);
- *     return order ? { status: 200, body: JSON.stringify(order.status) } : { error: "order_not_found" };
- *   },
- * });
- * const handler = createHandler({ store, operations: [...OPERATIONS, readStatus] });
- * ```
+ * The implementation of an operation whose only effect is in the store: its part there, and the reply to the outcome.
+ * Both are pure.
  */
-export function defineOperation<
-  const Path extends `/${string}`,
-  const Parameters extends Readonly<Record<PathParameter<Path>, OperationParameter>>,
-  const Errors extends ErrorCode,
->(definition: OperationDefinition<Path, Parameters, Errors>): CustomOperation {
-  return definition as unknown as CustomOperation;
+export interface StoreImplementation<Call = OperationCall> {
+  toStoreOperation(parameters: Call extends OperationCall<infer P> ? P : never): StoreOperation;
+  toReply(outcome: StoreOutcome, call: Call): Promise<Reply>;
 }
 
-const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{\w+\}))+$/;
-const IMPLEMENTED: ReadonlySet<string> = new Set(OPERATIONS.map(({ id }) => id));
-
-/**
- * Returns the operations with their parameters in the order of the path. Throws `InvalidInputError` with everything that
- * is wrong with them.
- */
-export function validateOperations(operations: readonly Operation[]): readonly Operation[] {
-  const issues = operations.flatMap((operation, index) =>
-    [...findIssues(operation), ...findDuplicates(operation, operations.slice(0, index))].map(
-      ({ path, message }): Issue => ({ path: `operations[${index}].${path}`, message }),
-    ),
-  );
-  if (issues.length > 0) throw new InvalidInputError(issues);
-  return operations.map(withOrderedParameters);
+/** The methods of operations, as the value of a header. `HEAD` works wherever `GET` does. */
+export function allowedMethods(operations: readonly Operation[]): string {
+  const methods = operations.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return [...new Set(methods)].join(", ");
 }
 
-function* findIssues(operation: Operation & { readonly handle?: unknown }): Iterable<Issue> {
-  const { id, method, path, parameters = {}, errors, handle, deprecation } = operation;
-  if (typeof handle !== "function" && !(handle === undefined && IMPLEMENTED.has(id)))
-    yield { path: "handle", message: `The operation ${id} has no implementation. Add a function 'handle'.` };
-  if (!OPERATION_METHODS.has(method))
-    yield { path: "method", message: `Use one of: ${[...OPERATION_METHODS].join(", ")}.` };
-  if (!PATH.test(path)) {
-    yield {
-      path: "path",
-      message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
-    };
-  }
-  const names = parameterNames(path);
-  const described = Object.keys(parameters);
-  for (const name of names.filter((each) => !described.includes(each)))
-    yield { path: `parameters.${name}`, message: "Describe this parameter of the path." };
-  for (const name of described.filter((each) => !names.includes(each)))
-    yield { path: `parameters.${name}`, message: `The path has no {${name}}. Add it there, or remove it.` };
-  for (const code of errors) {
-    if (!Object.hasOwn(ERRORS, code)) yield { path: "errors", message: `There is no error code '${code}'.` };
-  }
-  for (const issue of deprecation === undefined ? [] : findDeprecationIssues(deprecation))
-    yield { path: `deprecation.${issue.path}`, message: issue.message };
-}
+/** Reads a pet for the deprecated `GET /v1/pets/{petId}`. Returns `undefined` if there is none. */
+export type PetSource = (petId: bigint) => Promise<object | undefined>;
 
-function* findDuplicates({ id, method, path }: Operation, earlier: readonly Operation[]): Iterable<Issue> {
-  if (earlier.some((other) => other.id === id))
-    yield { path: "id", message: `Another operation is named ${id} too. Rename one.` };
-  const shape = (each: string) => each.replaceAll(/\{\w+\}/g, "{}");
-  if (earlier.some((other) => other.method === method && shape(other.path) === shape(path)))
-    yield { path: "path", message: `Another operation has ${method} ${path} too. Change one.` };
-}
+type OutcomeOf<Type> = Extract<StoreOutcome, { readonly type: Type }>;
 
-/** The names of the parameters in a path, in order. */
-function parameterNames(path: string): readonly string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-}
+type Implementations = {
+  readonly [O in (typeof OPERATIONS)[number] as O["id"]]:
+    | Implementation<CallOf<O>>
+    | StoreImplementation<CallOf<O>>;
+};
 
-function withOrderedParameters(operation: Operation): Operation {
-  const { parameters } = operation;
-  if (parameters === undefined) return operation;
-  const ordered = parameterNames(operation.path).flatMap((name) => {
-    const parameter = parameters[name];
-    return parameter === undefined ? [] : [[name, parameter] as const];
-  });
-  return { ...operation, parameters: Object.fromEntries(ordered) };
+type CallOf<O> = OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>;
+
+/** Shorter lists are not compressed. */
+const MIN_GZIP_CHARS = 1_024;
+
+/** Creates the implementations of `OPERATIONS`, by name. */
+export function createImplementations(pets: PetSource): Implementations {
+  return {
+    listOrders: {
+      toStoreOperation: () => ({ type: "list" }),
+      async toReply(outcome, { request }) {
+        const { body, ended } = await orderList(outcome as OutcomeOf<"list">);
+        const headers = { vary: "accept-encoding" };
+        const isShort = typeof body === "string" && body.length < MIN_GZIP_CHARS;
+        if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
+          return { status: 200, body, ended, headers };
+        }
+        // Nobody reads the body of a HEAD, and compressing it would read pages.
+        const isHead = request.method === "HEAD";
+        return {
+          status: 200,
+          body: isHead ? body : gzipped(toWebBody(body)),
+          ended,
+          headers: { ...headers, "content-encoding": "gzip" },
+        };
+      },
+    },
+
+    cancelOrder: {
+      toStoreOperation: ({ orderId }) => ({ type: "apply", id: orderId, event: "cancel" }),
+      async toReply(outcome) {
+        const result = (outcome as OutcomeOf<"apply">).result as ApplyResult<"cancel">;
+        if (!result.ok) return { error: result.code };
+        return { status: 204, change: { event: "cancel", order: result.order } };
+      },
+    },
+
+    async getPet({ parameters: { petId } }) {
+      const pet = await pets(petId);
+      return pet === undefined ? { error: "pet_not_found" } : { status: 200, body: toInt64Json(pet) };
+    },
+  };
 }

@@ -7,10 +7,10 @@ import type { HostTable } from "../domains/routing.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import type { TransitionHook } from "../orders/transition-hook.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
-import { ERRORS, type ErrorCode } from "./errors.ts";
+import type { CustomOperation } from "./custom-operations.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { Server } from "./openapi.ts";
-import type { CustomOperation, ServiceOperation } from "./operations.ts";
-import type { PetSource } from "./perform-operation.ts";
+import type { PetSource, ServiceOperation } from "./operations.ts";
 import type { ClientInfo, RequestEvent } from "./request-event.ts";
 import type { DocumentSource, PlainResponse, RequestHead } from "./response.ts";
 
@@ -111,27 +111,6 @@ export interface Handler {
   respond?(request: RequestHead, context?: RequestContext): Promise<PlainResponse>;
 }
 
-const NO_CONTEXT: RequestContext = {};
-
-/** The fields of a context that have the right type. */
-export function readContext(given: unknown): RequestContext {
-  if (typeof given !== "object" || given === null) return NO_CONTEXT;
-  const { address, target, host, origin, requestId, requestError } = given as RequestContext;
-  return {
-    address: readString(address),
-    target: readString(target),
-    host: readString(host),
-    origin: readString(origin),
-    // It must fit into a header and a line of a log.
-    requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,
-    requestError: Object.hasOwn(ERRORS, readString(requestError) ?? "") ? requestError : undefined,
-  };
-}
-
-function readString(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
 /** The type of each option, as `typeof` reports it. */
 const OPTION_TYPES = {
   store: "object",
@@ -164,6 +143,12 @@ export function validateOptions(options: object): void {
     else if (name !== "store" && value !== undefined && typeOf(value) !== type)
       issues.push({ path: name, message: `Give a value of the type ${type}.` });
   }
+  for (const [index, server] of (Array.isArray(given["servers"]) ? given["servers"] : []).entries())
+    if (typeof Object(server).url !== "string")
+      issues.push({
+        path: `servers[${index}].url`,
+        message: "Give the URL of a server, which ends with /v1.",
+      });
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 

@@ -1,13 +1,35 @@
 import { invalidInput } from "../core/errors.ts";
+import { splitTarget } from "../core/request-target.ts";
+
+/** Without `TRACE` and `CONNECT`, which a `Request` cannot have. */
+const METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "QUERY",
+]);
+
+/**
+ * True for a method that can be allowed or not allowed at a path; any other but `TRACE` gets 501. Methods are
+ * case-sensitive (RFC 9110, section 9.1).
+ */
+export function isImplementedMethod(method: string): boolean {
+  return METHODS.has(method);
+}
 
 /** The longest request target, in characters. */
 export const MAX_URL_CHARS = 8 * 1024;
 
+/** The path at which the OpenAPI document is served. */
+export const OPENAPI_PATH = "/openapi.json";
+
 /** The path and query of an absolute URL, still encoded and without the fragment. */
 export function targetOf(url: string): string {
-  const [start = url] = /^[a-z]+:\/\/[^/?#\\]*/i.exec(url) ?? [];
-  const target = url.slice(start.length).split("#", 1)[0] ?? "";
-  return target.startsWith("/") ? target : `/${target}`;
+  return splitTarget(url).path.split("#", 1)[0] ?? "/";
 }
 
 /**

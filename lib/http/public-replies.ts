@@ -1,11 +1,13 @@
 import { settleWithin } from "../core/concurrency.ts";
+import { splitTarget } from "../core/request-target.ts";
 import type { Clock, Instant } from "../core/time.ts";
-import { type HostTable, routeHost } from "../domains/routing.ts";
+import type { HostTable } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
 import { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
 import type { HandlerOptions, RequestContext } from "./options.ts";
-import { type Outcome, type Reply, type RequestHead, STORE_UNAVAILABLE } from "./response.ts";
+import { OPENAPI_PATH } from "./path.ts";
+import { type Reply, type RequestHead, type RequestResult, STORE_UNAVAILABLE } from "./response.ts";
 
 /** A request whose target has been parsed. */
 export interface ParsedRequest {
@@ -25,14 +27,14 @@ export interface ParsedRequest {
 export function createPublicReplies(
   { store, hosts, plans, documents, servers = [], basePath = "" }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
-): (parsed: ParsedRequest) => Outcome | Promise<Outcome | undefined> | undefined {
+): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
   const openApi = createServedDocument({ operations, plans }, servers);
 
   return ({ request, context, target, path }) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
-    const hostReply = hosts && replyForHost(hosts(), context.host ?? hostOf(request), target);
+    const hostReply = hosts && replyForHost(hosts(), hostOf(request, context), target);
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
     if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
       return { reply: hostReply };
@@ -40,7 +42,7 @@ export function createPublicReplies(
     const preflight = cors?.preflight(request);
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
-    if (path === "/openapi.json") {
+    if (path === OPENAPI_PATH) {
       const publicUrl = context.origin && `${context.origin}${basePath}`;
       return openApi(request, publicUrl).then((reply) => ({ reply }));
     }
@@ -52,8 +54,8 @@ export function createPublicReplies(
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/README.md#serving-and-redirects. */
-function replyForHost(hosts: HostTable, host: string | null, target: string): Reply | undefined {
-  const route = routeHost(hosts, host, target);
+function replyForHost(hosts: HostTable, host: string | undefined, target: string): Reply | undefined {
+  const route = hosts.route(host, target);
   if (route.action === "serve") return undefined;
   if (route.action === "misdirected") return { error: "misdirected_request" };
   const { status, location } = route;
@@ -65,9 +67,8 @@ function replyForHost(hosts: HostTable, host: string | null, target: string): Re
   return { status, headers, body: `Moved permanently to ${location}\n` };
 }
 
-/** The host of a request: its `Host` header, otherwise the host of its URL. */
-function hostOf(request: RequestHead): string | null {
-  return request.headers.get("host") ?? /^[a-z]+:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? null;
+function hostOf({ headers, url }: RequestHead, { host }: RequestContext): string | undefined {
+  return host ?? headers.get("host") ?? splitTarget(url).authority;
 }
 
 /** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */
@@ -76,13 +77,14 @@ const READINESS_TTL_MS = 1_000;
 /** The longest time for the store to respond to the readiness check. */
 const READINESS_TIMEOUT_MS = 1_000;
 
-const HEALTHY: Outcome = { reply: { status: 200, body: '{"status":"ok"}' } };
+const HEALTHY: RequestResult = { reply: { status: 200, body: '{"status":"ok"}' } };
 
 /** `/readyz`: 200 if the store says within a second that it can serve, otherwise 503. See lib/http/README.md#health-checks. */
-function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () => Promise<Outcome> {
-  let latest: { readonly at: Instant; readonly outcome: Promise<Outcome> } | undefined;
+function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () => Promise<RequestResult> {
+  let latest: Promise<RequestResult> | undefined;
+  let checkedAt: Instant = 0;
 
-  async function check(): Promise<Outcome> {
+  async function check(): Promise<RequestResult> {
     try {
       await settleWithin(READINESS_TIMEOUT_MS, store.check());
       return HEALTHY;
@@ -93,8 +95,10 @@ function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () 
 
   return () => {
     const at = clock();
-    const isFresh = latest !== undefined && at >= latest.at && at < latest.at + READINESS_TTL_MS;
-    if (latest === undefined || !isFresh) latest = { at, outcome: check() };
-    return latest.outcome;
+    if (latest === undefined || at < checkedAt || at >= checkedAt + READINESS_TTL_MS) {
+      latest = check();
+      checkedAt = at;
+    }
+    return latest;
   };
 }

@@ -3,7 +3,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
-import { type Outcome, type RequestHead, type StreamEnd, statusOf } from "./response.ts";
+import { type RequestHead, type RequestResult, type StreamEnd, statusOf } from "./response.ts";
 
 /** A finished request, for logs and metrics. It never contains a key. */
 export interface RequestEvent {
@@ -50,7 +50,7 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Creates the event of a request. */
 export function toEvent(
-  { reply, operation, caller, thrown }: Outcome,
+  { reply, operation, caller, thrown }: RequestResult,
   end: StreamEnd,
   { request, context, requestId, startedAt }: Received,
 ): RequestEvent {

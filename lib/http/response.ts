@@ -4,7 +4,7 @@ import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { Quota } from "../plans/windows.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
-import { BASE_PATH, type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 /** The part of a request that the handler reads. A `Request` is one; a server can pass one that is cheaper to create. */
 export interface RequestHead {
@@ -50,7 +50,7 @@ export type StreamEnd =
   | { readonly status: "failed"; readonly error: unknown };
 
 /** The result of a request: its reply, and what the response and its event say about the caller and the operation. */
-export interface Outcome {
+export interface RequestResult {
   readonly reply: Reply;
   /** For the rate-limit headers. Missing for responses without them: redirects, 421, documents and health checks. */
   readonly quota?: Quota;
@@ -70,7 +70,7 @@ export interface PlainResponse {
 
 /** Creates the response to a request. Every response is created here, so that none lacks a header. */
 export function createResponse(
-  { reply, quota, operation }: Outcome,
+  { reply, quota, operation }: RequestResult,
   requestId: string,
   isHead: boolean,
 ): PlainResponse {
@@ -82,7 +82,7 @@ export function createResponse(
       : { "content-type": "application/json", "cache-control": "no-store", "x-request-id": requestId };
   if (quota !== undefined) Object.assign(headers, rateLimitHeaders(quota));
   if (operation?.deprecation !== undefined)
-    Object.assign(headers, deprecationHeaders(operation.deprecation, `${BASE_PATH}${operation.path}`));
+    Object.assign(headers, deprecationHeaders(operation.deprecation, operation.path));
   if (reply.headers !== undefined) Object.assign(headers, reply.headers);
   if (!isHead) return { status, headers, body };
   if (body !== null) void discardBody(body);

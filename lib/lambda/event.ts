@@ -1,6 +1,5 @@
-import { isImplementedMethod } from "../http/operations.ts";
 import type { RequestContext } from "../http/options.ts";
-import { MAX_URL_CHARS } from "../http/path.ts";
+import { isImplementedMethod, MAX_URL_CHARS } from "../http/path.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {

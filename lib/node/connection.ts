@@ -36,7 +36,7 @@ export interface HeldInput {
  * request can end, and held while a request is in progress.
  */
 export class Connection {
-  /** True if the last response was a success that counted for a key. Other connections are closed first. */
+  /** True if the last request was admitted for a key. Other connections are closed first. */
   isAdmitted = false;
 
   readonly #socket: Socket;

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { invalidInput } from "../core/errors.ts";
 import type { ErrorCode } from "../http/errors.ts";
-import { isImplementedMethod } from "../http/operations.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
+import { isImplementedMethod } from "../http/path.ts";
 import type { RequestHead } from "../http/response.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 import { callerAddress, hasBody, receiveBody, targetOfRequest, validateRequest } from "./request.ts";
@@ -31,6 +32,8 @@ export function toNodeHandler(
   handler: Handler,
   { trustProxy = false }: NodeHandlerOptions = {},
 ): (req: IncomingMessage, res: ServerResponse) => void {
+  assertHandler(handler);
+
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestError = validateRequest(req) ?? (await receiveRest(req));
     if (requestError === "aborted") return;
@@ -44,6 +47,12 @@ export function toNodeHandler(
 
   // The handler never rejects. Whatever fails here is a defect and closes the connection.
   return (req, res) => void respond(req, res).catch(() => req.socket.destroy());
+}
+
+/** Throws `InvalidInputError` unless the value is a function: every request would fail. */
+export function assertHandler(handler: unknown): void {
+  if (typeof handler !== "function")
+    throw invalidInput("handler", "Pass a handler, such as createHandler({ store }).");
 }
 
 /** Receives the rest of the body, which a middleware may have read in part. */

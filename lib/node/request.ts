@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
-import { MAX_URL_CHARS, targetOf } from "../http/path.ts";
+import { MAX_URL_CHARS } from "../http/path.ts";
 import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
 
 /**
@@ -46,8 +47,8 @@ function isTarget(url: string, method: string | undefined, host: string | undefi
   if (url.includes("#")) return false;
   if (url.startsWith("/")) return true;
   if (url === "*") return method === "OPTIONS";
-  const authority = /^https?:\/\/([^/?]+)/i.exec(url)?.[1];
-  return authority !== undefined && authority.toLowerCase() === (host ?? authority).toLowerCase();
+  const { authority = "" } = splitTarget(url);
+  return authority !== "" && authority.toLowerCase() === (host ?? authority).toLowerCase();
 }
 
 let lastHost: string | undefined;
@@ -62,13 +63,13 @@ function isUrlHost(host = "localhost"): boolean {
 
 /** The target as received, without the scheme and the authority that an absolute one has. */
 export function targetOfRequest({ url = "/" }: IncomingMessage): string {
-  return url.startsWith("/") || url === "*" ? url : targetOf(url);
+  return url.startsWith("/") ? url : splitTarget(url).path;
 }
 
 /**
  * The address of a caller for `RequestContext`: that of the connection or, behind exactly one trusted proxy, the last
- * entry of `X-Forwarded-For`. That one comes from the proxy; a client can forge those before it. What is too long for an
- * address is none.
+ * entry of `X-Forwarded-For`. That one comes from the proxy; a client can forge those before it. A longer entry than an
+ * address can be is ignored.
  */
 export function callerAddress(req: IncomingMessage, trustProxy: boolean): { readonly address?: string } {
   const forwarded = trustProxy ? `${req.headers["x-forwarded-for"] ?? ""}`.split(",").at(-1)?.trim() : "";

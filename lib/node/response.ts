@@ -15,6 +15,15 @@ import { STATUS_CODES } from "./listen.ts";
 /** The response of a handler: plain data or, from a function that wraps one, a `Response`. */
 export type HandlerResponse = PlainResponse | Response;
 
+/** True if the response is that of a request which a key was admitted for: it has a quota, and no error that needs no key. */
+export function isAdmitted({ status, headers }: HandlerResponse): boolean {
+  const hasQuota = Symbol.iterator in headers ? headers.has(QUOTA_HEADER) : QUOTA_HEADER in headers;
+  return hasQuota && status < 500 && !NOT_ADMITTED.has(status);
+}
+
+const QUOTA_HEADER = "x-ratelimit-limit";
+const NOT_ADMITTED: ReadonlySet<number> = new Set([400, 401, 429]);
+
 /**
  * Sends a response over `node:http`. Resolves when nothing more will be written. A body is read only as fast as the
  * client receives it, and no longer once the client disconnects. The connection is closed if the body fails, or if the

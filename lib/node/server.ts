@@ -14,8 +14,9 @@ import { invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
+import { OPENAPI_PATH } from "../http/path.ts";
 import { Connection, type HeldInput } from "./connection.ts";
-import { callHandler } from "./handler.ts";
+import { assertHandler, callHandler } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import {
@@ -27,7 +28,7 @@ import {
   targetOfRequest,
   validateRequest,
 } from "./request.ts";
-import { sendAndClose, sendResponse } from "./response.ts";
+import { isAdmitted, sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions {
@@ -65,6 +66,7 @@ export interface NodeServer {
 /** Starts a server. Rejects if the address is in use, and with `InvalidInputError` if an option is invalid. */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
+  assertHandler(handler);
   const limits = resolveLimits(options.limits);
   const connections = new Map<Socket, Connection>();
   const heldInput: HeldInput = { bytes: 0, connections: new Set() };
@@ -107,7 +109,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     connection.begin(req, res);
     const target = targetOfRequest(req);
     // Only the OpenAPI document names the address.
-    const origin = target.includes("/openapi.json") ? originOf(req, trustProxy) : undefined;
+    const origin = target.includes(OPENAPI_PATH) ? originOf(req, trustProxy) : undefined;
     const context = { ...callerAddress(req, trustProxy), target, origin };
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
@@ -125,7 +127,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     }
 
     const response = await callHandler(handler, req, context);
-    connection.isAdmitted = response.status < 400 && "x-ratelimit-limit" in response.headers;
+    connection.isAdmitted = isAdmitted(response);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     await sendResponse(response, res, limits.writeTimeoutMs);
   }

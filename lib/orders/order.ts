@@ -30,27 +30,21 @@ export interface OrderField {
 /** The largest quantity. Client generators map the field to int32, and this is the largest int32. */
 export const MAX_QUANTITY = 2_147_483_647;
 
-/**
- * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
- */
-export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = {
+const DESCRIPTIONS: Readonly<Record<keyof OrderRecord, Omit<OrderField, "validate">>> = {
   id: {
     description: "Unique order identifier.",
     schema: { type: "integer", format: "int64" },
     example: 1001,
-    validate: validateInt64,
   },
   petId: {
     description: "Identifier of the animal in this order.",
     schema: { type: "integer", format: "int64" },
     example: 7,
-    validate: validateInt64,
   },
   quantity: {
     description: "Number of units ordered.",
     schema: { type: "integer", minimum: 0, maximum: MAX_QUANTITY },
     example: 2,
-    validate: validateQuantity,
   },
   shipDate: {
     description:
@@ -58,19 +52,39 @@ export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = {
       "leap seconds, with an upper-case T and Z and at most nine fractional digits.",
     schema: { type: "string", format: "date-time" },
     example: "2026-12-01T09:00:00Z",
-    validate: (value) =>
-      typeof value === "string" && isDateTime(value)
-        ? undefined
-        : "Write an RFC 3339 date-time with an offset and at most nine fractional digits, in the years 0001 to 9999, " +
-          "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.",
   },
   complete: {
     description: "Whether the order has been fulfilled.",
     schema: { type: "boolean" },
     example: false,
-    validate: (value) => (typeof value === "boolean" ? undefined : "Write true or false."),
   },
 };
+
+/**
+ * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
+ */
+export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = /* @__PURE__ */ describeFields();
+
+function describeFields(): Readonly<Record<keyof OrderRecord, OrderField>> {
+  const { id, petId, quantity, shipDate, complete } = DESCRIPTIONS;
+  return {
+    id: { ...id, validate: validateInt64 },
+    petId: { ...petId, validate: validateInt64 },
+    quantity: { ...quantity, validate: validateQuantity },
+    shipDate: { ...shipDate, validate: validateShipDate },
+    complete: {
+      ...complete,
+      validate: (value) => (typeof value === "boolean" ? undefined : "Write true or false."),
+    },
+  };
+}
+
+function validateShipDate(value: unknown): string | undefined {
+  return typeof value === "string" && isDateTime(value)
+    ? undefined
+    : "Write an RFC 3339 date-time with an offset and at most nine fractional digits, in the years 0001 to 9999, " +
+        "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.";
+}
 
 const INT64 = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
 
@@ -110,15 +124,21 @@ function daysInMonth(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
+/** An order with every field, as JSON. */
+export const orderExample: object = /* @__PURE__ */ mapFields(({ example }) => example);
+
 /** The JSON Schema (draft 2020-12) of an order, as in the OpenAPI document. */
 export const orderJsonSchema = {
   type: "object",
   description: "An order for an animal. A field that an order does not have is omitted, never null.",
   additionalProperties: false,
-  properties: Object.fromEntries(
-    Object.entries(ORDER_FIELDS).map(([name, { description, schema, example }]) => [
-      name,
-      { ...schema, description, examples: [example] },
-    ]),
-  ),
+  properties: /* @__PURE__ */ mapFields(({ description, schema, example }) => ({
+    ...schema,
+    description,
+    examples: [example],
+  })),
 } as const;
+
+function mapFields<T>(map: (field: Omit<OrderField, "validate">) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(DESCRIPTIONS).map(([name, field]) => [name, map(field)]));
+}

@@ -1,4 +1,4 @@
-import { type Failure, InvalidInputError, invalidInput } from "../core/errors.ts";
+import { type Failure, InvalidInputError, invalidInput, StoreUnavailableError } from "../core/errors.ts";
 import { type HookErrorReporter, logHookError } from "../core/hooks.ts";
 import { type Clock, systemClock } from "../core/time.ts";
 import { isInt64 } from "./int64.ts";
@@ -66,17 +66,18 @@ export function createOrders({
 
   return {
     async place(order) {
-      for (;;) {
-        const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock()) } : order);
+      for (let attempt = 0; attempt < MAX_GENERATED_IDS; attempt++) {
+        const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock() + attempt) } : order);
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
         const { record } = parsed.order;
         const [outcome] = await store.place([parsed.order]);
-        // Another order already has the generated identifier, so generate a new one.
+        // Another order already has the generated identifier, so generate one of the next millisecond.
         if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };
         if (outcome === "placed") await announcePlaced(listener, parsed.order);
         return { ok: true, created: outcome === "placed", record };
       }
+      throw new StoreUnavailableError("The store has an order for each generated identifier.");
     },
     ship: (id) => apply(id, "ship"),
     fulfil: (id) => apply(id, "fulfil"),
@@ -87,6 +88,9 @@ export function createOrders({
 function lacksId(order: NewOrder): boolean {
   return typeof order === "object" && order !== null && !Array.isArray(order) && order.id === undefined;
 }
+
+/** The number of identifiers that are generated for one order. A store that rejects them all does not work. */
+const MAX_GENERATED_IDS = 100;
 
 const EPOCH = Date.UTC(2020, 0);
 

@@ -21,7 +21,7 @@ export const PLAN_LIMITS = {
 export type Plan = keyof typeof PLAN_LIMITS;
 
 /** Every plan, from the smallest to the largest. */
-export const PLANS = Object.keys(PLAN_LIMITS) as readonly Plan[];
+export const PLANS = /* @__PURE__ */ Object.keys(PLAN_LIMITS) as readonly Plan[];
 
 /** True for the name of a plan. */
 export function isPlan(name: string): name is Plan {
@@ -82,10 +82,11 @@ export function validatePlan<Name extends string>(
 
 /** Checks a table of plans. Throws `InvalidInputError` with every issue. */
 export function validatePlans(plans: PlanTable): void {
-  const entries = Object.entries(plans);
+  // Untyped callers may pass nothing, or null for no limits.
+  const entries = Object.entries(Object(plans) as PlanTable);
   const issues = entries.flatMap(([name, limits]) => [
     ...(PLAN_NAME.test(name) ? [] : [{ path: `plans.${name}`, message: PLAN_NAME_RULE }]),
-    ...(limits === "custom" ? [] : findLimitIssues(limits)).map(({ path, message }) => ({
+    ...(limits === "custom" ? [] : findLimitIssues(Object(limits))).map(({ path, message }) => ({
       path: `plans.${name}.${path}`,
       message,
     })),

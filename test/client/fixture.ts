@@ -28,7 +28,8 @@ export async function openClient({
       const { pathname } = new URL(url);
       const { signal, ...rest } = init;
       sent.push({ at: virtual.time.now, method: init.method ?? "GET", path: pathname });
-      const forward = () => service.handler(new Request(url, rest), { address: "192.0.2.1" });
+      const request = new Request(url, rest);
+      const forward = () => virtual.during(service.handler(request, { address: "192.0.2.1" }));
       return network(forward, sent.length, signal as AbortSignal);
     },
     ...options,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CustomOperation } from "../../lib/http/operations.ts";
+import type { CustomOperation } from "../../lib/http/custom-operations.ts";
 import type { Reply } from "../../lib/http/response.ts";
 import { readStatus } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
@@ -9,6 +9,9 @@ test.each([
   ["an unknown status", { status: 999 }, /status 999/],
   ["no status", {}, /status undefined/],
   ["204 with a body", { status: 204, body: "{}" }, /204 has no body/],
+  ["nothing", undefined, /status undefined/],
+  ["an object as body", { status: 200, body: { status: "pending" } }, /JSON\.stringify/],
+  ["a number as body", { status: 200, body: 5 }, /JSON\.stringify/],
   [
     "a header with a line break",
     { status: 200, body: "{}", headers: { location: "/a\nb: c" } },
@@ -27,6 +30,16 @@ test.each([
     expect(String(events.at(-1)?.error)).toMatch(reason);
   },
 );
+
+test.each([
+  ["a string", "{}"],
+  ["bytes", new TextEncoder().encode("{}")],
+  ["a stream", new Blob(["{}"]).stream()],
+])("an operation can return %s as body", async (_what, body) => {
+  const operation: CustomOperation = { ...readStatus, handle: async () => ({ status: 200, body }) };
+  const { send } = await createHandlerFixture({ operations: [operation] });
+  expect((await send("GET", "/v1/store/orders/1/status")).text).toBe("{}");
+});
 
 test("an operation can return any header of the form of HTTP, and 204 without a body", async () => {
   const headers = { location: "/v1/a?b=c", "x-latin": "caf\u00e9" };

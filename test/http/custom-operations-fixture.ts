@@ -1,4 +1,4 @@
-import { defineOperation } from "../../lib/http/operations.ts";
+import { defineOperation } from "../../lib/http/custom-operations.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 export const store = createMemoryStore();

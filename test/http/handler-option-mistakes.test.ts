@@ -114,3 +114,25 @@ test("a ban of more than 90 days is reported at startup, because not every store
     "banPolicy.durationMs",
   ]);
 });
+
+test.each([
+  [{ plans: { free: null } }, ["plans.free.perMinute", "plans.free.perDay"]],
+  [{ plans: { free: 60 } }, ["plans.free.perMinute", "plans.free.perDay"]],
+  [{ corsOrigins: [null, 5, {}] }, ["corsOrigins[0]", "corsOrigins[1]", "corsOrigins[2]"]],
+  [
+    { servers: [null, { url: 5 }, "https://a.example"] },
+    ["servers[0].url", "servers[1].url", "servers[2].url"],
+  ],
+  [
+    { operations: [null] },
+    ["handle", "method", "path", "success", "errors"].map((field) => `operations[0].${field}`),
+  ],
+  [
+    { operations: [{ ...OPERATIONS[1], path: 5, success: null, errors: 5, deprecation: null }] },
+    ["path", "parameters.orderId", "success", "errors", "deprecation.since", "deprecation.sunset"].map(
+      (field) => `operations[0].${field}`,
+    ),
+  ],
+])("values inside of an option that have the wrong type are reported at startup: %j", (options, paths) => {
+  expect(issuesOf(options)).toEqual(paths);
+});

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { expect, test, vi } from "vitest";
 import { createHandler } from "../../lib/http/handler.ts";
 import { startMetricsServer } from "../../lib/metrics/index.ts";
+import { toNodeHandler } from "../../lib/node/handler.ts";
 import { shutDown, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { serve } from "./server-fixture.ts";
@@ -184,3 +185,12 @@ test("a server that is not one of node:net, as in Bun, is closed by its own meth
   await shutDown({ server: { close } as unknown as Server, connections: new Map(), graceMs: 10 });
   expect(close).toHaveBeenCalled();
 });
+
+test.each([undefined, null, {}, "handler"])(
+  "a handler that is %j is reported at startup",
+  async (handler) => {
+    const options = { handler: handler as never, port: 0 };
+    await expect(startNodeServer(options)).rejects.toThrow("handler: Pass a handler, such as");
+    expect(() => toNodeHandler(handler as never)).toThrow("handler: Pass a handler, such as");
+  },
+);

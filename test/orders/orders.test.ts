@@ -40,6 +40,22 @@ test("placing an existing order does not overwrite it", async () => {
   expect(await orders.place({ id: 1n, quantity: 1 })).toMatchObject({ ok: true, created: false });
 });
 
+test("orders of one millisecond get different identifiers, also after all of that millisecond are taken", async () => {
+  const { orders } = open();
+  const ids = new Set<bigint>();
+  for (let count = 0; count < 5_000; count++) {
+    const placed = await orders.place({ quantity: 1 });
+    if (placed.ok) ids.add(placed.record.id);
+  }
+  expect(ids.size).toBe(5_000);
+});
+
+test("a store that has an order for each generated identifier does not occupy the process", async () => {
+  const { store } = open();
+  const orders = createOrders({ store: { ...store, place: async () => ["conflict"] } });
+  await expect(orders.place({ quantity: 1 })).rejects.toThrow("for each generated identifier");
+});
+
 test("an invalid order is rejected with every issue, and nothing is stored", async () => {
   const { orders, store } = open();
   const placed = orders.place({ id: 2n ** 63n, quantity: -1 });

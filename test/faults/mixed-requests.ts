@@ -22,12 +22,18 @@ export interface Tally {
 }
 
 /**
- * Sends requests, `width` at a time: cancels, some of one order by several callers, and lists. Every response is checked; a complete list contains every order.
+ * Sends requests, `width` at a time, until it has sent them or is stopped: cancels, some of one order by several callers,
+ * and lists. Every response is checked; a complete list contains every order.
  */
 export async function runMixedRequests(
   send: SendRequest,
   random: SeededRandom,
-  { orders, requests, width }: { orders: number; requests: number; width: number },
+  {
+    orders,
+    requests,
+    width,
+    stopped = () => false,
+  }: { orders: number; requests: number; width: number; stopped?: () => boolean },
 ): Promise<Tally> {
   const tally: Tally = {
     admitted: 0,
@@ -36,12 +42,11 @@ export async function runMixedRequests(
     incompleteLists: 0,
     cancels: new Map(),
   };
-  const plan = Array.from({ length: requests }, () =>
-    random.chance(0.05) ? LIST : orderAt(random.int(0, orders - 1)),
-  ).values();
+  let sent = 0;
 
   async function sendPlanned(): Promise<void> {
-    for (const path of plan) {
+    while (sent++ < requests && !stopped()) {
+      const path = random.chance(0.05) ? LIST : orderAt(random.int(0, orders - 1));
       const response = await send(path === LIST ? "GET" : "DELETE", path);
       if (path === LIST) tallyList(tally, response, orders);
       else tallyCancel(tally, response, Number(path.slice(LIST.length + 1)));

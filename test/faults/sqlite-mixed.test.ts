@@ -1,9 +1,47 @@
+import { renameSync, rmSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
+import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
+import { type InjectedFault, injectFaults } from "./inject-faults.ts";
 import { reconcile, runMixedRequests, wasAdmitted } from "./mixed-requests.ts";
 import { orderAt, retryWhileUnavailable } from "./requester.ts";
 import { createRandom, reportFigures } from "./run.ts";
-import { injectFaults } from "./sqlite/fault-injector.ts";
-import { serveDatabase } from "./sqlite/fixture.ts";
+import { limitFiles, reasonToSkip } from "./sqlite/disk-limit.ts";
+import { type ServedDatabase, serveDatabase } from "./sqlite/fixture.ts";
+import { holdLock } from "./sqlite/lock.ts";
+
+function faultsOf({ path, process, executeOutside }: ServedDatabase): Record<string, InjectedFault> {
+  const faults: Record<string, InjectedFault> = {
+    async "held by another process"(pause) {
+      const lock = holdLock(path);
+      await pause();
+      lock.release();
+    },
+
+    async "full disk"(pause) {
+      limitFiles(process.pid, statSync(`${path}-wal`).size);
+      await pause();
+      limitFiles(process.pid, "unlimited");
+    },
+
+    async "newer schema"(pause) {
+      executeOutside("PRAGMA user_version = 99");
+      await pause();
+      executeOutside(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    },
+
+    async "moved away"(pause) {
+      renameSync(path, `${path}.away`);
+      await pause();
+      renameSync(`${path}.away`, path);
+    },
+
+    async "log deleted"() {
+      rmSync(`${path}-wal`);
+    },
+  };
+  if (reasonToSkip() !== undefined) delete faults["full disk"];
+  return faults;
+}
 
 test("under faults of every kind in a SQLite file, each 204 is one cancelled order, and each counted request was admitted", async () => {
   const sizes = { orders: 1_000, requests: 8_000 };
@@ -16,7 +54,7 @@ test("under faults of every kind in a SQLite file, each 204 is one cancelled ord
     if (wasAdmitted(response)) others++;
     return response;
   };
-  const faults = injectFaults(service, createRandom("faults"), {
+  const faults = injectFaults(faultsOf(service), createRandom("faults"), {
     recovered: () => retryWhileUnavailable(sendOther),
     stopped: () => isDone,
   });

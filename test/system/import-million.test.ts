@@ -5,17 +5,19 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createCommandLine, waitForExit, waitForOutput } from "../support/command-line.ts";
+import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 
 const MILLION = 1_000_000;
 const MAX = "9223372036854775807";
 const MAX_MIB = 150;
+/** The driver is 20 MiB larger than SQLite. */
+const MAX_POSTGRES_MIB = 170;
 
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const validFile = join(cli.directory, "good.ndjson");
 const mixedFile = join(cli.directory, "mixed.ndjson");
-const store = ["--database", "million.db"];
 const report = (line: string) => process.stderr.write(`      ${line}\n`);
 
 /** A million orders: blocks of 1,000 in scattered order, and one with the largest ID. */
@@ -55,7 +57,7 @@ async function peakMiB(child: ChildProcess): Promise<number> {
   return Math.round(peak);
 }
 
-async function runImport(file: string, ...args: readonly string[]) {
+async function runImport(store: readonly string[], file: string, ...args: readonly string[]) {
   const began = performance.now();
   const child = cli.spawn(["orders", "import", file, ...store, "--json", ...args]);
   const [{ status, stdout, stderr }, peak] = await Promise.all([waitForExit(child), peakMiB(child)]);
@@ -76,28 +78,15 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       await pipeline(Readable.from(lines({ withInvalid: true })), createWriteStream(mixedFile));
     });
 
-    test(`a million orders are imported with at most ${MAX_MIB} MiB of memory`, async () => {
-      const { status, counts, stderr, peak } = await runImport(validFile);
-      expect({ status, counts, stderr }).toEqual({
-        status: 0,
-        counts: { placed: MILLION, unchanged: 0, rejected: 0 },
-        stderr: "",
-      });
-      expect(peak).toBeGreaterThan(30);
-      expect(peak).toBeLessThanOrEqual(MAX_MIB);
-    });
-
-    test("a repeated import of a million orders changes nothing", async () => {
-      const { status, counts, peak } = await runImport(validFile);
-      expect({ status, counts }).toEqual({
-        status: 0,
-        counts: { placed: 0, unchanged: MILLION, rejected: 0 },
-      });
-      expect(peak).toBeLessThanOrEqual(MAX_MIB);
-    });
+    testMillion("SQLite", MAX_MIB, () => SQLITE);
 
     test("1,000 invalid lines among them are reported and written to --rejects, and the others are imported", async () => {
-      const { status, counts, stderr, peak } = await runImport(mixedFile, "--rejects", "rejects.ndjson");
+      const { status, counts, stderr, peak } = await runImport(
+        SQLITE,
+        mixedFile,
+        "--rejects",
+        "rejects.ndjson",
+      );
       expect({ status, counts }).toEqual({
         status: 1,
         counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
@@ -111,34 +100,69 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       expect(peak).toBeLessThanOrEqual(MAX_MIB);
     });
 
-    test("a million orders are listed over HTTP, ascending and with exact IDs, in bounded memory", async () => {
-      await cli.json("accounts", "create", "acme", "--plan", "pro", ...store);
-      const { key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...store);
-      const server = cli.spawn(["serve", "--port", "0", ...store]);
-      const peak = peakMiB(server);
-      const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-      const log = waitForExit(server);
-
-      const began = performance.now();
-      const headers = { authorization: `Bearer ${key}` };
-      const response = await fetch(`${url}/v1/store/orders`, { headers });
-      const { count, last, head, tail } = await readList(response);
-      const seconds = ((performance.now() - began) / 1000).toFixed(1);
-      expect(response.status).toBe(200);
-      expect(count).toBe(MILLION);
-      expect(last).toBe(BigInt(MAX));
-      expect(head).toMatch(
-        /^\[{"id":0,"petId":0,"quantity":1,"shipDate":"2026-11-20T09:30:00Z","complete":false},/,
-      );
-      expect(tail.endsWith(`,{"id":${MAX},"petId":${MAX}}]`)).toBe(true);
-
-      server.kill("SIGTERM");
-      expect((await log).status).toBe(0);
-      report(`list: ${seconds} s, peak of the server ${await peak} MiB`);
-      expect(await peak).toBeLessThanOrEqual(MAX_MIB);
+    describe.skipIf(skipsWithoutPostgres("a million orders in PostgreSQL"))("in PostgreSQL", () => {
+      let server: PostgresServer;
+      beforeAll(async () => {
+        server = await startPostgres();
+      });
+      afterAll(() => server.remove());
+      testMillion("PostgreSQL", MAX_POSTGRES_MIB, () => ["--postgres", server.url()]);
     });
   },
 );
+
+const SQLITE = ["--database", "million.db"];
+
+/** Defines the tests of a million orders on a store, which is empty. */
+function testMillion(engine: string, maxMiB: number, storeOptions: () => readonly string[]): void {
+  test(`a million orders are imported into ${engine} with at most ${maxMiB} MiB of memory`, async () => {
+    const { status, counts, stderr, peak } = await runImport(storeOptions(), validFile);
+    expect({ status, counts, stderr }).toEqual({
+      status: 0,
+      counts: { placed: MILLION, unchanged: 0, rejected: 0 },
+      stderr: "",
+    });
+    expect(peak).toBeGreaterThan(30);
+    expect(peak).toBeLessThanOrEqual(maxMiB);
+  });
+
+  test(`a repeated import of a million orders into ${engine} changes nothing`, async () => {
+    const { status, counts, peak } = await runImport(storeOptions(), validFile);
+    expect({ status, counts }).toEqual({
+      status: 0,
+      counts: { placed: 0, unchanged: MILLION, rejected: 0 },
+    });
+    expect(peak).toBeLessThanOrEqual(maxMiB);
+  });
+
+  test(`a million orders in ${engine} are listed over HTTP, ascending and with exact IDs, in bounded memory`, async () => {
+    const store = storeOptions();
+    await cli.json("accounts", "create", "acme", "--plan", "pro", ...store);
+    const { key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...store);
+    const server = cli.spawn(["serve", "--port", "0", ...store]);
+    const peak = peakMiB(server);
+    const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+    const log = waitForExit(server);
+
+    const began = performance.now();
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${url}/v1/store/orders`, { headers });
+    const { count, last, head, tail } = await readList(response);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    expect(response.status).toBe(200);
+    expect(count).toBe(MILLION);
+    expect(last).toBe(BigInt(MAX));
+    expect(head).toMatch(
+      /^\[{"id":0,"petId":0,"quantity":1,"shipDate":"2026-11-20T09:30:00Z","complete":false},/,
+    );
+    expect(tail.endsWith(`,{"id":${MAX},"petId":${MAX}}]`)).toBe(true);
+
+    server.kill("SIGTERM");
+    expect((await log).status).toBe(0);
+    report(`list: ${seconds} s, peak of the server ${await peak} MiB`);
+    expect(await peak).toBeLessThanOrEqual(maxMiB);
+  });
+}
 
 /** Reads a list without keeping it in memory; throws if the IDs do not ascend. */
 async function readList(response: Response) {

@@ -89,10 +89,10 @@ export function createAnonymousCallers({
 
   function peek(address: string, at: Instant): Quota {
     const network = networkOf(address);
-    const site = sites.get(network.site) ?? (sites.size < capacity ? undefined : overflow);
+    // Nothing is counted in `overflow` before there is no room.
+    const site = sites.get(network.site) ?? overflow;
     const subnet = site === overflow ? undefined : network.subnet;
-    const usage = site === undefined ? NO_USAGE : readUsage(site, subnet);
-    return tightestQuota(usageAt(usage, at), limits);
+    return tightestQuota(usageAt(readUsage(site, subnet), at), limits);
   }
 
   return {
@@ -161,7 +161,7 @@ interface Network {
 export function networkOf(address: string): Network {
   const text = address.trim().toLowerCase();
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
-  const host = (bracketed ?? text).replace(/%.*$/, "");
+  const host = (bracketed ?? text).replace(/%.*/, "");
   const groups = parseIpv6(host);
   if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, "")) ?? NO_ADDRESS };
   const [subnet, ...rest] = groups.slice(3);

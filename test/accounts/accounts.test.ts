@@ -177,3 +177,11 @@ test("no key is issued for another environment than that of the store's first ke
   expect(await store.find("acme")).toEqual(before);
   expect(await live?.revokeKey(keyId)).toMatchObject({ ok: true });
 });
+
+test("plans of a service's own that are invalid are rejected before any account has one", () => {
+  const { accounts: store } = createMemoryStore();
+  const plans = { gold: { perMinute: 0, perDay: 1 } };
+  expect(() => createAccounts({ store, environment: "test", plans })).toThrow(
+    "plans.gold.perMinute: Give a whole number of at least 1.",
+  );
+});

@@ -87,6 +87,21 @@ test("beyond four /64 networks, a /48 has one limit for all others", () => {
   });
 });
 
+test("a /64 network without a request in this minute makes room for another one", () => {
+  const callers = createAnonymousCallers();
+  const count = (subnet: number, at: number) => callers.count(`2001:db8:1:${subnet}::1`, at).quota.remaining;
+  for (let subnet = 0; subnet < 4; subnet++) count(subnet, AT);
+  expect([count(4, AT), count(5, AT)], "without room").toEqual([59, 58]);
+  expect([6, 7, 8, 9].map((subnet) => count(subnet, AT + MINUTE_MS))).toEqual([59, 59, 59, 59]);
+});
+
+test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
+  for (let call = 0; call < 2; call++) callers.count("2001:db8:1:1::1", AT);
+  callers.count("2001:db8:1:2::1", AT + MINUTE_MS);
+  expect(callers.count("2001:db8:1:1::1", AT + MINUTE_MS)).toMatchObject({ quota: { remaining: 0 } });
+});
+
 test("IPv6 callers above the capacity share the limit of that counter", () => {
   const callers = createAnonymousCallers({ capacity: 1 });
   callers.count("192.0.2.1", AT);
@@ -109,8 +124,18 @@ test("new callers share one counter while the memory is full of callers of this 
   expect(remaining(AT)).toEqual([59, 59, 58, 58]);
   callers.count("192.0.2.2", AT + MINUTE_MS);
   callers.count("192.0.2.3", AT + MINUTE_MS);
+  callers.count("192.0.2.4", AT + MINUTE_MS);
+  callers.count("192.0.2.5", AT + MINUTE_MS);
+  expect(callers.peek("192.0.2.5", AT + MINUTE_MS), "without room").toMatchObject({ remaining: 58 });
   expect(callers.peek("192.0.2.3", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
   expect(callers.peek("192.0.2.2", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
+});
+
+test("a known caller takes nobody's place, so that everyone's count of the day stays", () => {
+  const callers = createAnonymousCallers({ capacity: 2, limits: { perMinute: 2, perDay: 2 } });
+  for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) callers.count(address, AT);
+  callers.count("192.0.2.2", AT + MINUTE_MS);
+  expect(callers.peek("192.0.2.1", AT + MINUTE_MS)).toMatchObject({ limit: 2, remaining: 0 });
 });
 
 test("a new caller costs about the same, however many have made room before", () => {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { generateKey, randomBase62, redactKeys } from "../../lib/accounts/api-key.ts";
+import { generateKey, keyIdOf, randomBase62, redactKeys, shortHash } from "../../lib/accounts/api-key.ts";
 import { hashKey, parseKey } from "../../lib/accounts/hash-key.ts";
 
 test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62", () => {
@@ -44,6 +44,35 @@ test("secrets are unique and uniformly distributed base62", () => {
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
   // 61 degrees of freedom: beyond 130 once in a million runs; a bias by `% 62` over a byte gives about 300.
   expect(chiSquare).toBeLessThan(130);
+});
+
+test("every character is as likely as any other, whatever bytes the generator returns", () => {
+  let next = 0;
+  vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
+    (bytes as unknown as Uint8Array).forEach((_, at, all) => {
+      all[at] = next++;
+    });
+    return bytes;
+  });
+  const characters = [...randomBase62(248)];
+  vi.restoreAllMocks();
+  const counts = new Map(characters.map((one) => [one, characters.filter((other) => other === one).length]));
+  expect([counts.size, new Set(counts.values())]).toEqual([62, new Set([4])]);
+});
+
+test("the short hash is the last 116 bits of the hash in base62, and a key's identifier ends with its end", () => {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  fc.assert(
+    fc.property(fc.stringMatching(/^[0-9a-f]{64}$/), (hash) => {
+      const short = shortHash(hash);
+      expect(short).toMatch(/^[0-9A-Za-z]{20}$/);
+      const value = [...short].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n);
+      expect(value).toBe(BigInt(`0x${hash}`) & (2n ** 116n - 1n));
+      expect(keyIdOf("acme", hash)).toBe(`acme.${short.slice(10)}`);
+    }),
+  );
+  for (const other of ["", "1".repeat(63), "1".repeat(65), `${"1".repeat(63)}g`])
+    expect(shortHash(other)).toBe(other);
 });
 
 test("the checksum of a key is the CRC-32 of what precedes it, in base62", () => {

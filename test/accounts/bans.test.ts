@@ -4,6 +4,8 @@ import {
   decideAdmission,
   decideRejections,
   type KeyState,
+  MAX_BAN_MS,
+  validateBanPolicy,
 } from "../../lib/accounts/admission.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { AT, save, unused } from "./admission-fixture.ts";
@@ -65,5 +67,30 @@ describe("recorded rejections", () => {
     expect(decideRejections(revoked, 5, AT)).toBeUndefined();
     const rejections = { windowStart: AT, count: 21, bannedUntil: AT + 1 };
     expect(decideRejections({ ...unused, rejections }, 5, AT)).toBeUndefined();
+  });
+});
+
+describe("a ban policy", () => {
+  test.each([
+    [0, 1],
+    [20, 15 * MINUTE_MS],
+    [7, MAX_BAN_MS],
+  ])("of %d rejections and %d ms is valid", (maxRejections, durationMs) => {
+    expect(() => validateBanPolicy({ maxRejections, durationMs })).not.toThrow();
+  });
+
+  const rejections = "banPolicy.maxRejections: Give a whole number of at least 0.";
+  const duration = "banPolicy.durationMs: Give whole milliseconds, from 1 to 7776000000 (90 days).";
+  test.each([
+    [-1, 1, rejections],
+    [1.5, 1, rejections],
+    [undefined, 1, rejections],
+    [1, 0, duration],
+    [1, 0.5, duration],
+    [1, MAX_BAN_MS + 1, duration],
+    [-1, Number.NaN, `${rejections} ${duration}`],
+  ])("of %s rejections and %s ms is rejected with what to write", (maxRejections, durationMs, message) => {
+    const validate = () => validateBanPolicy({ maxRejections: maxRejections as number, durationMs });
+    expect(validate).toThrow(expect.objectContaining({ code: "invalid_input", message }));
   });
 });

@@ -104,6 +104,12 @@ describe("during a flood of forged keys, a new key", () => {
   });
 });
 
+test("during a flood of forged keys, an account is read again after the clock was set back", async () => {
+  const { accounts, admit, issue } = await createFloodFixture();
+  await issue(accounts);
+  expect(await admit(NEW.hash, AT - 60_000)).toBe("valid");
+});
+
 test("during a flood of forged keys, a key that another process revokes stops working at once", async () => {
   const { accounts, admit, calls } = await createFloodFixture();
   await accounts.update("acme", (account) => revokeKey(account, FIRST.id, AT));
@@ -242,4 +248,27 @@ describe("keys of a caller who guesses", () => {
       for (let request = 0; request < 3; request++) expect(await isInvalid("shop-8", hashOf(8))).toBe(false);
     },
   );
+
+  test("are read without a limit for a caller that has none", async () => {
+    const { cached, calls } = await createAccountsFixture({ isForbidden: true });
+    expect(await cached.findInvalid({ accountId: "shop-7", hash: hashOf(7) }, AT)).toBeUndefined();
+    expect(await cached.findInvalid({ accountId: "shop-8", hash: "forged" }, AT)).toBeDefined();
+    expect(calls).toMatchObject({ find: 2 });
+  });
+
+  test("of an account that was looked up and does not exist cost a lookup again", async () => {
+    const { caller, calls, isInvalid } = await createAccountsFixture({ isForbidden: true });
+    caller.lookups = 1;
+    expect(await isInvalid("made-up", "1")).toBe(true);
+    expect(await isInvalid("made-up", "1", AT + 1_000)).toBe(true);
+    expect(calls).toMatchObject({ find: 1 });
+  });
+
+  test("of an account that was looked up just before its creation are valid at once", async () => {
+    const { cached, caller, isInvalid } = await createAccountsFixture({ isForbidden: true });
+    caller.lookups = 2;
+    expect(await isInvalid("shop-300", hashOf(300))).toBe(true);
+    await cached.create(settingsOf(300));
+    expect(await isInvalid("shop-300", hashOf(300))).toBe(false);
+  });
 });

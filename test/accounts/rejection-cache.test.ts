@@ -65,7 +65,17 @@ describe("a rejected key", () => {
     for (let after = 2; after < 6; after++) expect(await admit(AT + after)).toBe("rate_limit_exceeded");
     expect(calls()).toBe(2);
     await admit(AT + 1_001);
-    expect(calls(), "one call reports the four rejections, one decides").toBe(4);
+    expect(calls(), "exactly a second later, one call reports the four rejections, one decides").toBe(4);
+  });
+
+  test("is admitted at the end of its ban, although the store rejected it just before", async () => {
+    const { admit, cached } = await createCacheFixture();
+    for (let request = 0; request < 22; request++) await admit(AT + request);
+    const banned = (await cached.admit(PRESENTED, AT + 30)) as Rejection;
+    const end = banned.rejections.bannedUntil ?? 0;
+    expect(end).toBeGreaterThan(AT + 14 * MINUTE_MS);
+    expect(await admit(end - 1)).toBe("api_key_banned");
+    expect(await admit(end)).toBe("admitted");
   });
 
   test("queries the store once when many requests arrive as its entry expires", async () => {
@@ -83,6 +93,13 @@ describe("a rejected key", () => {
     await setPlan(accounts, { plan: "enterprise", customLimits: { perMinute: 10, perDay: 100 } });
     const results = await Promise.all(Array.from({ length: 12 }, () => admit(AT + MINUTE_MS)));
     expect(results.filter((result) => result === "admitted")).toHaveLength(10);
+  });
+
+  test("a rejected key is decided by the store again after the clock was set back", async () => {
+    const { admit, calls } = await createCacheFixture();
+    expect([await admit(AT + 5_000), await admit(AT + 5_001)]).toEqual(["admitted", "rate_limit_exceeded"]);
+    await admit(AT + 4_000);
+    expect(calls()).toBe(3);
   });
 
   test("a rejected key gets the remaining wait when the rejection is served from memory", async () => {
@@ -187,13 +204,18 @@ describe("a rejected key", () => {
     expect(await rejections()).toBe(6);
   });
 
-  test("a rejected key starts a new count in the next minute", async () => {
-    const { admit } = await createCacheFixture();
-    for (let request = 0; request < 15; request++) await admit(AT + MINUTE_MS - 20 + request);
-    expect(await admit(AT + MINUTE_MS)).toBe("admitted");
-    for (let request = 0; request < 15; request++) {
-      expect(await admit(AT + MINUTE_MS + request)).toBe("rate_limit_exceeded");
-    }
+  test("a rejected key starts a new count in the next minute, with as few calls of the store", async () => {
+    const { admit, calls } = await createCacheFixture();
+    const callsOfMinute = async (start: number) => {
+      const before = calls();
+      expect(await admit(start)).toBe("admitted");
+      for (let request = 0; request < 19; request++)
+        expect(await admit(start + request)).toBe("rate_limit_exceeded");
+      return calls() - before;
+    };
+    const first = await callsOfMinute(AT);
+    expect(first).toBeLessThan(10);
+    for (const minute of [1, 2]) expect(await callsOfMinute(AT + minute * MINUTE_MS)).toBe(first);
   });
 
   test("a rejected key keeps its unreported rejections while the store is unavailable", async () => {
@@ -226,6 +248,13 @@ describe("an unban, a better plan and a reset of the counters", () => {
     await setPlan(accounts, { plan: "pro" });
     expect(await admit(AT + 30)).toBe("api_key_banned");
     expect(await admit(AT + 1_030)).toBe("admitted");
+  });
+
+  test("an admission by the store ends the rejections from memory", async () => {
+    const { accounts, admit, setPlan } = await createCacheFixture();
+    for (let request = 0; request < 6; request++) await admit(AT + request);
+    await setPlan(accounts, { plan: "pro" });
+    expect([await admit(AT + 6), await admit(AT + 7)]).toEqual(["admitted", "admitted"]);
   });
 
   test.each(["unban", "plan", "reset"] as const)(
@@ -412,6 +441,56 @@ describe("rejections from memory", () => {
   });
 });
 
+describe("while the responses of the store are late", () => {
+  /** A cache over a store whose responses wait for `respond`, while `hold` is true. */
+  async function createSlowFixture() {
+    const { accounts } = createMemoryStore();
+    await accounts.create({ ...SETTINGS, customLimits: { perMinute: 1, perDay: 100 } });
+    const waiting: (() => void)[] = [];
+    const slow = { hold: true };
+    const cached = withRejectionCache({
+      ...accounts,
+      async admit(...args) {
+        const admission = await accounts.admit(...args);
+        if (slow.hold) await new Promise<void>((resolve) => waiting.push(resolve));
+        return admission;
+      },
+    });
+    const admit = async (at: number) => outcomeOf(await cached.admit(PRESENTED, at));
+    return { accounts, admit, slow, waiting };
+  }
+
+  test("rejections from memory are not lost when those of the store arrive", async () => {
+    const { accounts, admit, slow, waiting } = await createSlowFixture();
+    await accounts.admit(PRESENTED, AT);
+    const first = Array.from({ length: 12 }, () => admit(AT));
+    await vi.waitUntil(() => waiting.length === 12);
+    slow.hold = false;
+    let rejections = 0;
+    while ((await admit(AT)) === "rate_limit_exceeded") {
+      rejections++;
+      waiting.pop()?.();
+      await nextTurn();
+    }
+    for (const respond of waiting) respond();
+    expect(new Set(await Promise.all(first))).toEqual(new Set(["rate_limit_exceeded"]));
+    expect(rejections).toBe(20 - 12);
+  });
+
+  test("the requests of a key that is admitted again do not wait for each other", async () => {
+    const { accounts, admit, slow, waiting } = await createSlowFixture();
+    slow.hold = false;
+    expect([await admit(AT), await admit(AT)]).toEqual(["admitted", "rate_limit_exceeded"]);
+    await accounts.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, plan: "free" } }));
+    expect(await admit(AT + MINUTE_MS)).toBe("admitted");
+    slow.hold = true;
+    const requests = Array.from({ length: 5 }, () => admit(AT + MINUTE_MS));
+    await vi.waitUntil(() => waiting.length === 5);
+    for (const respond of waiting) respond();
+    expect(new Set(await Promise.all(requests))).toEqual(new Set(["admitted"]));
+  });
+});
+
 test("the cache never changes the outcome of a request, over any history", async () => {
   const step = fc.record({
     after: fc.constantFrom(0, 0, 0, 1, 300, 999, 1_000, 20_000, MINUTE_MS),
@@ -474,12 +553,15 @@ test("the rejections of keys beyond the first 10,000 are not cached", async () =
     recordRejections: async () => {},
   };
   const cached = withRejectionCache(rejecting);
-  const flood = async (at: number) => {
+  const flood = async (at: number, from = 0) => {
     calls = 0;
-    for (let key = 0; key < 10_100; key++) await cached.admit({ accountId: "acme", hash: `${key}` }, at);
+    for (let key = from; key < from + 10_100; key++)
+      await cached.admit({ accountId: "acme", hash: `${key}` }, at);
     return calls;
   };
   expect(await flood(AT)).toBe(10_100);
   expect(await flood(AT + 1)).toBe(100);
   expect(await flood(AT + 1_500)).toBe(10_100);
+  expect(await flood(AT + 3_000, 50_000), "other keys, in place of those that are out of date").toBe(10_100);
+  expect(await flood(AT + 3_001, 50_000)).toBe(100);
 });

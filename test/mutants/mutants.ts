@@ -172,7 +172,7 @@ function judge({ area, sample, of, stale, results, failure }: Outcome): Report {
           `${area.name}: the tests kill ${percent(score)} of the mutants, but ${percent(area.required)} are required.`,
         ]
       : []),
-    ...stale.map((entry) => `test/mutants/accepted.ts lists a mutant that does not exist: ${entry}`),
+    ...stale.map((entry) => `test/mutants/accepted.txt lists a mutant that does not exist: ${entry}`),
   ];
   const left = sample.length - accepted - tried;
   return { area, of, killed, timeout, survived, uncovered, accepted, left, score, failures };

@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { ACCEPTED } from "./accepted.ts";
 
 /** A mutant as a change of one line. `from` and `to` are what the line was and is, without its indentation. */
 export interface Change {
@@ -54,6 +53,22 @@ interface Mutant {
 interface Plan {
   readonly mutant: Mutant;
 }
+
+/**
+ * The mutants that no test can notice, or only one that looks at the implementation: entries as the command prints them,
+ * each with its reason.
+ */
+const ACCEPTED: readonly Change[] = readFileSync(new URL("accepted.txt", import.meta.url), "utf8")
+  .trim()
+  .split(/\n{2,}/)
+  .map((entry) => {
+    const [, file, from, to] = /^(\S+)\n {2}- (.*)\n {2}\+ (.*)\n {2}\S.*$/.exec(entry) ?? [];
+    if (file === undefined || from === undefined || to === undefined)
+      throw new Error(
+        `test/mutants/accepted.txt: write a file, a '-' line, a '+' line and a reason:\n${entry}`,
+      );
+    return { file, from, to };
+  });
 
 const reporter = {
   /** Stryker executes the array that it hands over here, in its order. */

@@ -121,7 +121,7 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
 
 /** A titled part of a page. `name` is unique on the page. */
 export function panel(name: string, title: string | Html, body: Html): Html {
-  return html`<section class="panel" aria-labelledby="${name}-title">
+  return html`<section class="panel" id="${name}" aria-labelledby="${name}-title">
     <h2 id="${name}-title">${title}</h2>
     ${body}
   </section>`;

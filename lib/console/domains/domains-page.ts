@@ -4,7 +4,17 @@ import { parseHostname } from "../../domains/hostname.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
-import { type ConsoleRequest, type Html, type Notice, pathOf, sendPage, type View } from "../page.ts";
+import {
+  type Column,
+  type ConsoleRequest,
+  type Html,
+  type Notice,
+  panel,
+  pathOf,
+  sendPage,
+  table,
+  type View,
+} from "../page.ts";
 import type { HostsProblem } from "./domains-document.ts";
 import {
   type DomainsContext,
@@ -23,27 +33,20 @@ export async function sendDomainsPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const snapshot = await context.source.read();
+  const { name, kind, read } = context.source;
+  const snapshot = await read();
+  const content = snapshot.ok
+    ? html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
+        ${kind === "file" ? addPanel(view, snapshot, result) : stackAddition(view, snapshot.hosts, c.req.query(), result)}`
+    : problemsPanel(name, snapshot.problems);
   const body = html`<div class="head">
       <div>
         <h1>Domains</h1>
-        <p>Project settings: the hosts in <code>${context.source.name}</code>. ${PROPAGATION}</p>
+        <p>Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}</p>
       </div>
     </div>
-    ${snapshot.ok ? content(view, context, snapshot, c.req.query(), result) : problemsPanel(context.source.name, snapshot.problems)}`;
+    ${content}`;
   return sendPage(c, { title: "Domains", body, notice: result?.notice ?? removedNotice(c, snapshot) });
-}
-
-function content(
-  view: View,
-  context: DomainsContext,
-  snapshot: KnownHosts,
-  query: Readonly<Record<string, string>>,
-  result?: FormResult,
-): Html {
-  const isFile = context.source.kind === "file";
-  return html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
-    ${isFile ? addPanel(view, snapshot, result) : stackAddition(view, snapshot.hosts, query, result)}`;
 }
 
 function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
@@ -52,23 +55,15 @@ function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
     ["alias", `Serves the same as ${primary}`],
     ["redirect", `Redirects to ${primary} (301)`],
   ] as const;
+  const role = { name: "role", label: "What it does", hint: "It can be changed later.", options };
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
     ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
-    ${
-      primary === undefined
-        ? html`<input type="hidden" name="role" value="primary">`
-        : fieldOf(
-            "add",
-            { name: "role", label: "What it does", hint: "It can be changed later.", options },
-            result,
-          )
-    }
+    ${primary === undefined ? html`<input type="hidden" name="role" value="primary">` : fieldOf("add", role, result)}
     <div><button class="main">Add domain</button></div>`;
-  return html`<section class="panel" aria-labelledby="add-title">
-    <h2 id="add-title">Add domain</h2>
-    ${primary === undefined ? html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is served.</p>` : ""}
-    ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
-  </section>`;
+  const form = changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`);
+  const first = html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is
+    served.</p>`;
+  return panel("add", "Add domain", html`${primary === undefined ? first : ""}${form}`);
 }
 
 /** The notice after the removal of a host. */
@@ -83,17 +78,19 @@ function removedNotice(c: ConsoleRequest, snapshot: HostsSnapshot): Notice | und
 /** Sends the page of a console that was started without domains. */
 export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
   const body = html`<div class="head"><div><h1>Domains</h1><p>This console was started without domains.</p></div></div>
-    <section class="panel" aria-labelledby="file-title">
-      <h2 id="file-title">With the file of <code>serve --domains</code></h2>
-      <p>Stop the console with Ctrl-C and start it with the file. The page then shows its domains, verifies and changes them.</p>
-      <pre tabindex="0" role="region" aria-label="Command with a file">store-orders console --domains domains.yaml --plan pro --target HOST</pre>
-      <p class="quiet small"><code>--target</code> is the host name of the platform, which the records point to.</p>
-    </section>
-    <section class="panel" aria-labelledby="outputs-title">
-      <h2 id="outputs-title">With the outputs of a stack</h2>
-      <p>The page then shows the domains of the stack, verifies them, and shows what to write into the stack file.</p>
-      <pre tabindex="0" role="region" aria-label="Command with a stack">pulumi stack output domains --json | store-orders console --stack -</pre>
-    </section>`;
+    ${panel(
+      "file",
+      html`With the file of <code>serve --domains</code>`,
+      html`<p>Stop the console with Ctrl-C and start it with the file. The page then shows its domains, verifies and changes them.</p>
+        <pre tabindex="0" role="region" aria-label="Command with a file">store-orders console --domains domains.yaml --plan pro --target HOST</pre>
+        <p class="quiet small"><code>--target</code> is the host name of the platform, which the records point to.</p>`,
+    )}
+    ${panel(
+      "outputs",
+      "With the outputs of a stack",
+      html`<p>The page then shows the domains of the stack, verifies them, and shows what to write into the stack file.</p>
+        <pre tabindex="0" role="region" aria-label="Command with a stack">pulumi stack output domains --json | store-orders console --stack -</pre>`,
+    )}`;
   return sendPage(c, { title: "Domains", body });
 }
 
@@ -101,44 +98,36 @@ export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
 const MAX_ROWS = 200;
 
 /** The hosts with their state. */
-function hostTable(view: View, context: DomainsContext, snapshot: KnownHosts): Html {
+function hostTable(view: View, { source, progress }: DomainsContext, snapshot: KnownHosts): Html {
   const { hosts } = snapshot;
-  if (hosts.length === 0) {
-    return html`<p class="empty">There is no domain yet: only the platform's own host is served.</p>`;
-  }
   const more = hosts.length - MAX_ROWS;
   const primary = primaryOf(snapshot);
-  return html`<table>
-      <thead><tr>
-        <th scope="col">Domain</th><th scope="col">Role</th><th scope="col">State</th>
-        ${context.source.kind === "stack" ? html`<th scope="col">Reason and next step</th>` : ""}
-        <th scope="col"><span class="sr">Actions</span></th>
-      </tr></thead>
-      <tbody>${hosts.slice(0, MAX_ROWS).map((host) => hostRow(view, context, snapshot, host, primary))}</tbody>
-    </table>
+  const isStack = source.kind === "stack";
+  const rows = hosts.slice(0, MAX_ROWS).map((host) => {
+    const { host: name, role, stack } = host;
+    const href = pathOf(view, "domains", name);
+    const redirect = html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`;
+    const advice = html`<div class="small">${stack?.reason ?? ""} <span class="quiet">${stack?.next.join(" ") ?? ""}</span></div>`;
+    const actions = html`<a class="button" href="${href}" aria-label="Open ${name}">Open</a>
+      ${source.kind === "file" ? removeDialog(view, host, snapshot, "list") : ""}`;
+    const cells = [
+      html`<a href="${href}">${name}</a>`,
+      role === "redirect" ? redirect : ROLE_NAMES[role],
+      hostState(host, progress.of(name)),
+      ...(isStack ? [advice] : []),
+      actions,
+    ];
+    return { id: `host-${name}`, cells };
+  });
+  const columns: readonly Column[] = [
+    ["Domain", "host"],
+    ["Role"],
+    ["State"],
+    ...(isStack ? ([["Reason, next"]] as const) : []),
+    ["Actions"],
+  ];
+  return html`${table(columns, rows, "There is no domain yet: only the platform's own host is served.")}
     ${more > 0 ? html`<p class="quiet small">And ${formatCount(more)} more, which are served as well.</p>` : ""}`;
-}
-
-function hostRow(
-  view: View,
-  { source, progress }: DomainsContext,
-  snapshot: KnownHosts,
-  host: HostToVerify,
-  primary: string | undefined,
-): Html {
-  const href = pathOf(view, "domains", host.host);
-  const role =
-    host.role === "redirect"
-      ? html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`
-      : ROLE_NAMES[host.role];
-  return html`<tr id="host-${host.host}">
-    <th scope="row" class="host"><a href="${href}">${host.host}</a></th>
-    <td data-label="Role">${role}</td>
-    <td data-label="State">${hostState(host, progress.of(host.host))}</td>
-    ${source.kind === "stack" ? html`<td data-label="Reason, next"><div class="small">${host.stack?.reason ?? ""} <span class="quiet">${host.stack?.next.join(" ") ?? ""}</span></div></td>` : ""}
-    <td><div class="actions"><a class="button" href="${href}" aria-label="Open ${host.host}">Open</a>
-      ${source.kind === "file" ? removeDialog(view, host, snapshot, "list") : ""}</div></td>
-  </tr>`;
 }
 
 /** More than anybody reads at once. */
@@ -147,12 +136,14 @@ const MAX_PROBLEMS = 20;
 /** The problems of the file or the outputs, each with its position. Nothing can be changed until they are fixed. */
 export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
   const more = problems.length - MAX_PROBLEMS;
-  return html`<section class="panel" aria-labelledby="problems-title" id="problems">
-    <h2 id="problems-title"><code>${name}</code> has ${problems.length === 1 ? "an error" : `${problems.length} errors`}</h2>
-    <ul class="problems">${problems.slice(0, MAX_PROBLEMS).map(problemLine)}</ul>
-    ${more > 0 ? html`<p class="quiet">And ${more} more.</p>` : ""}
-    <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>
-  </section>`;
+  const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
+  return panel(
+    "problems",
+    html`<code>${name}</code> has ${count}`,
+    html`<ul class="problems">${problems.slice(0, MAX_PROBLEMS).map(problemLine)}</ul>
+      ${more > 0 ? html`<p class="quiet">And ${more} more.</p>` : ""}
+      <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>`,
+  );
 }
 
 function problemLine({ line, column, path, message }: HostsProblem): Html {

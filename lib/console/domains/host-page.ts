@@ -3,7 +3,17 @@ import type { HostRole } from "../../domains/mapping.ts";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import { type ConsoleRequest, type Html, type Notice, pathOf, sendPage, type View } from "../page.ts";
+import {
+  backLink,
+  type ConsoleRequest,
+  type Html,
+  type Notice,
+  panel,
+  pathOf,
+  sendMissing,
+  sendPage,
+  type View,
+} from "../page.ts";
 import { problemsPanel, removeDialog } from "./domains-page.ts";
 import { type DomainsContext, type KnownHosts, primaryOf, ROLE_NAMES } from "./host-source.ts";
 import { stackRemoval, stackStatusPanel } from "./stack.ts";
@@ -18,15 +28,15 @@ export async function sendHostPage(
 ): Promise<Response> {
   const view = c.get("view");
   const snapshot = await context.source.read();
-  const back = html`<a class="crumb" href="${pathOf(view, "domains")}">← All domains</a>`;
+  const back = backLink(view, "domains");
   if (!snapshot.ok) {
     const body = html`<div>${back}<h1>${name}</h1></div>${problemsPanel(context.source.name, snapshot.problems)}`;
     return sendPage(c, { title: "Domains", body, notice: result?.notice });
   }
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {
-    const body = html`<div>${back}<h1>No such domain</h1><p><code>${name}</code> is not one of the domains.</p></div>`;
-    return sendPage(c, { title: "No such domain", body, notice: result?.notice, status: 404 });
+    const message = html`<code>${name}</code> is not one of the domains.`;
+    return sendMissing(c, "domain", { back, message, notice: result?.notice });
   }
   context.progress.continue(host);
   const checked = context.progress.of(name);
@@ -66,42 +76,32 @@ function rolePanel(
   snapshot: KnownHosts,
   result?: FormResult,
 ): Html {
-  const title = html`<h2 id="role-title">Role</h2>`;
-  if (role === "primary") {
-    return html`<section class="panel" aria-labelledby="role-title">${title}
-      <p class="quiet">There is always one primary. To change it, make another domain the primary: this one then becomes an alias.</p></section>`;
-  }
-  return html`<section class="panel" aria-labelledby="role-title">${title}
-    ${changeForm(
-      view,
-      pathOf(view, "domains", host, "role"),
-      html`<input type="hidden" name="version" value="${snapshot.version}">
-        ${fieldOf("role", { name: "role", label: "What it does", options: ROLE_OPTIONS, value: role }, result)}
-        <div><button>Change role</button></div>`,
-      "form row",
-    )}</section>`;
+  const onlyPrimary = html`<p class="quiet">There is always one primary. To change it, make another domain the primary: this
+    one then becomes an alias.</p>`;
+  const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
+    ${fieldOf("role", { name: "role", label: "What it does", options: ROLE_OPTIONS, value: role }, result)}
+    <div><button>Change role</button></div>`;
+  const form = changeForm(view, pathOf(view, "domains", host, "role"), fields, "form row");
+  return panel("role", "Role", role === "primary" ? onlyPrimary : form);
 }
 
 /** The record to set at the DNS provider, each value with a button that copies it. Its zone may be a guess. */
 function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: boolean): Html {
   const { type, name, zone, alternatives } = record;
+  const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
   const rows = [
     row("Type", "record-type", type, alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`),
-    row(
-      "Name",
-      "record-name",
-      name,
-      name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`,
-    ),
+    row("Name", "record-name", name, place),
     target === undefined ? UNKNOWN_TARGET : row("Value", "record-value", target, "exactly as written"),
     row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
   ];
-  return html`<section class="panel" aria-labelledby="record-title">
-    <h2 id="record-title">Record to set at the DNS provider</h2>
-    <dl class="record">${rows}</dl>
-    ${type === "CNAME" ? "" : APEX}
-    ${showsNotes ? notesOf(explainZone(record)) : ""}
-  </section>`;
+  return panel(
+    "record",
+    "Record to set at the DNS provider",
+    html`<dl class="record">${rows}</dl>
+      ${type === "CNAME" ? "" : APEX}
+      ${showsNotes ? notesOf(explainZone(record)) : ""}`,
+  );
 }
 
 const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME

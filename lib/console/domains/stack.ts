@@ -11,35 +11,29 @@ import { type ParsedDomains, parseDomains } from "../../domains/parse.ts";
 import type { StackStatus } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import { formatInstant, type Html, pathOf, type View } from "../page.ts";
+import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
 import type { DomainChange } from "./domains-document.ts";
 import { stateBadge } from "./verification.ts";
 
 /** A host's state in the last update of the stack. */
 export function stackStatusPanel({ state, reason, next, since, until }: StackStatus): Html {
-  return html`<section class="panel" aria-labelledby="stack-title">
-    <h2 id="stack-title">In the stack's last update</h2>
-    <dl class="facts">
-      <dt>State</dt><dd>${stateBadge(state)}</dd>
-      <dt>Reason</dt><dd>${reason}</dd>
-      ${since === undefined ? "" : html`<dt>Requested</dt><dd class="number">${formatInstant(Date.parse(since))}</dd>`}
-      ${until === undefined ? "" : html`<dt>ACM waits until</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
-    </dl>
-    ${next.length === 0 ? "" : html`<h3>Next</h3><ol class="plain-list">${next.map((step) => html`<li>${step}</li>`)}</ol>`}
-  </section>`;
+  const facts = html`<dl class="facts">
+    <dt>State</dt><dd>${stateBadge(state)}</dd>
+    <dt>Reason</dt><dd>${reason}</dd>
+    ${since === undefined ? "" : html`<dt>Requested</dt><dd class="number">${formatInstant(Date.parse(since))}</dd>`}
+    ${until === undefined ? "" : html`<dt>ACM waits until</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
+  </dl>`;
+  const steps = html`<h3>Next</h3><ol class="plain-list">${next.map((step) => html`<li>${step}</li>`)}</ol>`;
+  return panel("stack", "In the stack's last update", html`${facts}${next.length === 0 ? "" : steps}`);
 }
 
 /** The lines that remove a host from the stack. */
 export function stackRemoval({ host, role }: HostToVerify, hosts: readonly HostToVerify[]): Html {
   const result = createStackFileSnippet(hosts, { kind: "remove", host });
-  return html`<section class="panel" aria-labelledby="removal-title">
-    <h2 id="removal-title">Remove this domain</h2>
-    ${
-      result.ok
-        ? linesToCopy(result.lines, "stack-removal")
-        : html`<p>${role === "primary" ? "Make another domain the primary first." : result.issues.map(({ message }) => message).join(" ")}</p>`
-    }
-  </section>`;
+  if (result.ok) return panel("removal", "Remove this domain", linesToCopy(result.lines, "stack-removal"));
+  const problem = result.issues.map(({ message }) => message).join(" ");
+  const reason = role === "primary" ? "Make another domain the primary first." : problem;
+  return panel("removal", "Remove this domain", html`<p>${reason}</p>`);
 }
 
 const ROLES = [
@@ -58,27 +52,21 @@ export function stackAddition(
   const { host = "", role: asked = "" } = query;
   const isFirst = !hosts.some((each) => each.role === "primary");
   const role = isFirst ? "primary" : asked === "redirect" || asked === "primary" ? asked : "alias";
-  const lines =
-    query["host"] === undefined
-      ? undefined
-      : createStackFileSnippet(demote(hosts, role), { kind: "add", host, role });
+  const change = { kind: "add", host, role } as const;
+  const lines = query["host"] === undefined ? undefined : createStackFileSnippet(demote(hosts, role), change);
   const errors = lines?.ok === false ? { host: lines.issues.map(({ message }) => message).join(" ") } : {};
-  const asQueried = {
-    form: "stack",
-    notice: { kind: "failure", message: "" },
-    errors,
-    values: query,
-  } as const;
-  const result = submitted ?? asQueried;
+  const notice = { kind: "failure", message: "" } as const;
+  const result = submitted ?? { form: "stack", notice, errors, values: query };
   const fields = html`${fieldOf("stack", { name: "host", label: "Domain", hint: "Such as orders.example.com" }, result)}
     ${isFirst ? "" : fieldOf("stack", { name: "role", label: "What it does", options: ROLES }, result)}
     <div><button>Show lines</button></div>`;
-  return html`<section class="panel" aria-labelledby="add-title">
-    <h2 id="add-title">Add domain</h2>
-    <p class="quiet">The stack file decides which domains there are. This shows what to write into it.</p>
-    ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
-    ${lines?.ok === true ? linesToCopy(lines.lines, "stack-addition") : ""}
-  </section>`;
+  return panel(
+    "add",
+    "Add domain",
+    html`<p class="quiet">The stack file decides which domains there are. This shows what to write into it.</p>
+      ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
+      ${lines?.ok === true ? linesToCopy(lines.lines, "stack-addition") : ""}`,
+  );
 }
 
 /** A new primary makes the present one an alias. */

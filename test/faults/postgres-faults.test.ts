@@ -81,6 +81,35 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
       });
     });
 
+    test("a lock of an account delays the requests of no other account", async () => {
+      await using service = await servePostgres(server, 10);
+      const { store, asRole } = service;
+      const key = (accountId: string) => ({
+        id: `${accountId}.1`,
+        hash: accountId.padEnd(64, "0"),
+        createdAt: 0,
+      });
+      for (const id of ["locked", "other"])
+        await store.accounts.create({ id, plan: "free", keys: [key(id)] });
+      const admit = (accountId: string) =>
+        asRole.accounts.admit({ accountId, hash: key(accountId).hash }, Date.now());
+      await admit("other");
+      const held = holdLock(service, "SELECT FROM store_orders.accounts WHERE id = 'locked' FOR UPDATE", 8);
+      await sleep(300);
+      const locked = Promise.allSettled(Array.from({ length: 5 }, () => admit("locked")));
+      let slowest = 0;
+      for (let time = 0; time < 20; time++) {
+        const startedAt = performance.now();
+        expect((await admit("other")).ok).toBe(true);
+        slowest = Math.max(slowest, performance.now() - startedAt);
+        if (time === 10) void admit("locked").catch(() => {});
+      }
+      expect(slowest).toBeLessThan(MAX_DELAY_MS);
+      for (const { status } of await locked) expect(status).toBe("rejected");
+      await held;
+      await expect.poll(async () => (await admit("locked")).ok, { timeout: 10_000 }).toBe(true);
+    });
+
     test("a lock of one order causes a 503 for its cancel only", async () => {
       await using service = await servePostgres(server, 10);
       const held = holdLock(service, "SELECT FROM store_orders.orders WHERE id = 1 FOR UPDATE", 8);

@@ -14,32 +14,31 @@ import { isStoreUnavailable } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import { type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
-import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
+import type { ApplyResult } from "../../orders/order-store.ts";
+import type { StoreOperation } from "../../orders/store-operation.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
-import { combined, type Database, type Rows, type Statement, type Work } from "./database.ts";
+import {
+  CALL_TIMEOUT_MS,
+  combined,
+  type Database,
+  type Rows,
+  type Statement,
+  type Work,
+} from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listOutcome, listPageStatement } from "./list.ts";
 import { updateOrders } from "./orders.ts";
 
-/** One request, or rejections to record. */
-type Task =
-  | {
-      readonly type: "admit";
-      readonly key: ParsedKey;
-      readonly at: Instant;
-      readonly policy: AdmissionPolicy | undefined;
-      readonly operation: StoreOperation | undefined;
-    }
-  | {
-      readonly type: "reject";
-      readonly key: ParsedKey;
-      readonly at: Instant;
-      readonly policy: BanPolicy | undefined;
-      readonly count: number;
-      readonly token: string | undefined;
-    };
+/** A request, or rejections to record. */
+interface Task {
+  readonly key: ParsedKey;
+  readonly at: Instant;
+  readonly policy?: AdmissionPolicy | BanPolicy | undefined;
+  readonly operation?: StoreOperation | undefined;
+  readonly rejections?: { readonly count: number; readonly token: string | undefined };
+}
 
 /** A task that waits for its transaction. */
 interface Job {
@@ -53,7 +52,7 @@ interface Job {
 /** The largest number of tasks in one transaction. */
 const MAX_GROUP_SIZE = 500;
 
-/** The longest wait of a group of several accounts for a lock. Then each account waits on its own. */
+/** The longest wait of a group for a lock. Then each of its accounts waits on its own. */
 const MAX_GROUP_WAIT_MS = 300;
 
 /**
@@ -82,12 +81,13 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     await nextTurn();
     while (shared.length > 0) {
       const jobs = shared.splice(0, MAX_GROUP_SIZE);
-      const byAccount = Map.groupBy(jobs, ({ task }) => task.key.accountId);
-      const error = await run(jobs, byAccount.size > 1 ? MAX_GROUP_WAIT_MS : undefined);
+      const error = await run(jobs, MAX_GROUP_WAIT_MS);
       if (error === undefined) continue;
-      const isCausedByOne = isLocked(error) || !isStoreUnavailable(error);
-      if (byAccount.size === 1 || !isCausedByOne) for (const { reject } of jobs) reject(error);
-      else for (const [account, its] of byAccount) void drainSeparately(account, its);
+      if (isStoreUnavailable(error) && !isLocked(error)) for (const { reject } of jobs) reject(error);
+      else {
+        const byAccount = Map.groupBy(jobs, ({ task }) => task.key.accountId);
+        for (const [account, its] of byAccount) void drainSeparately(account, its);
+      }
     }
     isDraining = false;
   }
@@ -105,14 +105,10 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   }
 
   /** Runs jobs in one transaction, and resolves them. Returns the error if none was done. */
-  async function run(jobs: readonly Job[], maxLockWaitMs?: number): Promise<unknown> {
-    const work = groupWork(
-      database,
-      jobs.map(({ task }) => task),
-    );
+  async function run(jobs: readonly Job[], maxLockWaitMs = CALL_TIMEOUT_MS): Promise<unknown> {
+    const tasks = jobs.map(({ task }) => task);
     try {
-      const limit = maxLockWaitMs === undefined ? {} : { maxLockWaitMs };
-      const results = await database.change({ ...work, ...limit }, jobs[0]?.since);
+      const results = await database.change({ ...groupWork(database, tasks), maxLockWaitMs }, jobs[0]?.since);
       for (const [index, { resolve }] of jobs.entries()) resolve(results[index]);
       return undefined;
     } catch (error) {
@@ -122,10 +118,10 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
 
   return {
     async admit(key, at, policy, operation) {
-      return (await enqueue({ type: "admit", key, at, policy, operation })) as Admission;
+      return (await enqueue({ key, at, policy, operation })) as Admission;
     },
     async recordRejections(key, count, at, policy, token) {
-      await enqueue({ type: "reject", key, count, at, policy, token });
+      await enqueue({ key, at, policy, rejections: { count, token } });
     },
   };
 }
@@ -136,10 +132,9 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
   const accountIds = [...new Set(tasks.map(({ key }) => key.accountId))];
   const hashes = [...new Set(tasks.map(({ key }) => key.hash))];
   const orderIds = new Set(
-    tasks.flatMap((task) => {
-      const operation = task.type === "admit" ? task.operation : undefined;
-      return operation?.type === "apply" && isInt64(operation.id) ? [`${operation.id}`] : [];
-    }),
+    tasks.flatMap(({ operation }) =>
+      operation?.type === "apply" && isInt64(operation.id) ? [`${operation.id}`] : [],
+    ),
   );
   return {
     // Counters and bans survive the end of this process. A crash of the server can lose those of the last second.
@@ -157,44 +152,28 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     decide([keyRows = [], orderRows = []]) {
       const accounts = accountChanges(schema, keyRows);
       const orders = orderChanges(schema, orderRows);
-      const admissions = tasks.map((task) =>
-        task.type === "reject"
-          ? accounts.reject(task)
-          : withOutcome(accounts.admit(task), task, orders.apply),
-      );
-      const hasList = tasks.some((task, index) => isAdmittedList(task, admissions[index]));
+      const admissions = tasks.map((task) => {
+        const admission = accounts.decide(task);
+        if (admission?.ok !== true || task.operation?.type !== "apply") return admission;
+        const result = orders.apply(task.operation, task.at);
+        return result === undefined
+          ? admission
+          : { ...admission, outcome: { type: "apply" as const, result } };
+      });
+      const isList = tasks.map(({ operation }, index) => operation?.type === "list" && admissions[index]?.ok);
+      const changes = combined([...accounts.writes(), ...orders.writes()]);
       return {
-        writes: [
-          ...combined([...accounts.writes(), ...orders.writes()]),
-          ...(hasList ? [listPageStatement(schema)] : []),
-        ],
-        result: (rows) =>
-          tasks.map((task, index) => {
-            const admission = admissions[index];
-            const page = rows?.at(-1);
-            if (admission?.ok !== true || !isAdmittedList(task, admission) || page === undefined)
-              return admission;
+        writes: isList.includes(true) ? [...changes, listPageStatement(schema)] : changes,
+        result(rows) {
+          const page = rows?.at(-1);
+          return admissions.map((admission, index) => {
+            if (admission?.ok !== true || page === undefined || !isList[index]) return admission;
             return { ...admission, outcome: listOutcome(database, page) };
-          }),
+          });
+        },
       };
     },
   };
-}
-
-type AdmitTask = Extract<Task, { readonly type: "admit" }>;
-type RejectTask = Extract<Task, { readonly type: "reject" }>;
-
-function isAdmittedList(task: Task, admission: Admission | undefined): boolean {
-  return task.type === "admit" && task.operation?.type === "list" && admission?.ok === true;
-}
-
-function withOutcome(
-  admission: Admission,
-  { operation, at }: AdmitTask,
-  apply: (operation: StoreOperation, at: Instant) => StoreOutcome | undefined,
-): Admission {
-  const outcome = admission.ok && operation !== undefined ? apply(operation, at) : undefined;
-  return admission.ok && outcome !== undefined ? { ...admission, outcome } : admission;
 }
 
 /** The number of calls of `recordRejections` that a key remembers, so that a repeated one does not count again. */
@@ -204,9 +183,8 @@ const MAX_TOKENS = 8;
 function accountChanges(schema: string, rows: Rows) {
   const states = new Map<string, KeyState>();
   const tokens = new Map<string, readonly string[]>();
-  /** By account: its keys share them. */
-  const usages = new Map<string, Usage>();
-  const changedUsages = new Set<string>();
+  /** By account: its keys share it. */
+  const changedUsages = new Map<string, Usage>();
   const changedKeys = new Set<string>();
   const nameOf = ({ accountId, hash }: ParsedKey) => `${accountId} ${hash}`;
   for (const row of rows) {
@@ -216,58 +194,51 @@ function accountChanges(schema: string, rows: Rows) {
     const name = nameOf({ accountId, hash: state.key.hash });
     states.set(name, state);
     tokens.set(name, JSON.parse(`${row.at(-1) ?? "[]"}`));
-    usages.set(accountId, state.usage);
   }
   const stateOf = (key: ParsedKey): KeyState | undefined => {
     const state = states.get(nameOf(key));
-    return state && { ...state, usage: usages.get(key.accountId) ?? state.usage };
+    return state && { ...state, usage: changedUsages.get(key.accountId) ?? state.usage };
   };
-  const saveRejections = (state: KeyState, key: ParsedKey, rejections: RejectionCount) => {
-    states.set(nameOf(key), { ...state, rejections });
-    changedKeys.add(nameOf(key));
+  const saveRejections = (state: KeyState, rejections: RejectionCount) => {
+    const name = nameOf({ accountId: state.accountId, hash: state.key.hash });
+    states.set(name, { ...state, rejections });
+    changedKeys.add(name);
   };
 
   return {
-    admit({ key, at, policy }: AdmitTask): Admission {
+    /** Decides about a request, or counts rejections. */
+    decide({ key, at, policy, rejections: added }: Task): Admission | undefined {
       const state = stateOf(key);
-      const { admission, save } = decideAdmission(state, at, policy);
-      if (state === undefined) return admission;
-      if (save.usage !== undefined) {
-        usages.set(key.accountId, save.usage);
-        changedUsages.add(key.accountId);
+      if (added !== undefined) {
+        const rejections = decideRejections(state, added.count, at, policy);
+        const recorded = tokens.get(nameOf(key)) ?? [];
+        const isRecorded = added.token !== undefined && recorded.includes(added.token);
+        if (state === undefined || rejections === undefined || isRecorded) return undefined;
+        saveRejections(state, rejections);
+        if (added.token !== undefined) tokens.set(nameOf(key), [...recorded, added.token].slice(-MAX_TOKENS));
+        return undefined;
       }
-      if (save.rejections !== undefined) saveRejections(state, key, save.rejections);
+      const { admission, save } = decideAdmission(state, at, policy);
+      if (state !== undefined && save.usage !== undefined) changedUsages.set(key.accountId, save.usage);
+      if (state !== undefined && save.rejections !== undefined) saveRejections(state, save.rejections);
       return admission;
-    },
-
-    reject({ key, count, at, policy, token }: RejectTask): undefined {
-      const state = stateOf(key);
-      const rejections = decideRejections(state, count, at, policy);
-      const recorded = tokens.get(nameOf(key)) ?? [];
-      const isRecorded = token !== undefined && recorded.includes(token);
-      if (state === undefined || rejections === undefined || isRecorded) return;
-      saveRejections(state, key, rejections);
-      if (token !== undefined) tokens.set(nameOf(key), [...recorded, token].slice(-MAX_TOKENS));
     },
 
     writes(): readonly Statement[] {
       const writes: Statement[] = [];
       if (changedUsages.size > 0) {
-        const changed = [...changedUsages].flatMap((id) => {
-          const usage = usages.get(id);
-          return usage === undefined ? [] : [{ id, ...usage }];
-        });
+        const usages = [...changedUsages.values()];
         writes.push({
           text: `UPDATE ${schema}.accounts a SET minute_start = n.minute_start, minute_count = n.minute_count,
                    day_start = n.day_start, day_count = n.day_count
                  FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
                    AS n (id, minute_start, minute_count, day_start, day_count) WHERE a.id = n.id`,
           values: [
-            changed.map(({ id }) => id),
-            changed.map(({ minute }) => minute.start),
-            changed.map(({ minute }) => minute.count),
-            changed.map(({ day }) => day.start),
-            changed.map(({ day }) => day.count),
+            [...changedUsages.keys()],
+            usages.map(({ minute }) => minute.start),
+            usages.map(({ minute }) => minute.count),
+            usages.map(({ day }) => day.start),
+            usages.map(({ day }) => day.count),
           ],
         });
       }
@@ -316,19 +287,17 @@ function orderChanges(schema: string, rows: Rows) {
   const changed = new Set<string>();
   return {
     /** Returns `undefined` for an order that is locked or damaged: the caller applies the event again, on its own. */
-    apply(operation: StoreOperation, at: Instant): StoreOutcome | undefined {
-      if (operation.type !== "apply") return undefined;
-      const id = `${operation.id}`;
-      if (!orders.has(id)) return { type: "apply", result: { ok: false, code: "order_not_found" } };
-      const order = orders.get(id);
-      if (order === undefined) return undefined;
+    apply({ id, event }: Extract<StoreOperation, { type: "apply" }>, at: Instant): ApplyResult | undefined {
+      const order = orders.get(`${id}`);
+      if (order === undefined)
+        return orders.has(`${id}`) ? undefined : { ok: false, code: "order_not_found" };
       try {
-        const result = transitionStoredOrder(order, operation.event, at);
+        const result = transitionStoredOrder(order, event, at);
         if (result.ok) {
-          orders.set(id, result.order);
-          changed.add(id);
+          orders.set(`${id}`, result.order);
+          changed.add(`${id}`);
         }
-        return { type: "apply", result };
+        return result;
       } catch {
         return undefined;
       }

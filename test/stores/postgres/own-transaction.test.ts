@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { createOrders } from "../../../lib/orders/orders.ts";
+import { createPostgresStore, type PooledConnection } from "../../../lib/stores/postgres/index.ts";
+import { type Pglite, startPglite } from "./pglite.ts";
+
+let server: Pglite;
+beforeAll(async () => {
+  server = await startPglite();
+  await server.database.exec("CREATE TABLE invoices (order_id bigint PRIMARY KEY)");
+});
+afterAll(() => server.database.close());
+
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const AT = Date.UTC(2026, 10, 20, 12);
+
+/** Runs SQL as the program that the transaction belongs to. */
+async function sql(client: PooledConnection, text: string): Promise<readonly (readonly unknown[])[]> {
+  const types = { getTypeParser: () => (value: string) => value };
+  return ((await client.query({ text, rowMode: "array", types })) as { rows: unknown[][] }).rows;
+}
+
+async function inTransaction(end: "COMMIT" | "ROLLBACK", work: (client: PooledConnection) => Promise<void>) {
+  const client = await server.pool.connect();
+  try {
+    await sql(client, "BEGIN");
+    await work(client);
+    await sql(client, end);
+  } finally {
+    client.release();
+  }
+}
+
+test("an order that is placed in a transaction is stored with its other rows, or not at all", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "placed" });
+  await store.check();
+  for (const [id, end] of [
+    [1n, "ROLLBACK"],
+    [2n, "COMMIT"],
+  ] as const) {
+    await inTransaction(end, async (client) => {
+      const orders = store.orders.using(client);
+      await sql(client, `INSERT INTO invoices VALUES (${id})`);
+      expect(await orders.place([pending(id), pending(id)])).toEqual(["placed", "unchanged"]);
+      expect(await orders.find(id), "visible in the transaction").toEqual(pending(id));
+      expect((await orders.page({ limit: 10 })).orders).toEqual([pending(id)]);
+    });
+  }
+  expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(2n)]);
+  const client = await server.pool.connect();
+  expect((await sql(client, "SELECT order_id FROM invoices")).map(String)).toEqual(["2"]);
+  client.release();
+});
+
+test("an event takes place when the transaction is committed, with the same rules", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "changed" });
+  await store.orders.place([pending(1n)]);
+  await inTransaction("ROLLBACK", async (client) => {
+    expect((await store.orders.using(client).apply(1n, "ship", AT)).ok).toBe(true);
+  });
+  expect(await store.orders.find(1n)).toEqual(pending(1n));
+  await inTransaction("COMMIT", async (client) => {
+    const orders = createOrders({ store: store.orders.using(client) });
+    expect((await orders.cancel(1n)).ok).toBe(true);
+    expect(await orders.ship(1n)).toMatchObject({ ok: false, code: "order_already_cancelled" });
+    expect(await orders.cancel(2n)).toEqual({ ok: false, code: "order_not_found" });
+  });
+  expect((await store.orders.find(1n))?.status).toBe("cancelled");
+});
+
+test("a transaction sees another schema version as every call does", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "newer" });
+  await store.check();
+  await server.database.exec("UPDATE newer.settings SET value = '99' WHERE name = 'schema_version'");
+  await inTransaction("ROLLBACK", async (client) => {
+    const orders = store.orders.using(client);
+    await expect(orders.place([pending(1n)])).rejects.toSatisfy(isStoreUnavailable);
+    await expect(orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
+  });
+});

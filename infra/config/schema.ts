@@ -65,12 +65,13 @@ const RESOLVER = "Write the IP address of a DNS server, optionally with a port, 
 /** True for an address that a resolver accepts. */
 function isServerAddress(address: string): boolean {
   try {
-    createDnsResolver({ servers: [address] });
-    return true;
+    return createDnsResolver({ servers: [address] }) !== undefined;
   } catch {
     return false;
   }
 }
+
+const flag = z.boolean({ error: "Write true or false." }).default(false);
 
 const origin = z.string({ error: "Write an origin, such as https://shop.example.com." }).check((context) => {
   const message = findOriginProblem(context.value);
@@ -116,14 +117,14 @@ export const settingsSchema = z.strictObject({
   banPolicy: banPolicy.default(DEFAULT_BAN_POLICY),
   throttle: throttle.default({ perSecond: 500, burst: 250 }),
   waf: waf.optional(),
-  closePlatformHost: z.boolean({ error: "Write true or false." }).default(false),
-  canary: z.boolean({ error: "Write true or false." }).default(false),
+  closePlatformHost: flag,
+  canary: flag,
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
   permissionsBoundary: z
     .string({ error: BOUNDARY })
     .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })
     .optional(),
-  protect: z.boolean({ error: "Write true or false." }).default(false),
+  protect: flag,
 });
 
 /** The keys whose values can be secrets: set with `--secret`. */

@@ -71,16 +71,11 @@ export function withDefaults({ alarmEmail, ...values }: SettingsInput): Settings
 /** Validates the configuration of a stack. Pure. The path of an issue begins with the full key. */
 export function parseSettings({ values, secretKeys }: StackConfig): SettingsResult {
   const prefix = `${NAMESPACE}:`;
-  const raw = Object.fromEntries(
-    Object.entries(values)
-      .filter(([key]) => key.startsWith(prefix))
-      .map(([key, value]) => [key.slice(prefix.length), decodeValue(value)]),
-  );
-  const parsed = parseSettingValues(raw);
-  const secrets = secretKeys
-    .filter((key) => key.startsWith(prefix))
-    .map((key) => key.slice(prefix.length))
-    .filter((path) => !SECRET_SETTINGS.has(path));
+  const namesIn = (keys: readonly string[]) =>
+    keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  const raw = namesIn(Object.keys(values)).map((name) => [name, decodeValue(values[prefix + name] ?? "")]);
+  const parsed = parseSettingValues(Object.fromEntries(raw));
+  const secrets = namesIn(secretKeys).filter((path) => !SECRET_SETTINGS.has(path));
   if (parsed.ok && secrets.length === 0) return parsed;
   const message = `Only ${[...SECRET_SETTINGS].join(", ")} can be a secret. Set this key again without --secret.`;
   const issues = [...(parsed.ok ? [] : parsed.issues), ...secrets.map((path) => ({ path, message }))];
@@ -107,8 +102,11 @@ function decodeValue(value: string): unknown {
 
 const otherSettings = settingsSchema.omit({ domains: true });
 
-/** Validates settings by key, as they are written in a stack file or in a program. Reports every problem at once. */
-function parseSettingValues(raw: Readonly<Record<string, unknown>>): SettingsResult {
+/** Settings by key, as they are written in a stack file or in a program. */
+type RawSettings = Readonly<Record<string, unknown>>;
+
+/** Validates settings. Reports every problem at once. */
+function parseSettingValues(raw: RawSettings): SettingsResult {
   const { domains: mapping, ...others } = raw;
   const parsed = otherSettings.safeParse(others);
   const hosts = mapping === undefined ? undefined : parseDomains(mapping, { plan: planOf(raw) });
@@ -118,16 +116,13 @@ function parseSettingValues(raw: Readonly<Record<string, unknown>>): SettingsRes
     ...(hosts?.ok === false ? hosts.issues : findHostIssues(raw, domains)),
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
-  const { reverify, hold, adopt } = parsed.data;
-  const settings = {
-    ...parsed.data,
-    ...{ reverify: byHost(reverify), hold: hold.map(normalHost), adopt: byHost(adopt) },
-  };
+  const [reverify, adopt] = [byHost(parsed.data.reverify), byHost(parsed.data.adopt)];
+  const settings = { ...parsed.data, reverify, adopt, hold: parsed.data.hold.map(normalHost) };
   return { ok: true, settings: domains === undefined ? settings : { ...settings, domains } };
 }
 
 /** An invalid plan has its own issue and must not cause a second one about domains. */
-function planOf({ plan }: Readonly<Record<string, unknown>>) {
+function planOf({ plan }: RawSettings) {
   if (plan === undefined) return "free";
   return typeof plan === "string" && isPlan(plan) ? plan : "pro";
 }
@@ -141,10 +136,7 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
 const MAX_HOST_CHARS = 64;
 
 /** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
-function findHostIssues(
-  raw: Readonly<Record<string, unknown>>,
-  domains: DomainMapping | undefined,
-): readonly Issue[] {
+function findHostIssues(raw: RawSettings, domains: DomainMapping | undefined): readonly Issue[] {
   const issues: Issue[] = [];
   const report = (path: string, message: string) => issues.push({ path, message });
   const known = domains === undefined ? [] : hostsOf(domains).map(({ host }) => host);
@@ -153,18 +145,20 @@ function findHostIssues(
     report("domains", `${problem} Choose a shorter name.`);
   }
   for (const key of ["reverify", "hold", "adopt"]) {
-    const hosts = namesIn(raw[key]).map(normalHost);
-    for (const [index, name] of namesIn(raw[key]).entries()) {
-      const host = normalHost(name);
+    const names = namesIn(raw[key]);
+    const hosts = names.map(normalHost);
+    for (const [index, host] of hosts.entries())
       if (!known.includes(host))
-        report(key, `${name} is not one of the configured domains. Add it to 'domains', or remove it here.`);
-      else if (hosts.indexOf(host) < index) report(key, `${name} is listed twice. Remove one of the two.`);
-    }
+        report(
+          key,
+          `${names[index]} is not one of the configured domains. Add it to 'domains', or remove it here.`,
+        );
+      else if (hosts.indexOf(host) < index)
+        report(key, `${names[index]} is listed twice. Remove one of the two.`);
   }
   const adopted = namesIn(raw["adopt"]).map(normalHost);
-  for (const name of namesIn(raw["hold"]))
-    if (adopted.includes(normalHost(name)))
-      report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
+  for (const name of namesIn(raw["hold"]).filter((each) => adopted.includes(normalHost(each))))
+    report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
   if (raw["closePlatformHost"] === true && known.length === 0)
     report(
       "closePlatformHost",

@@ -28,17 +28,13 @@ export interface FunctionVersion {
  * Creates the telemetry of a process. `namespace` separates the metrics of several stacks in one AWS account; responses
  * with a 5xx status are also counted by `version`.
  */
-export function createTelemetry({
-  namespace,
-  version,
-  write,
-  clock = systemClock,
-}: {
+export function createTelemetry(options: {
   namespace: string;
   version?: FunctionVersion;
   write: (line: string) => void;
   clock?: Clock;
 }): Telemetry {
+  const { namespace, version, write, clock = systemClock } = options;
   const writeLine = (fields: object) => write(`${toLogLine(fields)}\n`);
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
@@ -92,14 +88,12 @@ function requestMetrics(
   executed: FunctionVersion | undefined,
 ): readonly MetricValue[] {
   const count = (name: string, dimensions: Record<string, string>) => ({ name, value: 1, dimensions });
-  const requests = count("Requests", { Operation: operation, Status: `${status}` });
-  const failures =
-    status < 500 || executed === undefined
-      ? []
-      : [count("ServerErrors", { Function: executed.function, Version: executed.version })];
+  const metrics = [count("Requests", { Operation: operation, Status: `${status}` })];
+  if (status >= 500 && executed !== undefined)
+    metrics.push(count("ServerErrors", { Function: executed.function, Version: executed.version }));
   const isRejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
-  const byPlan = plan === undefined ? [] : [count(isRejected ? "Rejected" : "Admitted", { Plan: plan })];
-  return [requests, ...failures, ...byPlan];
+  if (plan !== undefined) metrics.push(count(isRejected ? "Rejected" : "Admitted", { Plan: plan }));
+  return metrics;
 }
 
 /** A value of a CloudWatch metric. */

@@ -41,37 +41,27 @@ export function readListenAddress(flags: Partial<ListenAddress>, env: Environmen
   return { host, port };
 }
 
-/** The flags that choose an address, as they are named in an error. */
-export interface AddressFlags {
-  readonly host: string;
-  readonly port: string;
-}
-
-/** Starts a server. If it cannot listen on its address, the error has the reason and the flag for another one. */
+/**
+ * Starts a server. If it cannot listen on its address, the error has the reason, and the name of the flag for another
+ * host or port.
+ */
 export async function listenOn<S>(
   { host, port }: ListenAddress,
-  flags: AddressFlags,
+  flags: { readonly host: string; readonly port: string },
   start: () => Promise<S>,
 ): Promise<S> {
   try {
     return await start();
   } catch (error) {
-    const reason = explain(systemErrorCode(error), flags);
+    const code = systemErrorCode(error);
+    const reasons: Readonly<Record<string, string>> = {
+      EADDRINUSE: `is already in use. Stop the process that uses it, or choose another port with ${flags.port}.`,
+      EACCES: `requires elevated privileges. Choose a port above 1023 with ${flags.port}.`,
+      EADDRNOTAVAIL: `is not an address of this machine. Choose another one with ${flags.host}.`,
+      ENOTFOUND: `is not a known host. Choose another one with ${flags.host}.`,
+    };
+    const names = [...new Set([flags.host, flags.port])].join(" or ");
+    const reason = reasons[code] ?? `cannot be listened on (${code}). Choose another one with ${names}.`;
     throw invalidInput("", `${formatHost(host)}:${port} ${reason}`);
-  }
-}
-
-function explain(code: string, { host, port }: AddressFlags): string {
-  switch (code) {
-    case "EADDRINUSE":
-      return `is already in use. Stop the process that uses it, or choose another port with ${port}.`;
-    case "EACCES":
-      return `requires elevated privileges. Choose a port above 1023 with ${port}.`;
-    case "EADDRNOTAVAIL":
-      return `is not an address of this machine. Choose another one with ${host}.`;
-    case "ENOTFOUND":
-      return `is not a known host. Choose another one with ${host}.`;
-    default:
-      return `cannot be listened on (${code}). Choose another one with ${[...new Set([host, port])].join(" or ")}.`;
   }
 }

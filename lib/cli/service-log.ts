@@ -3,8 +3,13 @@ import { styleText } from "node:util";
 import { type Command, Option } from "commander";
 import { redactKeys } from "../accounts/api-key.ts";
 import type { Clock } from "../core/time.ts";
-import type { ClientInfo, RequestEvent } from "../http/request-event.ts";
-import { type AccessFields, accessFields, toLogLine } from "../http/request-event.ts";
+import {
+  type AccessFields,
+  accessFields,
+  type ClientInfo,
+  type RequestEvent,
+  toLogLine,
+} from "../http/request-event.ts";
 import { formatLogEntry, type LogLevel, type Terminal } from "./terminal.ts";
 
 /** The least important level that is logged. */
@@ -75,36 +80,23 @@ function levelOf({ status, bodyEnd }: RequestEvent): LogLevel {
 
 /** One line for people: `12:00:00 200 GET /v1/store/orders 1.2 ms demo f81d4fae-…`. */
 function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): string {
-  const {
-    at,
-    requestId,
-    status,
-    method,
-    path = "-",
-    durationMs,
-    accountId,
-    address,
-    errorCode,
-    bodyEnd,
-    error,
-    traceparent,
-  } = fields;
+  const { status, path = "-", address, bodyEnd, error } = fields;
   const color = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
   const words = [
-    styleText("dim", at.slice(11, 19), { stream }),
+    styleText("dim", fields.at.slice(11, 19), { stream }),
     styleText(color, `${status}`, { stream }),
-    method,
+    fields.method,
     printable(path),
-    `${durationMs} ms`,
-    ...(accountId === undefined ? [] : [accountId]),
-    ...(address === undefined ? [] : [printable(address)]),
-    ...(errorCode === undefined ? [] : [errorCode]),
-    ...(bodyEnd === "complete" ? [] : [`body ${bodyEnd}`]),
-    ...(error === undefined ? [] : [`(${printable(error)})`]),
-    ...(traceparent === undefined ? [] : [traceparent]),
-    styleText("dim", requestId, { stream }),
+    `${fields.durationMs} ms`,
+    fields.accountId,
+    address && printable(address),
+    fields.errorCode,
+    bodyEnd === "complete" ? undefined : `body ${bodyEnd}`,
+    error && `(${printable(error)})`,
+    fields.traceparent,
+    styleText("dim", fields.requestId, { stream }),
   ];
-  return words.join(" ");
+  return words.filter((word) => word !== undefined).join(" ");
 }
 
 /** Makes a string printable: the input of a caller must not control the terminal. */

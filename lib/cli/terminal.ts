@@ -10,8 +10,6 @@ export interface Terminal {
   readonly screen: WriteStream | undefined;
   /** Standard output if it is an interactive terminal, for a result that is repainted. */
   readonly display: WriteStream | undefined;
-  /** True if standard output is an interactive terminal. */
-  readonly isInteractive: boolean;
   /**
    * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader
    * has closed the pipe (as `head` does): this is not an error, and the command can stop.
@@ -44,7 +42,6 @@ export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
   return {
     input: stdin,
     screen: isInteractive(stderr) ? stderr : undefined,
-    isInteractive: isInteractive(stdout),
     display: isInteractive(stdout) ? stdout : undefined,
     print: (text) =>
       new Promise((resolve, reject) => {
@@ -65,13 +62,6 @@ function isInteractive(stream: Writable): stream is WriteStream {
   return "isTTY" in stream && stream.isTTY === true;
 }
 
-/** Writes lines to a stream with a bounded buffer. */
-export interface LogWriter {
-  write(line: string): void;
-  /** Resolves when the reader has caught up, or has closed the stream. */
-  drain(): Promise<void>;
-}
-
 /** The most text that is buffered for a reader that does not keep up, in bytes. */
 export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
 
@@ -80,9 +70,8 @@ export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
  * that a stalled reader does not exhaust memory. Once the reader has caught up, the number of dropped lines is logged, as
  * JSON if they were.
  */
-export function createLogWriter(stream: Writable): LogWriter {
+export function createLogWriter(stream: Writable) {
   let dropped = 0;
-
   let isJson = false;
 
   function reportDropped(): void {
@@ -92,7 +81,7 @@ export function createLogWriter(stream: Writable): LogWriter {
   }
 
   return {
-    write(line) {
+    write(line: string): void {
       if (stream.writableLength + Buffer.byteLength(line) < MAX_BUFFERED_LOG_BYTES) {
         stream.write(`${line}\n`);
         return;
@@ -102,8 +91,9 @@ export function createLogWriter(stream: Writable): LogWriter {
       dropped += 1;
     },
 
+    /** Resolves when the reader has caught up, or has closed the stream. */
     drain: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         if (!stream.writableNeedDrain || stream.destroyed) return resolve();
         const done = () => {
           stream.off("drain", done).off("close", done);

@@ -105,7 +105,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
 
 async function exportOrders(orders: OrderStore, { terminal }: CommandContext): Promise<void> {
   // On a terminal that shows the orders themselves, progress would be mixed with them.
-  const screen = terminal.isInteractive ? undefined : terminal.screen;
+  const screen = terminal.display ? undefined : terminal.screen;
   const progress = await createProgress(
     { screen, log: terminal.log },
     { format: "{exported} orders exported", initial: { exported: 0 } },

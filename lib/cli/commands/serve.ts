@@ -86,7 +86,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };
           if (storeFlags.json) await printResult(context, result);
           else {
-            const nextSteps = terminal.isInteractive ? formatNextSteps(result, storeFlags) : "";
+            const nextSteps = terminal.display ? formatNextSteps(result, storeFlags) : "";
             await terminal.print(formatStartMessage(result) + nextSteps);
           }
           if (demo && key === undefined) {

@@ -1,18 +1,19 @@
-/** A domains file as a YAML document: parsed, edited in place, and written with its comments and order. */
+/** A domains file, YAML or JSON: its problems with their positions, and its text after a change. */
 import {
   type Document,
+  isCollection,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
   type Node,
-  Pair,
+  type Pair,
   parseDocument,
-  type Scalar,
   visit,
-  YAMLMap,
-  YAMLSeq,
+  type YAMLMap,
+  type YAMLSeq,
 } from "yaml";
 import { parseHostname } from "../../domains/hostname.ts";
 import type { DomainMapping, HostRole } from "../../domains/mapping.ts";
@@ -93,28 +94,6 @@ function positionOf(
   return document.contents?.range == null ? {} : positionAt(lines, document.contents.range[0]);
 }
 
-/** True if parts of the file stand for others, so that a change of one place is a change of several. */
-function hasAnchors(document: Document): boolean {
-  let found = false;
-  visit(document, {
-    Alias() {
-      found = true;
-      return visit.BREAK;
-    },
-  });
-  return found;
-}
-
-/**
- * True if `editDocument` can change a document: its lists are lists, and no part of the file stands for several others.
- */
-export function isEditable(document: Document): boolean {
-  if (hasAnchors(document)) return false;
-  const mapping = document.getIn(["domains"], true);
-  if (!isMap(mapping)) return false;
-  return ["aliases", "redirects"].every((key) => !mapping.has(key) || isSeq(mapping.get(key, true)));
-}
-
 /** A change of the mapping. Hosts are in normal form, except one that is added. */
 export type DomainChange =
   | { readonly kind: "add"; readonly host: string; readonly role: HostRole }
@@ -122,126 +101,231 @@ export type DomainChange =
   /** A new primary makes the old one an alias, and every redirect leads to it. */
   | { readonly kind: "set_role"; readonly host: string; readonly role: HostRole };
 
-/** Changes a valid domains file in place. Comments and order stay. The result is not validated here. */
-export function editDocument(document: Document, change: DomainChange): void {
-  const mapping = document.getIn(["domains"], true);
-  if (!isMap(mapping)) return;
-  const { kind, host } = change;
-  if (kind !== "add") removeHost(mapping, host);
-  if (kind !== "remove") addHost(document, mapping, host, change.role);
+/**
+ * Changes the text of a valid domains file, and no character that does not have to change: comments, order and form of
+ * everything else stay. The result is not validated here. Undefined if parts of the file stand for others (YAML anchors),
+ * so that a change of one place is a change of several.
+ */
+export function editText(text: string, document: Document, change: DomainChange): string | undefined {
+  let hasAliases = false;
+  visit(document, {
+    Alias() {
+      hasAliases = true;
+    },
+  });
+  if (hasAliases) return undefined;
+  const place = change.kind === "add" ? undefined : placeOf(mappingIn(document), change.host);
+  if (change.kind === "set_role" && place?.key === KEYS[change.role]) return text;
+  const added = change.kind === "remove" ? text : addHost(text, document, change.host, change.role);
+  return place === undefined ? added : removeHost(added, place);
 }
 
-function addHost(document: Document, mapping: YAMLMap, host: string, role: HostRole): void {
-  if (role === "primary") setPrimary(document, mapping, host);
-  else if (role === "alias") append(document, mapping, "aliases", host);
-  else
-    append(document, mapping, "redirects", { from: host, to: textOf(mapping.get("primary")), status: 301 });
+const KEYS = { primary: "primary", alias: "aliases", redirect: "redirects" } as const;
+
+interface Place {
+  readonly key: (typeof KEYS)[HostRole];
+  /** The place in the list. */
+  readonly index: number;
 }
 
-function setPrimary(document: Document, mapping: YAMLMap, host: string): void {
-  const before = mapping.get("primary", true);
-  if (!isScalar(before)) {
-    // An empty mapping is written as {}, which is no place for a list of hosts.
-    if (mapping.items.length === 0) mapping.flow = false;
-    mapping.items.unshift(new Pair(document.createNode("primary"), document.createNode(host)));
-    return;
+/** The place of a host, which the file has in any spelling. */
+function placeOf(mapping: YAMLMap, host: string): Place | undefined {
+  const places = Object.values(KEYS).flatMap((key) => {
+    const hosts = key === "primary" ? [mapping.get(key)] : listIn(mapping, key).map(hostOf);
+    return hosts.map((each, index) => ({ key, index, parsed: parseHostname(stringOf(each)) }));
+  });
+  return places.find(({ parsed }) => parsed.ok && parsed.hostname === host);
+}
+
+const hostOf = (item: unknown) => (isMap(item) ? item.get("from") : item);
+
+function addHost(text: string, document: Document, host: string, role: HostRole): string {
+  const mapping = mappingIn(document);
+  const primary = mapping.get("primary", true);
+  if (role === "alias") return append(text, mapping, "aliases", host);
+  if (role === "redirect") {
+    return append(text, mapping, "redirects", { from: host, to: stringOf(primary), status: 301 });
   }
-  const old = textOf(before);
-  before.value = host;
-  for (const redirect of listAt(mapping, "redirects")?.items ?? []) {
-    const target = isMap(redirect) ? redirect.get("to", true) : undefined;
-    if (isScalar(target)) target.value = host;
-  }
-  append(document, mapping, "aliases", old);
+  if (!isScalar(primary)) return insertPair(text, mapping, "primary", format(host, isJson(text)));
+  const targets = listIn(mapping, "redirects").map((item) => isMap(item) && item.get("to", true));
+  const changed = [primary, ...targets]
+    .filter((node) => isScalar(node))
+    .toSorted((one, other) => startOf(other) - startOf(one))
+    .reduce((all, node) => splice(all, startOf(node), endOf(node), formatLike(host, node, all)), text);
+  return append(changed, mappingIn(parseDocument(changed)), "aliases", stringOf(primary));
 }
 
-/** Appends to a list in the style of its last item. A new list is written as in the documentation. */
-function append(document: Document, mapping: YAMLMap, key: "aliases" | "redirects", value: unknown): void {
-  let list = listAt(mapping, key);
+type Item = string | Readonly<Record<string, string | number>>;
+
+/** Appends to a list in the form of its last item. A new list is written as in the documentation. */
+function append(text: string, mapping: YAMLMap, key: "aliases" | "redirects", value: Item): string {
+  const inline = format(value, isJson(text));
+  const list = mapping.get(key, true) as YAMLSeq<Node> | undefined;
   if (list === undefined) {
-    list = new YAMLSeq();
-    list.flow = key === "aliases";
-    mapping.set(document.createNode(key), list);
+    const hasLines = key === "redirects" && mapping.flow !== true;
+    const item = `${lineBreakOf(text)}${" ".repeat(columnOf(text, mapping) + 2)}- ${inline}`;
+    return insertPair(text, mapping, key, hasLines ? item : ` [${inline}]`);
   }
-  const item = document.createNode(value) as Node;
   const last = list.items.at(-1);
-  if (item instanceof YAMLMap) item.flow = isMap(last) ? last.flow === true : true;
-  if (isScalar(item) && isScalar(last) && last.type?.startsWith("QUOTE") === true) {
-    item.type = last.type as Scalar.Type;
+  if (last === undefined) return splice(text, startOf(list) + 1, startOf(list) + 1, inline);
+  const item = typeof value === "string" ? formatLike(value, last, text) : inline;
+  if (list.flow === true) return insertInFlow(text, last, last, item);
+  const dash = /^ *- */.exec(text.slice(startOfItem(text, list, list.items.length - 1)))?.[0] ?? "";
+  const start = dash.endsWith(" ") ? dash : `${dash} `;
+  const hasLines = isMap(last) && last.flow !== true && typeof value !== "string";
+  const lines = hasLines ? Object.entries(value).map(([name, each]) => `${name}: ${each}`) : [item];
+  return insertLine(text, last, start + lines.join(lineBreakOf(text) + " ".repeat(start.length)));
+}
+
+/** Inserts a pair: the primary first, a list last. */
+function insertPair(text: string, mapping: YAMLMap, key: string, value: string): string {
+  const pair = `${isJson(text) ? JSON.stringify(key) : key}:${/^\s/.test(value) ? "" : " "}${value}`;
+  const [first] = mapping.items as Pair<Node, Node>[];
+  const last = mapping.items.at(-1) as Pair<Node, Node> | undefined;
+  if (first === undefined || last === undefined) {
+    if (isJson(text)) return splice(text, startOf(mapping), endOf(mapping), `{ ${pair} }`);
+    // An empty mapping is written as {}, which is no place for a list of hosts.
+    const before = text.slice(0, startOf(mapping)).trimEnd().length;
+    return splice(text, before, endOf(mapping), `${lineBreakOf(text)}  ${pair}`);
   }
-  if (list.items.length === 0 && key === "redirects") list.flow = false;
-  list.items.push(item);
+  const indent = " ".repeat(columnOf(text, mapping));
+  const separator = mapping.flow === true ? ", " : lineBreakOf(text) + indent;
+  if (key === "primary") return splice(text, startOf(first.key), startOf(first.key), pair + separator);
+  return mapping.flow === true
+    ? insertInFlow(text, last.key, last.value ?? last.key, pair)
+    : insertLine(text, last.value ?? last.key, indent + pair);
 }
 
-function removeHost(mapping: YAMLMap, host: string): void {
-  if (isHost(mapping.get("primary"), host)) mapping.delete("primary");
-  for (const key of ["aliases", "redirects"] as const) {
-    const list = listAt(mapping, key);
-    if (list === undefined) continue;
-    list.items = list.items.filter((item) => !isHost(isMap(item) ? item.get("from") : item, host));
-    const [pair] = mapping.items.filter((each) => each.value === list);
-    // A list whose comments would be lost with it stays, empty.
-    const hasComments = [list, pair?.key].some((node) => hasComment(node as Node | undefined));
-    if (list.items.length === 0 && !hasComments) mapping.delete(key);
-    if (list.items.length === 0) list.flow = true;
+function insertLine(text: string, before: Node, line: string): string {
+  const end = lineEnd(text, endOf(before));
+  return splice(text, end, end, lineBreakOf(text) + line);
+}
+
+/** Inserts after the last item in brackets, given by its first and last node: on a line of its own if that one is. */
+function insertInFlow(text: string, first: Node, last: Node, item: string): string {
+  const end = endOf(last);
+  const [gap = ""] = /\s*$/.exec(text.slice(0, startOf(first))) ?? [];
+  const [rest = "", comma = ",", comment = ""] =
+    /^([^\S\r\n]*,)?([^\S\r\n]*#[^\r\n]*)?/.exec(text.slice(end)) ?? [];
+  const own = comment === "" || gap.includes("\n") ? gap : `${lineBreakOf(text)}  `;
+  return splice(text, end, end + rest.length, `${comma}${comment}${own || " "}${item}`);
+}
+
+function removeHost(text: string, { key: name, index }: Place): string {
+  const document = parseDocument(text);
+  const mapping = mappingIn(document);
+  const place = (mapping.items as Pair<Node, Node>[]).findIndex(({ key }) => stringOf(key) === name);
+  const { key, value: list } = mapping.items[place] as Pair<Node, Node>;
+  if (isSeq(list)) {
+    if (list.items.length > 1) return removeItem(text, list, index);
+    const above = text.slice(0, lineStart(text, startOf(key))).trimEnd();
+    const end = list.flow === true ? lineEnd(text, endOf(list)) : startOfItem(text, list, 0);
+    const hasComment = /^\s*#/.test(above.slice(above.lastIndexOf("\n") + 1));
+    // A list with a comment stays, empty.
+    if (hasComment || text.slice(endOf(key), end).includes("#")) return clear(text, key, list, "[]");
   }
+  if (mapping.items.length > 1) return removeItem(text, mapping, place);
+  const domains = (document.contents as unknown as YAMLMap<Node>).items.find(
+    ({ value }) => value === mapping,
+  );
+  return clear(text, domains?.key as Node, mapping, "{}");
 }
 
-function hasComment(node: Node | undefined): boolean {
-  return Boolean(node?.comment ?? node?.commentBefore);
+/** Replaces the only item of a list or mapping by brackets. Comments around it stay. */
+function clear(text: string, key: Node, collection: YAMLMap | YAMLSeq, brackets: string): string {
+  if (collection.flow === true) return splice(text, startOf(collection), endOf(collection), brackets);
+  const colon = endOf(key) + text.slice(endOf(key)).indexOf(":") + 1;
+  return splice(removeItem(text, collection, 0), colon, colon, ` ${brackets}`);
 }
 
-function listAt(mapping: YAMLMap, key: string): YAMLSeq | undefined {
+/** Removes an item: its lines, or what is between its neighbours in brackets. */
+function removeItem(text: string, collection: YAMLMap | YAMLSeq, index: number): string {
+  const nodes = collection.items.map((item) => (isPair(item) ? [item.key, item.value] : [item, item]));
+  const [start, end] = [startOf(nodes[index]?.[0]), endOf(nodes[index]?.[1])];
+  if (collection.flow !== true) {
+    const first = isSeq(collection) ? startOfItem(text, collection, index) : lineStart(text, start);
+    return splice(text, first, nextLine(text, end), "");
+  }
+  const before = index === nodes.length - 1 ? endOf(nodes[index - 1]?.[1]) : start;
+  if (/^\s*,\s*$/.test(text.slice(before, start))) return splice(text, before, end, "");
+  const [rest = ""] = /^\s*,?[^\S\r\n]*(#[^\r\n]*)?/.exec(text.slice(end)) ?? [];
+  const after = end + rest.length;
+  const isAlone = text.slice(lineStart(text, start), start).trim() === "" && lineEnd(text, after) === after;
+  return isAlone
+    ? splice(text, lineStart(text, start), nextLine(text, after), "")
+    : splice(text, start, after, "");
+}
+
+function mappingIn(document: Document | ReturnType<typeof parseDocument>): YAMLMap {
+  return document.getIn(["domains"], true) as YAMLMap;
+}
+
+function listIn(mapping: YAMLMap, key: string): readonly unknown[] {
   const list = mapping.get(key, true);
-  return isSeq(list) ? list : undefined;
+  return isSeq(list) ? list.items : [];
 }
 
-/** Hosts in a file are in any spelling. */
-function isHost(value: unknown, host: string): boolean {
-  const parsed = parseHostname(textOf(value));
-  return parsed.ok && parsed.hostname === host;
-}
-
-function textOf(value: unknown): string {
+function stringOf(value: unknown): string {
   return String(isScalar(value) ? value.value : value);
 }
 
-/** Writes a changed domains file as a string. Lines that did not change are as they were. */
-export function writeText(document: Document, before: string): string {
-  if (isJson(before)) return `${JSON.stringify(document.toJS(), null, indentOf(before))}\n`;
-  const text = document.toString({
-    lineWidth: 0,
-    indent: Math.max(1, indentOf(before)),
-    indentSeq: !/^( *)(?:aliases|redirects):[^\S\r\n]*(?:#.*)?\r?\n(?:\s*#.*\r?\n)*\1- /m.test(before),
-  });
-  const lines = restoreLines(text, before);
-  return before.includes("\r\n") ? lines.replaceAll("\n", "\r\n") : lines;
-}
-
-/** The YAML library normalises spaces, also those of lines that did not change. This takes the old lines instead. */
-function restoreLines(text: string, before: string): string {
-  const old = new Map<string, string[]>();
-  for (const line of before.split(/\r?\n/)) old.set(bare(line), [...(old.get(bare(line)) ?? []), line]);
-  const isTight = /\[[^\s\]]/.test(before);
-  return text
-    .split("\n")
-    .map((line) => old.get(bare(line))?.shift() ?? (isTight ? line.replace(/\[ ([^[\]]*) \]/, "[$1]") : line))
-    .join("\n");
-}
-
-function bare(line: string): string {
-  return `${/^ */.exec(line)?.[0].length} ${line.replace(/\s/g, "")}`;
-}
-
-function indentOf(text: string): number {
-  return /^( +)\S/m.exec(text)?.[1]?.length ?? 2;
-}
-
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^\s*\{\s*"/.test(text);
+}
+
+/** Writes a value on one line. What is no hostname is quoted, so that it stays one string. */
+function format(value: Item | number, asJson: boolean): string {
+  if (typeof value === "number") return `${value}`;
+  if (typeof value === "string") return asJson || !parseHostname(value).ok ? JSON.stringify(value) : value;
+  const pairs = Object.entries(value).map(
+    ([name, each]) => `${asJson ? JSON.stringify(name) : name}: ${format(each, asJson)}`,
+  );
+  return `{ ${pairs.join(", ")} }`;
+}
+
+/** Writes a string in the quotes of another one. */
+function formatLike(value: string, other: Node, text: string): string {
+  const quote = text[startOf(other)];
+  return quote === "'" && parseHostname(value).ok ? `'${value}'` : format(value, quote === '"');
+}
+
+function startOf(node: unknown): number {
+  return (isNode(node) && node.range?.[0]) || 0;
+}
+
+/** The end of a node, without the comment and the line break after it. */
+function endOf(node: unknown): number {
+  if (!isCollection(node) || node.flow === true) return (isNode(node) && node.range?.[1]) || 0;
+  const last = node.items.at(-1);
+  return endOf(isPair(last) ? last.value : last);
+}
+
+/** The start of the line with the dash of an item. */
+function startOfItem(text: string, list: YAMLSeq, index: number): number {
+  const from = index === 0 ? lineStart(text, startOf(list)) : lineEnd(text, endOf(list.items[index - 1]));
+  return from + text.slice(from).search(/^[^\S\r\n]*-/m);
+}
+
+function columnOf(text: string, node: Node): number {
+  return startOf(node) - lineStart(text, startOf(node));
+}
+
+function lineStart(text: string, position: number): number {
+  return text.lastIndexOf("\n", position - 1) + 1;
+}
+
+function lineEnd(text: string, position: number): number {
+  return position + text.slice(position).search(/\r?\n|$/);
+}
+
+function nextLine(text: string, position: number): number {
+  return position + (/^.*(\r?\n)?/.exec(text.slice(position))?.[0].length ?? 0);
+}
+
+function lineBreakOf(text: string): string {
+  return text.includes("\r\n") ? "\r\n" : "\n";
+}
+
+function splice(text: string, start: number, end: number, replacement: string): string {
+  return text.slice(0, start) + replacement + text.slice(end);
 }

@@ -3,7 +3,7 @@ import type { Issue } from "../../core/errors.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
 import { type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import { type DomainChange, editDocument, isEditable, parseFile, writeText } from "./domains-document.ts";
+import { type DomainChange, editText, parseFile } from "./domains-document.ts";
 import type { FileSource, HostSource, HostsSnapshot } from "./host-source.ts";
 import { type FileContent, readTextFile, replaceFile } from "./text-file.ts";
 
@@ -84,13 +84,11 @@ export function changeDomains(text: string, plan: Plan, change: DomainChange): C
   if (change.kind !== "add" && !hostsOf(before.domains).some(({ host }) => host === change.host)) {
     return { ok: false, code: "host_not_found", message: `${change.host} is not in the file any more.` };
   }
-  const { document } = before;
-  if (!isEditable(document)) return notEditable();
   // The file gets the name in normal form. What is no name is rejected below, like anything else in the file.
   const named = parseCustomHost(change.host);
   const normal = named.ok ? { ...change, host: named.hostname } : change;
-  editDocument(document, normal);
-  const changed = writeText(document, text);
+  const changed = editText(text, before.document, normal);
+  if (changed === undefined) return notEditable();
   const after = parseFile(changed, plan);
   if (!after.ok) return { ok: false, code: "invalid_domains", issues: after.problems };
   const isExpected = listRoles(rolesAfter(before.domains, normal)) === listRoles(rolesOf(after.domains));

@@ -79,10 +79,10 @@ describe("a change leaves every other line as it was", () => {
         "-   aliases: [api.example.com]",
         "-     - { from: www.orders.example.com, to: orders.example.com, status: 301 }",
         "-       to: Orders.Example.com.  # since 2024",
-        "+   primary: api.example.com # the shop",
+        "+   primary: api.example.com   # the shop",
         "+   aliases: [orders.example.com]",
         "+     - { from: www.orders.example.com, to: api.example.com, status: 301 }",
-        "+       to: api.example.com # since 2024",
+        "+       to: api.example.com  # since 2024",
       ],
     ],
   ])("%s", (_, each, expected) => {
@@ -106,6 +106,109 @@ describe("a change leaves every other line as it was", () => {
       { from: "b.example.com", to: "a.example.com", status: 301 },
     ]);
     expect(changed).toContain('\n        "primary": "a.example.com",\n');
+  });
+});
+
+describe("a list keeps its form", () => {
+  const ADD = { kind: "add", host: "new.example.com", role: "alias" } as const;
+  const REDIRECT = { ...ADD, role: "redirect" } as const;
+  const BRACKETS = `domains:
+  primary: p.example.com
+  aliases: [
+    a.example.com, # first
+    # before b
+    b.example.com # second
+  ] # end
+`;
+  const DASHES = `domains:   # all
+    aliases:   # many
+    -   'a.example.com' # first
+
+    # before b
+    -   "b.example.com"
+    # after b
+    primary:     p.example.com # main
+# bottom`;
+  const MAPPINGS = `domains:
+  redirects:
+  - to: p.example.com # t
+    # between
+    from: r.example.com # f
+  -
+    from: s.example.com
+    to: p.example.com
+
+  primary: p.example.com
+  aliases: [ a.example.com ] # one
+`;
+  const JSON_FILE = `{
+  "domains": {
+    "primary": "p.example.com",
+    "aliases": [
+      "a.example.com",
+      "b.example.com"
+    ]
+  }
+}
+`;
+  const flow = (mapping: string) => `domains: { primary: p.example.com, ${mapping} }\n`;
+
+  test.each<[string, DomainChange, ...string[]]>([
+    [BRACKETS, ADD, "-     b.example.com # second", "+     b.example.com, # second", "+     new.example.com"],
+    [BRACKETS, { kind: "remove", host: "a.example.com" }, "-     a.example.com, # first"],
+    [BRACKETS, { kind: "remove", host: "b.example.com" }, "-     b.example.com # second"],
+    [DASHES, ADD, '+     -   "new.example.com"'],
+    [DASHES, { kind: "remove", host: "a.example.com" }, "-     -   'a.example.com' # first"],
+    [
+      DASHES,
+      { kind: "set_role", host: "a.example.com", role: "primary" },
+      ...["-     -   'a.example.com' # first", "-     primary:     p.example.com # main"],
+      ...['+     -   "p.example.com"', "+     primary:     a.example.com # main"],
+    ],
+    [DASHES, { kind: "set_role", host: "a.example.com", role: "alias" }],
+    [
+      DASHES,
+      REDIRECT,
+      ...["+     redirects:", "+       - { from: new.example.com, to: p.example.com, status: 301 }"],
+    ],
+    [MAPPINGS, REDIRECT, "+   - from: new.example.com", "+     status: 301"],
+    [
+      MAPPINGS,
+      { kind: "set_role", host: "s.example.com", role: "primary" },
+      ...["-   - to: p.example.com # t", "-   -", "-     from: s.example.com", "-     to: p.example.com"],
+      ...["-   primary: p.example.com", "-   aliases: [ a.example.com ] # one"],
+      ...["+   - to: s.example.com # t", "+   primary: s.example.com"],
+      "+   aliases: [ a.example.com, p.example.com ] # one",
+    ],
+    [
+      MAPPINGS,
+      { kind: "remove", host: "a.example.com" },
+      "-   aliases: [ a.example.com ] # one",
+      "+   aliases: [] # one",
+    ],
+    [JSON_FILE, ADD, '-       "b.example.com"', '+       "b.example.com",', '+       "new.example.com"'],
+    [
+      JSON_FILE,
+      { kind: "remove", host: "b.example.com" },
+      ...['-       "a.example.com",', '-       "b.example.com"', '+       "a.example.com"'],
+    ],
+    [
+      flow("aliases: [a.example.com]"),
+      { kind: "remove", host: "a.example.com" },
+      ...[`- ${flow("aliases: [a.example.com]").trim()}`, "+ domains: { primary: p.example.com }"],
+    ],
+    [
+      flow("redirects: [{ from: r.example.com, to: p.example.com }]"),
+      { kind: "set_role", host: "r.example.com", role: "alias" },
+      `- ${flow("redirects: [{ from: r.example.com, to: p.example.com }]").trim()}`,
+      `+ ${flow("aliases: [r.example.com]").trim()}`,
+    ],
+  ])("%j: %j", (text, each, ...expected) => {
+    const changed = change(text, each);
+    expect(difference(text, changed)).toEqual(expected);
+    expect(difference(text.replaceAll("\n", "\r\n"), change(text.replaceAll("\n", "\r\n"), each))).toEqual(
+      expected.map((line) => (changed.endsWith(line.slice(2)) ? line : `${line}\r`)),
+    );
   });
 });
 
@@ -206,7 +309,7 @@ describe("a change replaces the file", () => {
     expect(after.ino).not.toBe(before.ino);
     expect([after.mode, after.uid, after.gid]).toEqual([before.mode, before.uid, before.gid]);
     expect(readdirSync(directory)).toEqual(["domains.yaml"]);
-    expect(readFileSync(path, "utf8")).toContain("aliases: [ b.example.com ]");
+    expect(readFileSync(path, "utf8")).toContain("aliases: [b.example.com]");
   });
 
   test("and a symbolic link to it stays one", async () => {

@@ -53,6 +53,9 @@ export function useExamples(): Examples {
 }
 
 /** Returns the lines that an example prints. */
-export async function printed(home: string): Promise<readonly string[]> {
-  return (await runSuccessfully(home, "node", ["main.ts"])).trim().split("\n");
+export async function printed(
+  home: string,
+  env?: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  return (await runSuccessfully(home, "node", ["main.ts"], env)).trim().split("\n");
 }

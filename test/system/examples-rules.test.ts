@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { printed, useExamples } from "./examples-fixture.ts";
 
 const { installExample } = useExamples();
@@ -27,6 +28,26 @@ test("each order that a worker ships while the API cancels it ends in one status
   expect(Number(shipped) + Number(cancelled)).toBe(400);
   expect(Math.min(Number(shipped), Number(cancelled))).toBeGreaterThan(0);
 });
+
+test.skipIf(skipsWithoutPostgres("an order with its invoice"))(
+  "an order and the program's own row are stored in one transaction, or neither is",
+  async () => {
+    const server = await startPostgres();
+    try {
+      const home = await installExample("order-with-invoice");
+      expect(await printed(home, { DATABASE_URL: server.url() })).toEqual([
+        "sell 1: sold; orders: 1 pending; invoices: 1",
+        expect.stringMatching(
+          /^sell 2 for nothing: .* violates check constraint .*; orders: 1 pending; invoices: 1$/,
+        ),
+        "refund 1: refunded; orders: 1 cancelled; invoices: none",
+        "refund 1 again: order_already_cancelled; orders: 1 cancelled; invoices: none",
+      ]);
+    } finally {
+      await server.remove();
+    }
+  },
+);
 
 test("a custom store passes every case of the exported contract that a file needs", async () => {
   const [summary = ""] = await printed(await installExample("own-store"));

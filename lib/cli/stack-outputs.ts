@@ -16,19 +16,13 @@ export async function readStackOutputs(
   hint: string,
   { input }: Pick<Terminal, "input">,
 ): Promise<unknown> {
-  const content = await (path === "-" ? text(input) : readContent(path, hint));
+  const content = await (path === "-" ? text(input) : readFile(path, "utf8")).catch((error: unknown) => {
+    throw invalidInput(path, `${explainFileError(error, "read")} ${hint}`);
+  });
   try {
     return JSON.parse(content);
   } catch {
     throw invalidInput(path, `This is not JSON. ${hint}`);
-  }
-}
-
-async function readContent(path: string, hint: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw invalidInput(path, `${explainFileError(error, "read")} ${hint}`);
   }
 }
 

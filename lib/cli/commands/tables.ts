@@ -10,11 +10,14 @@ import { chooseStore, explainDynamodbError } from "../stores.ts";
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
-  const requirePrefix = (): string => {
+  /** Runs a command on the tables that the options name. */
+  async function withPrefix(run: (prefix: string) => Promise<void>): Promise<void> {
     const { kind, location } = chooseStore(context.flags, context.env);
-    if (kind === "dynamodb") return location;
-    throw invalidInput("--dynamodb", "Set the prefix of the tables.");
-  };
+    if (kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
+    await run(location).catch((error: unknown) => {
+      throw explainDynamodbError(error, location);
+    });
+  }
 
   group
     .command("create")
@@ -24,34 +27,28 @@ export function defineTables(group: Command, context: CommandContext): void {
       "number of buckets for orders, which cannot be changed later (default: 16)",
       readNumberBetween(1, MAX_BUCKETS),
     )
-    .action(async ({ buckets }: { readonly buckets?: number }) => {
-      const prefix = requirePrefix();
-      const environment = readEnvironment(context.env);
-      const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-      await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) }).catch(
-        explain(prefix),
-      );
-      const store = createDynamodbStore({ prefix });
-      await store.accounts.recordEnvironment(environment).finally(store.close);
-      context.terminal.log(`The tables ${prefix}-orders and ${prefix}-accounts are ready.`);
-    });
+    .action(({ buckets }: { readonly buckets?: number }) =>
+      withPrefix(async (prefix) => {
+        const environment = readEnvironment(context.env);
+        const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
+        await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) });
+        const store = createDynamodbStore({ prefix });
+        await store.accounts.recordEnvironment(environment).finally(store.close);
+        context.terminal.log(`The tables ${prefix}-orders and ${prefix}-accounts are ready.`);
+      }),
+    );
 
   group
     .command("delete")
     .description("Deletes both tables with all their data.")
     .requiredOption("--yes", "confirm that all orders, accounts and keys in them are deleted")
-    .action(async () => {
-      const prefix = requirePrefix();
-      const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-      await deleteDynamodbTables({ prefix }).catch(explain(prefix));
-      context.terminal.log(`Deleted the tables ${prefix}-orders and ${prefix}-accounts.`);
-    });
-}
-
-function explain(prefix: string): (error: unknown) => never {
-  return (error) => {
-    throw explainDynamodbError(error, prefix);
-  };
+    .action(() =>
+      withPrefix(async (prefix) => {
+        const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");
+        await deleteDynamodbTables({ prefix });
+        context.terminal.log(`Deleted the tables ${prefix}-orders and ${prefix}-accounts.`);
+      }),
+    );
 }
 
 const HELP = `

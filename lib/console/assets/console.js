@@ -43,9 +43,7 @@ async function enter({ dataset: { action = "", next = "" } }) {
 }
 
 /** @param {string} text */
-function parse(text) {
-  return new DOMParser().parseFromString(text, "text/html");
-}
+const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
 /**
  * Merges a page into the one that is shown. Half-filled forms stay, and so does the place of the row that is pointed at.
@@ -124,26 +122,17 @@ function report(message) {
  * @param {string} message
  */
 function showFailure(title, message) {
-  const result = document.getElementById("result");
-  const notice = document.createElement("div");
-  notice.className = "notice failure";
-  const [text, strong, button] = ["p", "strong", "button"].map((name) => document.createElement(name));
-  if (result === null || !text || !strong || !(button instanceof HTMLButtonElement)) return;
-  strong.textContent = title;
-  text.append(strong, ` ${message}`);
-  Object.assign(button, { type: "button", className: "plain", textContent: "Dismiss" });
-  button.dataset["dismiss"] = "";
-  notice.append(text, button);
-  result.replaceChildren(notice);
+  const template = /** @type {HTMLTemplateElement | null} */ (document.getElementById("failure"));
+  const notice = template?.content.cloneNode(true);
+  if (!(notice instanceof DocumentFragment)) return;
+  const [text, strong] = notice.querySelectorAll("p, strong");
+  strong?.append(title);
+  text?.append(message);
+  document.getElementById("result")?.replaceChildren(notice);
 }
 
-/**
- * The problem that a page states instead of its content.
- * @param {Document} page
- */
-function problemOf(page) {
-  return page.querySelector("[data-problem]")?.textContent;
-}
+/** The problem that a page states instead of its content. @param {Document} page */
+const problemOf = (page) => page.querySelector("[data-problem]")?.textContent;
 
 async function poll() {
   if (document.hidden || queue.length > 0 || polling || !("live" in document.body.dataset)) return;

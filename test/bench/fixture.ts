@@ -25,7 +25,8 @@ export const FIRST_ID = 1_000_000;
 /** A batch is one transaction of a few milliseconds. */
 const BATCH = 1_000;
 const DAY = 86_400_000;
-const OUT_OF_REACH = 1_000_000_000;
+/** A limit that no round reaches. */
+export const OUT_OF_REACH = 1_000_000_000;
 
 /** An order with every field, 97 bytes as JSON. All are pending, so each can be cancelled once. */
 export function orderAt(index: number): StoredOrder {
@@ -90,7 +91,8 @@ export async function createShops(store: Store, accounts: number, keysPerAccount
   return used;
 }
 
-async function placeOrders({ orders }: Store, count: number): Promise<void> {
+/** Places orders of the benchmark, from the first on. */
+export async function placeOrders({ orders }: Store, count: number): Promise<void> {
   for (let from = 0; from < count; from += BATCH) {
     const size = Math.min(BATCH, count - from);
     await orders.place(Array.from({ length: size }, (_, index) => orderAt(from + index)));

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { atLeastPeers, atMostPeers } from "../budgets.ts";
 import type { JobReport } from "../figures.ts";
-import { type BenchDatabases, createBenchDatabases, FIRST_ID } from "../fixture.ts";
+import { copyDatabases, createBenchDatabases, FIRST_ID } from "../fixture.ts";
 import type { Bench, Job } from "../job.ts";
 import { createCandidates } from "../servers/candidates.ts";
 import { ours } from "../servers/server-process.ts";
@@ -53,28 +53,24 @@ async function runCancels(
   const orders = ordersPerSecond * (bench.seconds + (bench.quick ? 0 : 1));
   const databases = await createBenchDatabases(join(bench.folder, "cancel"), orders);
   const options = { clockStep: 2 } as const;
-  const programs = (copy: BenchDatabases) => ({
-    ...createCandidates(copy, options),
-    ...(connections === 1 ? { [NOT_TUNED]: ours({ database: copy.ours, ...options, tuned: false }) } : {}),
-  });
+  const programs = () => {
+    const copy = copyDatabases(databases, join(bench.folder, "round"));
+    const notTuned = ours({ database: copy.ours, ...options, tuned: false });
+    return { ...createCandidates(copy, options), ...(connections === 1 ? { [NOT_TUNED]: notTuned } : {}) };
+  };
   const key = databases.keys[0] ?? "";
   const request = { method: "DELETE", path: `${PATH}${FIRST_ID + 1}`, key } as const;
-  await expectEqualResponses(join(bench.folder, "compared"), databases, programs, [
-    request,
-    request,
-    { ...request, path: `${PATH}1` },
-  ]);
+  await expectEqualResponses(programs, [request, request, { ...request, path: `${PATH}1` }]);
   const load = { method: "DELETE", path: PATH, firstId: FIRST_ID, keys: [key], connections } as const;
   const samples = await runLoadJob(bench, {
     name: title,
-    databases,
     programs,
     load,
     expectRejections: false,
   });
   return {
     title,
-    figures: loadFigures(samples, budgets, connections),
+    figures: loadFigures(samples, budgets, { connections }),
     notes: [
       "Write-ahead log with `synchronous=FULL` for every candidate. Every request cancels another order and gets 204.",
       note,

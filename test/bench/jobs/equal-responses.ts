@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type BenchDatabases, copyDatabases } from "../fixture.ts";
-import { type Program, start } from "../servers/server-process.ts";
+import { start } from "../servers/server-process.ts";
+import type { FreshPrograms } from "./load-job.ts";
 
 /** A request whose response must be the same from every candidate. */
 export interface RepeatedRequest {
@@ -12,18 +12,16 @@ export interface RepeatedRequest {
 }
 
 /**
- * Throws unless every candidate responds alike, each on a fresh copy of the databases in `folder`: the same status, the
- * same limit headers, and the same body byte for byte.
+ * Throws unless every candidate responds alike, each on a fresh copy of its database: the same status, the same limit
+ * headers, and the same body byte for byte.
  */
 export async function expectEqualResponses(
-  folder: string,
-  databases: BenchDatabases,
-  programs: (databases: BenchDatabases) => Readonly<Record<string, Program>>,
+  programs: FreshPrograms,
   requests: readonly RepeatedRequest[],
 ): Promise<void> {
   let expected: readonly string[] | undefined;
-  for (const name of Object.keys(programs(databases))) {
-    const program = programs(copyDatabases(databases, folder))[name];
+  for (const name of Object.keys(await programs())) {
+    const program = (await programs())[name];
     if (program === undefined) continue;
     const server = await start(program);
     try {

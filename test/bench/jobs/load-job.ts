@@ -1,6 +1,4 @@
-import { join } from "node:path";
 import type { Figure, Verdict } from "../figures.ts";
-import { type BenchDatabases, copyDatabases } from "../fixture.ts";
 import type { Bench } from "../job.ts";
 import type { Load } from "../load/load.ts";
 import { measureUnderLoad, type ServerLoadSample } from "../load/under-load.ts";
@@ -8,11 +6,15 @@ import { distributionIn, distributionsIn, runInTurns, type Samples } from "../ro
 import { BASELINE } from "../servers/candidates.ts";
 import { PEERS, type Program } from "../servers/server-process.ts";
 
+/** Returns the candidates on fresh copies of their databases. Those of earlier calls have ended. */
+export type FreshPrograms = () =>
+  | Readonly<Record<string, Program>>
+  | Promise<Readonly<Record<string, Program>>>;
+
 /** A load that every candidate serves. */
 export interface LoadJob {
   readonly name: string;
-  readonly databases: BenchDatabases;
-  readonly programs: (databases: BenchDatabases) => Readonly<Record<string, Program>>;
+  readonly programs: FreshPrograms;
   readonly load: Omit<Load, "seconds">;
   /** True if every response must be a rejection, false if none may be. */
   readonly expectRejections: boolean;
@@ -25,10 +27,10 @@ const MAX_ADMITTED = 120;
 
 /** Loads the candidates in turns, each time in a fresh process on a fresh copy of the databases. */
 export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<keyof ServerLoadSample>> {
-  const { name, databases, programs, load, expectRejections } = job;
-  return runInTurns(Object.keys(programs(databases)), bench.rounds, async (candidate, round) => {
+  const { name, programs, load, expectRejections } = job;
+  return runInTurns(Object.keys(await programs()), bench.rounds, async (candidate, round) => {
     bench.log(`${name}: round ${round + 1} of ${bench.rounds}, ${candidate}`);
-    const program = programs(copyDatabases(databases, join(bench.folder, "round")))[candidate];
+    const program = (await programs())[candidate];
     if (program === undefined) throw new Error(`There is no candidate ${candidate}.`);
     const sample = await measureUnderLoad(bench, program, load);
     const unexpected = expectRejections ? 1 - sample.rejected : sample.rejected;
@@ -40,11 +42,11 @@ export async function runLoadJob(bench: Bench, job: LoadJob): Promise<Samples<ke
   });
 }
 
-/** Throughput, processor time, latency and memory, compared with the peers and the baseline. */
+/** Throughput, processor time, latency and memory, compared with the peers and, if it was measured, the baseline. */
 export function loadFigures(
   samples: Samples<keyof ServerLoadSample>,
   budgets: Partial<Record<keyof ServerLoadSample, (figure: Figure) => Verdict>>,
-  connections = 32,
+  { connections = 32, peers = PEERS }: { connections?: number; peers?: readonly string[] } = {},
 ): readonly Figure[] {
   const others = [...samples.keys()].filter((name) => name.startsWith("ours,"));
   const figure = (
@@ -58,8 +60,8 @@ export function loadFigures(
       unit,
       better,
       ours: distributionIn(samples, "ours", name),
-      peers: distributionsIn(samples, PEERS, name),
-      baseline: distributionIn(samples, BASELINE, name),
+      peers: distributionsIn(samples, peers, name),
+      ...(samples.has(BASELINE) ? { baseline: distributionIn(samples, BASELINE, name) } : {}),
       others: distributionsIn(samples, others, name),
     };
     const budget = budgets[name];

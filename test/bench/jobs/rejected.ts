@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { atLeastPeers } from "../budgets.ts";
-import { type BenchDatabases, createBenchDatabases } from "../fixture.ts";
+import { copyDatabases, createBenchDatabases } from "../fixture.ts";
 import type { Job } from "../job.ts";
 import { createCandidates } from "../servers/candidates.ts";
 import { ours } from "../servers/server-process.ts";
@@ -17,17 +17,14 @@ export const rejected: Job = {
   id: "rejected",
   async run(bench) {
     const databases = await createBenchDatabases(join(bench.folder, "rejected"), 20);
-    const compared = (copy: BenchDatabases) => createCandidates(copy, { maxRejections: NO_BAN });
-    const programs = (copy: BenchDatabases) => ({
-      ...compared(copy),
-      "ours, banned": ours({ database: copy.ours }),
-    });
+    const copy = join(bench.folder, "round");
+    const compared = () => createCandidates(copyDatabases(databases, copy), { maxRejections: NO_BAN });
+    const programs = () => ({ ...compared(), "ours, banned": ours({ database: join(copy, "ours.db") }) });
     const request = { ...LIST, key: databases.freeKey, times: OVER_THE_LIMIT };
-    await expectEqualResponses(join(bench.folder, "compared"), databases, compared, [request]);
+    await expectEqualResponses(compared, [request]);
     const load = { ...LIST, keys: [databases.freeKey] };
     const samples = await runLoadJob(bench, {
       name: "rejected",
-      databases,
       programs,
       load,
       expectRejections: true,

@@ -25,6 +25,10 @@ async function openStore(): Promise<Store> {
     const { createDynamodbStore } = await import("../../../lib/stores/dynamodb/index.ts");
     return createDynamodbStore({ prefix: options.dynamodb });
   }
+  if (options.postgres !== undefined) {
+    const { createPostgresStore } = await import("../../../lib/stores/postgres/index.ts");
+    return createPostgresStore({ connectionString: options.postgres });
+  }
   const { createSqliteStore } = await import("../../../lib/stores/sqlite/index.ts");
   return createSqliteStore({ path: options.database ?? ":memory:" });
 }

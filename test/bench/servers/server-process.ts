@@ -22,6 +22,8 @@ export interface OurOptions {
   readonly database?: string;
   /** The prefix of the tables, if the store is DynamoDB. */
   readonly dynamodb?: string;
+  /** The connection string, if the store is PostgreSQL. */
+  readonly postgres?: string;
   /** Milliseconds by which the clock advances at each reading, so that no limit is ever reached. */
   readonly clockStep?: number;
   /** Rejected requests before a ban. */
@@ -46,6 +48,14 @@ export const PEERS = ["express", "fastify", "hono"] as const;
 /** One of the peers. */
 export function peer(name: (typeof PEERS)[number], database: string): Program {
   return { file: join(PEERS_HOME, `${name}.mjs`), arguments: [database] };
+}
+
+/** The hand-written services on PostgreSQL, by the number of statements of a cancel. */
+export const POSTGRES_PEERS = { "3 statements": "statements", "1 statement": "cte" } as const;
+
+/** One of the hand-written services. */
+export function postgresPeer(name: keyof typeof POSTGRES_PEERS, url: string): Program {
+  return { file: join(PEERS_HOME, "fastify-pg.mjs"), arguments: [url, POSTGRES_PEERS[name]] };
 }
 
 /** Starts a program and waits until it listens. */

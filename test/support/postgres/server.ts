@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { skipsBecause } from "../skip-reason.ts";
 
@@ -70,7 +70,7 @@ export async function startPostgres({
   const programs = findPostgres();
   if (programs === undefined) throw new Error("There is no PostgreSQL.");
   const user = unprivilegedUser();
-  const folder = mkdtempSync(join(parent, "store-orders-postgres-"));
+  const folder = mkdtempSync(join(resolve(parent), "store-orders-postgres-"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const options = { ...user, cwd: folder, env: { PATH: process.env["PATH"], LC_ALL: "C.UTF-8" } };
@@ -84,7 +84,7 @@ export async function startPostgres({
   await run(join(programs, "initdb"), ["-D", data, ...initial], options);
   const port = await freeTcpPort();
   const all = {
-    ...{ listen_addresses: "127.0.0.1", port: `${port}`, unix_socket_directories: folder, fsync: "off" },
+    ...{ listen_addresses: "127.0.0.1", port: `${port}`, unix_socket_directories: "", fsync: "off" },
     ...{ max_connections: "200", shared_buffers: "32MB", log_min_messages: "error", ...settings },
   };
   const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -97,7 +97,7 @@ export async function startPostgres({
     server.stderr.setEncoding("utf8").on("data", (text: string) => {
       log = `${log}${text}`.slice(-4_000);
     });
-    const isReady = async () => run(join(programs, "pg_isready"), ["-q", "-h", folder, "-p", `${port}`]);
+    const isReady = async () => run(join(programs, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", `${port}`]);
     while (server.exitCode === null) {
       const ready = await isReady().then(
         () => true,
@@ -128,7 +128,7 @@ export async function startPostgres({
     },
     url: (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`,
     async sql(text, database = "postgres") {
-      const connection = ["-h", folder, "-p", `${port}`, "-U", "postgres", "-d", database];
+      const connection = ["-h", "127.0.0.1", "-p", `${port}`, "-U", "postgres", "-d", database];
       const args = [...connection, "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", text];
       return (await run(join(programs, "psql"), args)).stdout.trim();
     },

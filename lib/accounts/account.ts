@@ -81,8 +81,7 @@ export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Insta
 }
 
 /**
- * Adds a key. Fails with `too_many_keys` if the account has 20 active keys. An account that has this key stays as it is:
- * a store that has lost the response to a write can apply the same change again.
+ * Adds a key, or fails with `too_many_keys`. Adding a key that the account has changes nothing, so it can be retried.
  */
 export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountResult {
   if (account.keys.some(({ id, hash }) => id === key.id && hash === key.hash)) return { ok: true, account };
@@ -93,9 +92,8 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
 }
 
 /**
- * Adds a successor to a key. The old key expires after `overlapMs`, or earlier if it would have expired earlier. The
- * successor inherits the original expiry, so a rotation never extends a key's lifetime. A key can be rotated only once,
- * because a second successor would inherit the shortened expiry.
+ * Adds a successor with the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated only
+ * once: a second successor would inherit the shortened expiry.
  */
 export function rotateKey(
   account: AccountSettings,

@@ -34,10 +34,7 @@ export interface IssuedKey {
 /** The result of issuing a key. */
 export type KeyResult = IssuedKey | AccountFailure;
 
-/**
- * Operations on accounts and keys. Each rejects with `InvalidInputError` if the input is invalid, and with
- * `StoreUnavailableError` if the store cannot be reached. See lib/README.md#accounts-and-keys.
- */
+/** Operations on accounts and keys. Each rejects with `InvalidInputError` or `StoreUnavailableError`. */
 export interface Accounts<Name extends string = Plan> {
   /** Creates an account without keys. */
   create(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
@@ -48,8 +45,8 @@ export interface Accounts<Name extends string = Plan> {
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
   issueKey(accountId: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
   /**
-   * Issues a successor with the expiry of the old key. The old key expires after `overlapMs` (at most
-   * `MAX_OVERLAP_MS`), or earlier if it would have expired earlier. A key can be rotated only once.
+   * Issues a successor with the expiry of the old key, which expires after `overlapMs` (at most `MAX_OVERLAP_MS`) or
+   * earlier.
    */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */

@@ -15,10 +15,7 @@ import {
 } from "../plans/windows.ts";
 import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
 
-/**
- * The rules for the temporary ban of a key: the number of rejected requests that leads to it, and its length. See
- * lib/README.md#bans.
- */
+/** The number of rejected requests that bans a key, and the length of the ban. See lib/README.md#bans. */
 export interface BanPolicy {
   /** The number of rejected requests of one key in one minute window that do not ban it. The next one does. */
   readonly maxRejections: number;
@@ -104,9 +101,8 @@ export interface Decision {
 }
 
 /**
- * Decides whether to admit one request: checks the key, its ban, the plan and both windows at an instant. Pure. An
- * admitted request counts in both windows, a rejected one in neither. The rejection that exceeds `policy.maxRejections`
- * starts the ban.
+ * Decides whether to admit one request of a key at an instant. Pure. An admitted request counts in both windows, a
+ * rejected one in neither; the one that exceeds `policy.maxRejections` starts the ban.
  */
 export function decideAdmission(
   state: KeyState | undefined,
@@ -149,8 +145,8 @@ export function decideAdmission(
 }
 
 /**
- * Counts requests that were rejected without a call of the store. Returns what to save, or `undefined` if there is
- * nothing to count: the key is unknown, inactive or already banned, or the minute of the rejections has ended.
+ * Counts requests that were rejected without a call of the store. Returns what to save, `undefined` if nothing changes:
+ * the key is unknown, inactive or banned, or the minute has ended.
  */
 export function decideRejections(
   state: KeyState | undefined,

@@ -45,7 +45,7 @@ const MAX_SUBNETS = 4;
 
 /**
  * Creates the counters, for at most `capacity` sites. One without a request in the current minute makes room for a new
- * one. If there is none, new sites share one counter: no number of callers can make another one's count disappear.
+ * one; if each has one, new sites share a counter.
  */
 export function createAnonymousCallers({
   capacity = 50_000,
@@ -58,8 +58,7 @@ export function createAnonymousCallers({
   const sites = new Map<string, Site>();
   const overflow = createSite();
   /**
-   * The sites from the oldest on, in the current minute. It is kept, because a new iterator of a map first passes all
-   * entries that have been deleted, and not longer, because a map stays in memory for an iterator that stands still.
+   * The sites from the oldest on, in the current minute: a new iterator of a map would first pass all deleted entries.
    */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
@@ -155,8 +154,8 @@ interface Network {
 }
 
 /**
- * Reads an address as a socket or a proxy reports it. The same address is the same network in every notation: with a
- * port, a zone, zero-padded, or IPv4 mapped to IPv6. All that is not an address is one network.
+ * Reads an address as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped to IPv6. All
+ * that is not an address is one network.
  */
 export function networkOf(address: string): Network {
   const text = address.trim().toLowerCase();

@@ -19,10 +19,7 @@ export function isAccountId(text: string): boolean {
   return typeof text === "string" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(text);
 }
 
-/**
- * Generates a key: `so_<environment>_<account>_<secret><checksum>`. Show it once and store its hash.
- * See lib/README.md#accounts-and-keys.
- */
+/** Generates a key: `so_<environment>_<account>_<secret><checksum>`. Show it once and store its hash. */
 export function generateKey(environment: Environment, accountId: string): string {
   const body = `so_${environment}_${accountId}_${randomBase62(SECRET_CHARS)}`;
   return body + checksum(body);
@@ -49,10 +46,7 @@ export async function digestKey(key: string): Promise<string> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * The hash function of Node, which takes 0.2 µs; `crypto.subtle` takes 30. It is looked up at run time, so that no bundle
- * needs Node. Missing in browsers and workers.
- */
+/** Node's hash function, if there is one: it takes 0.2 µs, `crypto.subtle` 30. No bundle needs Node for it. */
 export const nodeSha256 = /* @__PURE__ */ findNodeHash();
 
 function findNodeHash(): ((algorithm: string, data: string) => string) | undefined {
@@ -63,10 +57,7 @@ function findNodeHash(): ((algorithm: string, data: string) => string) | undefin
   return crypto?.hash;
 }
 
-/**
- * A short form of a key's hash: its last 116 bits as 20 characters of base62. It identifies a key among those of its
- * account where space is scarce. A hash of another form stays as it is.
- */
+/** The last 116 bits of a key's hash as 20 characters of base62, which identify a key of an account. */
 export function shortHash(hash: string): string {
   if (!/^[0-9a-f]{64}$/.test(hash)) return hash;
   let rest = BigInt(`0x${hash.slice(-29)}`);

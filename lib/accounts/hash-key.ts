@@ -3,9 +3,8 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { accountIdOf, nodeSha256, type ParsedKey } from "./api-key.ts";
 
 /**
- * SHA-256 of a key, hexadecimal. The secret has 190 bits, so a fast hash is sufficient. Stores look keys up by their
- * hash, so timing reveals only the hash of a guess. Without Node, a library computes it: `crypto.subtle` has no
- * synchronous function.
+ * SHA-256 of a key, hexadecimal. The secret has 190 bits, so a fast hash is sufficient, and timing reveals only the
+ * hash of a guess. Without Node, a library computes it, because `crypto.subtle` is asynchronous.
  */
 export function hashKey(key: string): string {
   return nodeSha256?.("sha256", key) ?? bytesToHex(sha256(new TextEncoder().encode(key)));

@@ -52,9 +52,8 @@ interface ProbedAccount {
 const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "unknown_key" };
 
 /**
- * Recognises invalid keys by their accounts. A store may pay for each invalid key with a write to the account, and anyone
- * who knows an account's identifier can forge any number of keys. So after the first few, the account is read at most
- * once a second. A key that is valid by what was read goes to the store. See lib/README.md#admission.
+ * Recognises invalid keys by their accounts. A store may pay for each with a write to the account, and anyone can forge
+ * keys for it. So after the first few, the account is read at most once a second. See lib/README.md#admission.
  */
 export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   const probed = new Map<string, ProbedAccount>();

@@ -21,16 +21,13 @@ const TTL_MS = 1_000;
 const MAX_KEYS = 10_000;
 
 /**
- * The rejections from memory that may be unreported: a fifth of the ban threshold, so that each process delays a ban by
- * this share at most. The next request is decided by the store, which first counts these.
+ * The rejections from memory that may be unreported: a fifth of the ban threshold. The store decides the next request.
  */
 function maxUnreported({ maxRejections }: BanPolicy): number {
   return Math.ceil(maxRejections / 5);
 }
 
-/**
- * The time for which a rejection stays unreported if no other follows. With the call itself, that is within a second.
- */
+/** The time for which a rejection stays unreported. With the call itself, that is within a second. */
 const REPORT_AFTER_MS = 900;
 
 /** The number of retries of a report: they take about a minute, as the rejections of another minute do not matter. */
@@ -68,10 +65,9 @@ interface Report {
 /** An account store with a cache of rejections. */
 export interface RejectionCache extends AccountStore {
   /**
-   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. If the process knows
-   * all accounts (up to 10,000), a valid key is never invalid here, unless another process has issued it within the last
-   * second or created its account within the last five. Otherwise the account of a key is read if a key of it was
-   * admitted before, or if `mayLookUp` returns true.
+   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. A valid key can be
+   * invalid here if another process has just issued it, or if this process cannot list all accounts and neither has
+   * admitted a key of the account nor `mayLookUp` returns true.
    */
   findInvalid(
     key: ParsedKey,
@@ -86,9 +82,8 @@ export interface RejectionCache extends AccountStore {
  * admitted from memory.
  *
  * Rejections from memory are counted: the store is told of them before it decides about the key again, and within a
- * second. One that would reach the ban is passed on at once. So one process is exact, and each further one adds at most
- * a fifth of the threshold before the ban. A change by an operator takes effect at once if it is applied through this
- * store, and within a second otherwise.
+ * second. So one process bans exactly, and each further one adds at most a fifth of the threshold. A change by an
+ * operator takes effect at once if it is applied through this store, and within a second otherwise.
  */
 export function withRejectionCache(accounts: AccountStore): RejectionCache {
   const invalidKeys = createInvalidKeys(accounts);

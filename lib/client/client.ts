@@ -47,30 +47,24 @@ export type CancelResult =
   | {
       readonly ok: false;
       readonly code: "order_already_cancelled";
-      /**
-       * True if an earlier attempt of this call got no response and may have cancelled the order. False if the
-       * order was cancelled before this call.
-       */
+      /** True if an earlier attempt of this call got no response and may have cancelled the order. */
       readonly maybeByThisCall: boolean;
     };
 
 /** The operations of the service. Every error that is not part of a result is thrown as a `StoreOrdersError`. */
 export interface Client {
   /**
-   * Iterates over every order, ascending by id, in bounded memory. Each call is one request, sent when the first
-   * order is read. Throws `IncompleteListError` if the list ends early, `MalformedListError` if it is invalid.
+   * Iterates over every order, ascending by id, in bounded memory, with one request. Throws `IncompleteListError` if
+   * the list ends early, `MalformedListError` if it is invalid.
    */
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
-  /**
-   * Cancels a pending order. It is safe to call again: an order is cancelled at most once. Rejects with
-   * `InvalidInputError` if the identifier is not an integer.
-   */
+  /** Cancels a pending order; safe to repeat. Rejects with `InvalidInputError` if the identifier is not an integer. */
   cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
 }
 
 /**
- * Creates a client. All its requests share one queue, which keeps them within the rate limits, so create one client
- * per key and reuse it. Throws `InvalidInputError` if an option is invalid.
+ * Creates a client. Its requests share one queue that keeps them within the rate limits: create one per key. Throws
+ * `InvalidInputError` if an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
   checkOptions(Object(options));
@@ -127,10 +121,7 @@ function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult
   }
 }
 
-/**
- * A web page with status 200 comes from a proxy, such as the login page of a hotel network. The parser checks any other
- * body.
- */
+/** A web page with status 200 comes from a proxy. The parser checks any other body. */
 const LIST = {
   method: "GET",
   isSuccess: ({ status, headers }: Response) =>

@@ -8,7 +8,7 @@ import { abortable, startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
 /**
  * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if
- * it is not a list of orders, `TimeoutError` if it stalls. The connection is closed if the caller stops reading.
+ * it is not a list of orders, `TimeoutError` if it stalls.
  */
 export async function* readOrders(
   { firstChunk, reader }: OpenedBody,

@@ -27,13 +27,10 @@ export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
 }
 
 /**
- * The queue of all requests of one key, first in, first out. It keeps the key within its limits and sends nothing
- * during the wait after a 429, so the key is never banned. See lib/README.md#bans.
+ * The queue of all requests of one key, first in, first out. It keeps the key within its limits, so it is never banned.
  */
 export interface RequestQueue {
-  /**
-   * Resolves when the request may be sent, or at once with `ok: false` if it would wait longer than the options allow.
-   */
+  /** Resolves when the request may be sent, or at once with `ok: false` if it would wait too long. */
   acquire(options: WaitOptions): Promise<QueueTurn>;
   /** Must be called exactly once for each turn with `ok: true`: when the headers arrive, or when the request fails. */
   release(feedback: QueueFeedback): void;
@@ -48,9 +45,8 @@ const LONGEST_WINDOW_MS = 24 * 60 * 60 * 1000;
 const MAX_PAUSE_MS = LONGEST_WINDOW_MS;
 
 /**
- * Creates a queue. While the limits are unknown, one request is sent at a time, and its response reports them. After
- * that, at most a tenth of the remaining quota is in flight, so that even several processes that share an account
- * get only a few 429s. When nothing remains, requests wait for the reset.
+ * Creates a queue. While the limits are unknown, one request is sent at a time. After that, at most a tenth of the
+ * remaining quota is in flight, so that several processes that share an account get few 429s.
  */
 export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
   /** By reset time: the lowest reported quota, which may not include the requests in flight. */
@@ -148,8 +144,7 @@ const MAX_RESET_MS = LONGEST_WINDOW_MS + 60_000;
 
 /**
  * Parses `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are
- * compared with the response's own `Date`, if present, so a skewed client clock does not matter.
- * See lib/README.md#rate-limit-headers.
+ * compared with the response's own `Date`, so a skewed client clock does not matter.
  */
 export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitHeaders {
   const serverNow = parseHttpDate(headers.get("date")) ?? now;

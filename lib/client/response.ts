@@ -49,10 +49,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** The longest text of a response that an error carries. */
 const MAX_TEXT_CHARS = 500;
 
-/**
- * Reads an unsuccessful response. A proxy may have sent it, such as the login page of a hotel network. So a code is
- * accepted only with the status that belongs to it.
- */
+/** Reads an unsuccessful response. A proxy may have sent it, so a code is accepted only with its own status. */
 export async function readError(response: Response, signal: AbortSignal): Promise<ApiError> {
   const { status, headers } = response;
   const requestId = toPlainText(headers.get("x-request-id")) || undefined;

@@ -1,11 +1,6 @@
 /**
- * The basis on which every part of the library reports errors.
- *
- * An outcome that a caller branches on is returned as `{ ok: false, code }` with a literal code. An error that a caller
- * can only retry or abort on is thrown as a `StoreOrdersError`; recognise it with the guards below.
- *
- * Codes are declared by the part that reports them: see `ERRORS` for those of the API, `ACCOUNT_ERRORS` for those of
- * accounts, `LIFECYCLE` for those of orders, `REASONS` for those of domains, and client-errors.ts for those of the client.
+ * How every part of the library reports errors. An outcome that a caller branches on is returned as `{ ok: false, code
+ * }`. An error that a caller can only retry or abort on is thrown as a `StoreOrdersError`.
  */
 
 /** A failed operation, as data. `code` says why. */
@@ -22,10 +17,7 @@ export abstract class StoreOrdersError extends Error {
   abstract readonly retryable: boolean;
 }
 
-/**
- * The store is unreachable, did not respond in time, or cannot be used. A write may have been applied nevertheless.
- * `retryable` is false if its data is of no use to this program, whenever it is called.
- */
+/** The store is unreachable, did not respond in time, or cannot be used. A write may have been applied nevertheless. */
 export class StoreUnavailableError extends StoreOrdersError {
   override readonly name = "StoreUnavailableError";
   readonly code = "store_unavailable";
@@ -117,8 +109,7 @@ export interface SchemaIssue {
 }
 
 /**
- * Converts a schema error to issues, one for each unknown key. `keysAt` returns the keys that are allowed at a path;
- * they are named in the message.
+ * Converts a schema error to issues, one for each unknown key. `keysAt` returns the keys that are allowed at a path.
  */
 export function toIssues(
   { code, path, message, keys = [] }: SchemaIssue,

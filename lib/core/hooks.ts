@@ -10,8 +10,8 @@ export const logHookError: HookErrorReporter = (error, hook) => {
 };
 
 /**
- * Calls a hook of the embedder. An error that it throws or rejects with is reported and goes no further. Resolves when
- * the hook has finished.
+ * Calls a hook of the embedder and waits for it. An error that it throws or rejects with is reported and goes no
+ * further.
  */
 export async function callHook(name: string, hook: () => unknown, report: HookErrorReporter): Promise<void> {
   try {

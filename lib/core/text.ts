@@ -1,9 +1,6 @@
 import type { Instant } from "./time.ts";
 
-/**
- * Replaces control characters, so that text from outside, such as a DNS record or an argument, cannot control the
- * terminal of whoever reads it. Line feeds stay.
- */
+/** Replaces control characters but line feeds, so that a string from outside cannot control a terminal. */
 export function escapeControls(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, "?");
 }

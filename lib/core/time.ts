@@ -10,18 +10,15 @@ export const systemClock: Clock = () => Date.now();
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * The time within which every call of a store settles, in milliseconds. A database that does not answer by then is a
- * `StoreUnavailableError`. For a list, it is the time of one page.
- */
+/** The time within which every call of a store settles, in milliseconds; for a list, every page. */
 export const MAX_STORE_CALL_MS = 5_000;
 
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
 export const nextTurn: () => Promise<void> = createTurns();
 
 /**
- * Returns a function whose promise resolves in a later turn of the event loop, for at most `callersPerTurn` in each, in
- * the order of their calls. A task that is divided into such turns delays other requests by one part at most.
+ * Returns a function whose promise resolves in a later turn of the event loop, for at most `callersPerTurn` in each: a
+ * long task that waits for such turns delays other requests by one part at most.
  */
 export function createTurns(callersPerTurn = 1): () => Promise<void> {
   const waiting: (() => void)[] = [];

@@ -29,8 +29,8 @@ interface Denied {
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
 export interface AccessControl {
   /**
-   * Authenticates a request and counts it. Rejects with `StoreUnavailableError` if the store cannot be reached: no
-   * request is admitted unchecked. The store may perform `operation` if it admits the request.
+   * Authenticates a request and counts it. The store may perform `operation` if it admits the request. Rejects with
+   * `StoreUnavailableError`: no request is admitted unchecked.
    */
   admit(authorization: string | null, address: string, operation?: StoreOperation): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */

@@ -21,15 +21,12 @@ export function gzipped(body: WebBody): ReadableStream<Uint8Array> {
   return stream.pipeThrough(new CompressionStream("gzip"));
 }
 
-/**
- * A larger document is sent only compressed: plain, the operating system alone would spend more time on it than all
- * other documents take.
- */
+/** A larger document is sent only compressed: to send it plain would take longer than all other documents. */
 const MAX_PLAIN_BYTES = 256 * 1024;
 
 /**
- * Serves a document that does not change. Its bytes are kept in memory, plain and compressed, and shared by all
- * responses: a document needs no key and is not counted, so each request must cost little.
+ * Serves a document that does not change. It is kept in memory, plain and compressed, because a request for it needs no
+ * key and is not counted.
  */
 export function cachedDocument(
   content: string | Uint8Array<ArrayBuffer>,

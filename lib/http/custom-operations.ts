@@ -75,8 +75,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DE
 const IMPLEMENTED: ReadonlySet<string> = new Set(OPERATIONS.map(({ id }) => id));
 
 /**
- * Returns the operations with their parameters in the order of the path. Throws `InvalidInputError` with everything that
- * is wrong with them.
+ * Returns the operations with their parameters in the order of the path. Throws `InvalidInputError` with every issue.
  */
 export function validateOperations(operations: readonly Operation[]): readonly Operation[] {
   const issues = operations.flatMap((operation, index) => {
@@ -144,10 +143,7 @@ function parameterNames(path: string): readonly string[] {
   return [...`${path}`.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }
 
-/**
- * Returns the reply of a custom operation. Throws if no response can be made of it, which is then a 500: the
- * runtime would reject the response, and the caller would get none.
- */
+/** Returns the reply of a custom operation. Throws if the runtime could not send it, so that the caller gets a 500. */
 export function checkReply(reply: Reply): Reply {
   const problem = findReplyProblem(Object(reply));
   if (problem !== undefined) throw new TypeError(problem);

@@ -14,10 +14,7 @@ export interface Deprecation {
   readonly link?: string;
 }
 
-/**
- * The headers of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is that of the
- * operation, which is below the version of the API.
- */
+/** `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`. `path` is that of the operation, below the version. */
 export function deprecationHeaders({ since, sunset, link }: Deprecation, path: string): HeaderFields {
   // Relative, because the handler may be mounted below a path that it does not know.
   const target = link ?? `${"../".repeat(path.split("/").length - 1)}${OPENAPI_PATH.slice(1)}`;

@@ -1,7 +1,4 @@
-/**
- * The closed set of codes in an Error body, with their status and message. 403 and 504 are produced only by a gateway
- * in front of the service. See lib/README.md#errors.
- */
+/** The codes of Error bodies, with status and message. Only a gateway in front of the service produces 403 and 504. */
 export const ERRORS = {
   bad_request: { status: 400, message: "The request is not valid HTTP." },
   missing_api_key: {

@@ -27,8 +27,7 @@ import { createRouter } from "./routes.ts";
 const UNKNOWN_ADDRESS = "unknown";
 
 /**
- * Creates the service over a store, as one function from `Request` to `Response`. Throws `InvalidInputError` if an
- * option is invalid.
+ * Creates the service, one function from `Request` to `Response`. Throws `InvalidInputError` if an option is invalid.
  */
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
@@ -66,9 +65,8 @@ export function createHandler(options: HandlerOptions): Handler {
   }
 
   /**
-   * Admits a request to the API, and then performs its operation. The operation is found first, because the store may
-   * perform it in the transaction that admits the request. If there is none, only an admitted caller learns that: any
-   * other one gets the reply of the access control.
+   * Admits a request to the API and performs its operation. That is found first, because the store may perform it in
+   * the transaction that admits the request; only an admitted caller learns that there is none.
    */
   async function call(
     request: RequestHead,

@@ -155,10 +155,7 @@ function headersOf(names: readonly string[]): object {
 /** The number of addresses for which a compressed document is kept. For any further one, it is assembled, uncompressed. */
 const MAX_ADDRESSES = 20;
 
-/**
- * Creates a function that serves the OpenAPI document. Its first server is the one that was asked: with its address if
- * the runtime knows it (`publicUrl`), otherwise as a URL relative to the document.
- */
+/** Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. */
 export function createServedDocument(
   described: { readonly operations: readonly Operation[]; readonly plans: PlanTable | undefined },
   configured: readonly Server[],

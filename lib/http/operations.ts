@@ -127,10 +127,7 @@ export type ParameterValues<Parameters> = {
 /** The implementation of an operation: replies to a call. */
 export type Implementation<Call = OperationCall> = (call: Call) => Promise<Reply>;
 
-/**
- * The implementation of an operation whose only effect is in the store: its part there, and the reply to the outcome.
- * Both are pure.
- */
+/** An operation whose only effect is in the store: its part there, and the reply to the outcome. Both are pure. */
 export interface StoreImplementation<Call = OperationCall> {
   toStoreOperation(parameters: Call extends OperationCall<infer P> ? P : never): StoreOperation;
   toReply(outcome: StoreOutcome, call: Call): Promise<Reply>;

@@ -27,72 +27,55 @@ export interface HandlerOptions {
   /** The rules by which rejected requests ban a key. @default more than 20 in a minute ban it for 15 minutes */
   readonly banPolicy?: BanPolicy;
   /**
-   * The plans that accounts can have, with their limits. A stored account with another plan is rejected with 401. Pass
-   * the same to `createAccounts`. @default PLAN_LIMITS
+   * The plans that accounts can have. An account with another plan gets 401. Pass the same to `createAccounts`.
+   * @default PLAN_LIMITS
    */
   readonly plans?: PlanTable;
-  /**
-   * Caches each rejection for up to a second, so that a flood of rejected requests costs the store one call a second
-   * per key. An unban or a better plan then takes effect within a second. @default true
-   */
+  /** Caches each rejection for up to a second, so that a flood costs one store call a second per key. @default true */
   readonly cacheRejections?: boolean;
   /** Reads the pets of the deprecated operation. @default no pets */
   readonly pets?: PetSource;
-  /**
-   * The operations: any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns.
-   * @default OPERATIONS
-   */
+  /** Any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns. @default OPERATIONS */
   readonly operations?: readonly (ServiceOperation | CustomOperation)[];
   /** Servers for the OpenAPI document, in addition to this one. @default none */
   readonly servers?: readonly Server[];
   /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
   readonly docsUrl?: string;
   /**
-   * The path below which everything is served, such as `/shop` for `/shop/v1/…`, `/shop/openapi.json` and the health
-   * checks. Leave it out if the framework removes the prefix from the path, as Express does. @default the root
+   * The path below which everything is served, such as `/shop`. Leave it out if the framework removes the prefix from
+   * the path, as Express does. @default the root
    */
   readonly basePath?: string;
-  /**
-   * The origins whose web pages may call the API, as browsers send them: `https://shop.example.com`.
-   * @default none: browsers allow pages of the same origin only
-   */
+  /** The origins whose web pages may call the API, such as `https://shop.example.com`. @default the same origin only */
   readonly corsOrigins?: readonly string[];
   /** Returns the current custom domains. Called for each request. @default every host is served */
   readonly hosts?: () => HostTable;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly documents?: DocumentSource;
   /**
-   * Called after an order was cancelled, once that is durable, for refunds and stock. The response waits for it: if it
-   * takes long, hand the task to a queue. @default none
+   * Called after an order was cancelled, once that is durable. The response waits for it: hand a long task to a queue.
    */
   readonly onTransition?: TransitionHook;
   /** Called with each error of `onTransition` and `onRequest`. @default writes a line to the console */
   readonly onHookError?: HookErrorReporter;
   /**
-   * Called once for each finished request. An error affects nothing. The event has nothing that identifies a
-   * person; the address of the caller is in the second argument.
+   * Called once for each finished request. The event identifies no person; the second argument has the caller's
+   * address.
    */
   readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
 }
 
-/**
- * The facts about a request that only the runtime knows. Some runtimes pass something else as the second argument of a
- * handler: a field of another type is ignored.
- */
+/** The facts about a request that only the runtime knows. A field of another type is ignored. */
 export interface RequestContext {
   /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
   readonly address?: string | undefined;
-  /**
-   * The raw request target: path and query as received. Without it the target is read from the URL of the request, in
-   * which the platform has already resolved dot segments and backslashes.
-   */
+  /** The raw request target. Without it the URL of the request is read, in which dot segments are already resolved. */
   readonly target?: string | undefined;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string | undefined;
   /**
    * The address at which callers reach the handler, without a trailing slash: scheme, host, and the path that the
-   * platform removes. It is the first server of the OpenAPI document. Pass it only if the platform guarantees it.
-   * @default a URL relative to the document
+   * platform removes. Pass it only if the platform guarantees it. @default a URL relative to the document
    */
   readonly origin?: string | undefined;
   /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
@@ -104,10 +87,7 @@ export interface RequestContext {
 /** Handles a request. Never rejects, whatever it is given: an error on the way becomes a 500 or a 503. */
 export interface Handler {
   (request: Request, context?: RequestContext): Promise<Response>;
-  /**
-   * The same without a `Request` and a `Response`, which cost more than the rest of a small request. The Node server
-   * uses it. A function that wraps a handler does not have it, and then gets a `Request`.
-   */
+  /** The same without a `Request` and a `Response`, which cost more than the rest of a small request. */
   respond?(request: RequestHead, context?: RequestContext): Promise<PlainResponse>;
 }
 

@@ -10,9 +10,8 @@ export interface OrderList {
 }
 
 /**
- * Writes pages of records as one JSON array. Resolves when the first page with records has been read, and rejects if
- * that fails, so that the response can still be an error. If the store fails later, the array is not closed. Pages are
- * read on demand, and no longer once the consumer cancels. See lib/README.md#the-list.
+ * Writes pages of records as one JSON array, read on demand. Resolves when the first page with records has been read,
+ * so that a failure until then can be an error response. A later one leaves the array open. See lib/README.md#the-list.
  */
 export async function orderList({
   first: { json, last },

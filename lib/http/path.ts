@@ -14,8 +14,7 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True for a method that can be allowed or not allowed at a path; any other but `TRACE` gets 501. Methods are
- * case-sensitive (RFC 9110, section 9.1).
+ * True for a method that a path can allow; any other but `TRACE` gets 501. Methods are case-sensitive (RFC 9110, 9.1).
  */
 export function isImplementedMethod(method: string): boolean {
   return METHODS.has(method);
@@ -33,8 +32,8 @@ export function targetOf(url: string): string {
 }
 
 /**
- * Returns the path of a request target as it is routed, with percent-encoded unreserved characters decoded (RFC 9110,
- * section 4.2.3). `undefined` if a proxy could read the target as another path. See lib/README.md#request-paths.
+ * Returns the path of a request target, with percent-encoded unreserved characters decoded (RFC 9110, 4.2.3).
+ * `undefined` if a proxy could read it as another path. See lib/README.md#request-paths.
  */
 export function parsePath(target: string): string | undefined {
   const end = target.indexOf("?");
@@ -59,8 +58,8 @@ export function decodeUnreserved(path: string): string {
 }
 
 /**
- * Creates a function that returns a path without the base path, or an empty one, which is no route, for a path that is
- * not below it. Throws `InvalidInputError` if the base path is invalid.
+ * Creates a function that removes the base path; a path that is not below it becomes empty, which is no route. Throws
+ * `InvalidInputError` if the base path is invalid.
  */
 export function createBasePathRemover(basePath: string): (path: string) => string {
   const message = findBasePathProblem(basePath);

@@ -20,9 +20,8 @@ export interface ParsedRequest {
 }
 
 /**
- * Creates a function that replies to the requests that need no key and are not counted: redirects and 421, health
- * checks, CORS preflights, the OpenAPI document, and the documents beside the API. It returns `undefined` for a request
- * to the API.
+ * Replies to requests that need no key and are not counted: redirects and 421, health checks, CORS preflights, and
+ * documents. The function returns `undefined` for a request to the API.
  */
 export function createPublicReplies(
   { store, hosts, plans, documents, servers = [], basePath = "" }: HandlerOptions,

@@ -93,9 +93,8 @@ export function accessLine(event: RequestEvent, at: Date, client: ClientInfo = {
 }
 
 /**
- * Serialises the fields of a line. Whoever reads the log on a terminal must not see what a caller sent as a control
- * character, or as one that breaks lines or reverses text; JSON itself only escapes the first 32. An address can hold a
- * key if a proxy passes on what it was sent.
+ * Serialises the fields of a line, without keys. Control characters and those that break lines or reverse text are
+ * escaped, because a caller may have sent them; JSON only escapes the first 32.
  */
 export function toLogLine(fields: object): string {
   return redactKeys(JSON.stringify(fields)).replace(

@@ -35,10 +35,7 @@ interface Resources {
   readonly clock: Clock;
 }
 
-/**
- * Creates a function that finds the operation for a method and a path, which must match exactly, and reads its
- * parameters.
- */
+/** Creates a function that finds the operation for a method and a path, and reads its parameters. */
 export function createRouter(
   operations: readonly (Operation & { readonly handle?: Implementation })[],
   resources: Resources,

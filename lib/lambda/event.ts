@@ -24,15 +24,12 @@ export interface ProxyEvent {
 
 type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 
-/**
- * The name under which a handler sees the platform's own host. The real name contains the identifier of the API, which
- * is not known before deployment. No custom host can have this name.
- */
+/** The name under which a handler sees the platform's own host, whose real name is not known before deployment. */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
 /**
- * Converts an event to a request. Never throws: for an invalid request, `context.requestError` is set. If the event
- * itself is invalid, `problem` describes it, without its values.
+ * Converts an event to a request. Never throws: `context.requestError` is set for an invalid request, and `problem`
+ * describes an event that is not one, without its values.
  */
 export function fromEvent(event: ProxyEvent): {
   readonly request: Request;

@@ -79,8 +79,8 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
 }
 
 /**
- * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway routes such a
- * path to this function, and the list must not be collected here.
+ * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway sends it
+ * here, where the list must not be collected.
  */
 function canonicalUrl(
   event: ProxyEvent,

@@ -29,9 +29,8 @@ const NO_PLATFORM: StreamingPlatform = {
 };
 
 /**
- * Sends a body as fast as the client receives it. If the body fails, this rejects without ending the stream, so that
- * the runtime reports the error and truncates the response. Once the platform closes the stream, the body is cancelled.
- * A client that disconnects need not close it: see infra/scale.md#lists-beyond-200-mb.
+ * Sends a body as fast as the client receives it, until the platform closes the stream. If the body fails, this rejects
+ * without ending the stream, so that the response is truncated. See infra/scale.md#lists-beyond-200-mb.
  */
 export async function sendBody(
   body: ReadableStream<Uint8Array> | null,

@@ -5,9 +5,8 @@ import type { Metrics } from "./metrics.ts";
 export interface MetricsServerOptions {
   readonly metrics: Pick<Metrics, "registry">;
   /**
-   * Returns whether a host is one of the custom domains, for a server in front that asks before it requests a
-   * certificate: `GET /domains/ask?domain=NAME` answers 200 or 404.
-   * @default there are no custom domains
+   * True for a custom domain: `GET /domains/ask?domain=NAME`, for a server in front that requests certificates, answers
+   * 200 or 404. @default there are no custom domains
    */
   readonly isCustomHost?: ((host: string) => boolean) | undefined;
   /** The metrics are for operators: do not make this address public. @default 127.0.0.1 */

@@ -15,15 +15,9 @@ export interface CertificateProbeOptions {
   readonly resolver: DnsResolver;
   /** @default 443 */
   readonly port?: number;
-  /**
-   * The certificates of the authorities to trust, as PEM.
-   * @default those that Node trusts
-   */
+  /** The certificates of the authorities to trust, as PEM. @default those that Node trusts */
   readonly ca?: string;
-  /**
-   * The time to wait for a connection, in milliseconds.
-   * @default 5000
-   */
+  /** The time to wait for a connection, in milliseconds. @default 5000 */
   readonly timeoutMs?: number;
 }
 

@@ -10,10 +10,7 @@ export const MAX_HELD_BYTES = 8 * 1024 * 1024;
 /** Slices that are parsed in one turn of the event loop, so that no input delays other connections. */
 const MAX_SLICES_PER_TURN = 32;
 
-/**
- * A turn for what other connections do not wait for: requests that a client has sent without waiting for a response, and
- * parts of long documents.
- */
+/** A turn for pipelined requests and for parts of long documents: other connections do not wait for them. */
 export const backgroundTurn = createTurns(16);
 
 /** The most empty lines before a request, in bytes. */
@@ -28,12 +25,9 @@ export interface HeldInput {
 }
 
 /**
- * One connection. Its requests are executed one after another, each once it has been received completely: a request with
- * a malformed body has no effect, and a pipelined list sees the cancel before it.
- *
- * It replaces Node's `data` listener, the parser, which would parse all requests of a chunk of 64 KiB at once: up to
- * 3,600, of several kilobytes each, which wait for their responses. Here the input is parsed in slices that end where a
- * request can end, and held while a request is in progress.
+ * One connection. Its requests are executed one after another, each once it has been received completely. It takes the
+ * place of Node's `data` listener, the parser, which would parse all requests of a chunk at once: up to 3,600. Here the
+ * input is parsed in slices that end where a request can end, and held while a request is in progress.
  */
 export class Connection {
   /** True if the last request was admitted for a key. Other connections are closed first. */
@@ -90,9 +84,8 @@ export class Connection {
   }
 
   /**
-   * Records an error of the parser. Resolves, when the current request has been answered, to true if the caller is to
-   * send the error. It is false if `receiveBody` reports the error for the current request, or if the connection is no
-   * longer writable.
+   * Records an error of the parser. Resolves when the current request has been answered: to true if the caller is to
+   * send the error, to false if `receiveBody` reports it or the connection is no longer writable.
    */
   async onParserError(code: ErrorCode): Promise<boolean> {
     this.stop();
@@ -167,10 +160,7 @@ export class Connection {
     return this.#current?.req.complete === true;
   }
 
-  /**
-   * Skips the empty lines before a request (RFC 9112, section 2.2). Node's parser would skip any number of them, and no
-   * timeout would apply: a client could occupy a connection with them.
-   */
+  /** Skips the empty lines before a request (RFC 9112, 2.2). Node would skip any number of them, without a timeout. */
   #skipEmptyLines(input: Buffer, start: number): number {
     let end = start;
     while (input[end] === CR || input[end] === LF) end++;

@@ -10,10 +10,7 @@ import { type HandlerResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
-  /**
-   * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a
-   * port. @default false: the address of the connection
-   */
+  /** Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`. @default false */
   readonly trustProxy?: boolean;
 }
 
@@ -65,9 +62,8 @@ async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" 
 }
 
 /**
- * Calls a handler. One that `createHandler` returned gets the head of the request as it is and responds with plain
- * data. Any other function gets a `Request`. `req` is missing if it cannot be parsed; `context.requestError` is the
- * error then.
+ * Calls a handler, with the head of the request if it is from `createHandler`, otherwise with a `Request`. `req` is
+ * missing if it cannot be parsed.
  */
 export async function callHandler(
   handler: Handler,

@@ -3,18 +3,13 @@ import { MAX_TIMER_MS } from "../core/time.ts";
 
 /** Limits on the resources that one client can occupy. Times are in milliseconds. */
 export interface ConnectionLimits {
-  /**
-   * Time to receive the head of a request; for the first one, counted from the start of the connection. @default 10_000
-   */
+  /** Time to receive the head of a request, the first one from the start of the connection. @default 10_000 */
   readonly headersTimeoutMs: number;
   /** Time to receive a whole request. @default 30_000 */
   readonly requestTimeoutMs: number;
   /** Time for which a connection can be idle between two requests. @default 5_000 */
   readonly keepAliveTimeoutMs: number;
-  /**
-   * Time in which the client must read each part of a response. A part is at most one page of the list, which enforces
-   * a minimum transfer rate. @default 30_000
-   */
+  /** Time in which the client must read each part of a response, at most a page of the list. @default 30_000 */
   readonly writeTimeoutMs: number;
   /** Time to read a connection after its final error response, so that the client receives it. @default 1_000 */
   readonly lingerTimeoutMs: number;

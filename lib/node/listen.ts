@@ -3,15 +3,13 @@ import type { AddressInfo } from "node:net";
 import { invalidInput } from "../core/errors.ts";
 
 /**
- * The parts of `node:http` that servers need. An `import` of that module reads all of its exports, and one of them
- * loads Node's `fetch`: 13 MiB and 30 ms that no request needs.
+ * The parts of `node:http` that servers need. An `import` of that module would load Node's `fetch`: 13 MiB and 30 ms.
  */
 export const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
 /**
  * Starts to listen and returns the server's address, without a path. Rejects if the address is in use, and with
- * `InvalidInputError` if the host is empty, for which Node would listen on every address of the machine, or if the port
- * is not one.
+ * `InvalidInputError` if the host is empty or the port is not one.
  */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   if (host === "") throw invalidInput("host", EMPTY_HOST);

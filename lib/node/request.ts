@@ -40,9 +40,7 @@ function countFields(field: string, rawHeaders: readonly string[]): number {
   return count;
 }
 
-/**
- * True for a path, for a URL whose host equals the Host field, and for the asterisk of OPTIONS; none has a fragment.
- */
+/** True for a path, a URL whose host equals the Host field, or the asterisk of OPTIONS, without a fragment. */
 function isTarget(url: string, method: string | undefined, host: string | undefined): boolean {
   if (url.includes("#")) return false;
   if (url.startsWith("/")) return true;
@@ -67,9 +65,8 @@ export function targetOfRequest({ url = "/" }: IncomingMessage): string {
 }
 
 /**
- * The address of a caller for `RequestContext`: that of the connection or, behind exactly one trusted proxy, the last
- * entry of `X-Forwarded-For`. That one comes from the proxy; a client can forge those before it. A longer entry than an
- * address can be is ignored.
+ * The address of a caller: that of the connection or, behind exactly one trusted proxy, the last entry of `X-Forwarded-
+ * For`. A client can forge those before it. A longer entry than an address can be is ignored.
  */
 export function callerAddress(req: IncomingMessage, trustProxy: boolean): { readonly address?: string } {
   const forwarded = trustProxy ? `${req.headers["x-forwarded-for"] ?? ""}`.split(",").at(-1)?.trim() : "";
@@ -83,8 +80,7 @@ export function callerAddress(req: IncomingMessage, trustProxy: boolean): { read
 const MAX_ADDRESS_CHARS = 80;
 
 /**
- * The address at which a request was made: scheme and host. `undefined` if it came through a proxy that is not trusted,
- * whose scheme is then unknown.
+ * Scheme and host of a request. `undefined` if a proxy that is not trusted forwarded it: the scheme is then unknown.
  */
 export function originOf({ headers }: IncomingMessage, trustProxy: boolean): string | undefined {
   if (!headers.host) return undefined;

@@ -25,9 +25,8 @@ const QUOTA_HEADER = "x-ratelimit-limit";
 const NOT_ADMITTED: ReadonlySet<number> = new Set([400, 401, 429]);
 
 /**
- * Sends a response over `node:http`. Resolves when nothing more will be written. A body is read only as fast as the
- * client receives it, and no longer once the client disconnects. The connection is closed if the body fails, or if the
- * client does not receive a part within `writeTimeoutMs`.
+ * Sends a response over `node:http`, as fast as the client receives it. Resolves when nothing more will be written. The
+ * connection is closed if the body fails, or if the client does not receive a part within `writeTimeoutMs`.
  */
 export async function sendResponse(
   { status, headers, body }: HandlerResponse,
@@ -140,8 +139,8 @@ async function waitForClient(
 }
 
 /**
- * Sends a final error response on a connection and closes it. Input is still read and discarded for `lingerMs`
- * milliseconds: closing a socket with unread input resets the connection, and the client could lose the response.
+ * Sends a final error response and closes the connection. Input is read and discarded for `lingerMs` milliseconds:
+ * closing a socket with unread input would reset the connection, and the client could lose the response.
  */
 export async function sendAndClose(
   { status, headers, body: content }: HandlerResponse,

@@ -38,10 +38,7 @@ export interface NodeServerOptions {
   readonly host?: string;
   /** The port to listen on; 0 chooses a free one. @default 8787 */
   readonly port?: number;
-  /**
-   * Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`, with or without a
-   * port. @default false
-   */
+  /** Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`. @default false */
   readonly trustProxy?: boolean;
   /** Limits on the resources that one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
@@ -51,14 +48,11 @@ export interface NodeServerOptions {
 export interface NodeServer {
   /** The address of the server, without a path. */
   readonly url: string;
-  /**
-   * The connections that were closed at once, because `maxConnections` were open, nearly all file descriptors of the
-   * process were in use, or the system could not accept them.
-   */
+  /** The connections that were closed at once, for lack of `maxConnections` or file descriptors. */
   readonly refusedConnections: number;
   /**
-   * Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s), for which
-   * `Infinity` means never. Rejects with `InvalidInputError` if that is no time.
+   * Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s; `Infinity`
+   * means never). Rejects with `InvalidInputError` if that is not a time.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -171,10 +165,7 @@ function addressOf(address: string | undefined): { readonly address?: string } {
 /** Descriptors that are left for files and outgoing connections, if the process may have twice as many. */
 const RESERVED_DESCRIPTORS = 100;
 
-/**
- * The descriptors that connections may use. Node would close connections beyond the limit of the process without a
- * trace, and the store could open no file. Only Linux states the limit.
- */
+/** The descriptors that connections may use, so that the store can open files. Only Linux states the limit. */
 function maxDescriptors(): number {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -195,8 +186,8 @@ export interface ShutDownOptions {
 }
 
 /**
- * A connection without traffic for this long is closed. A connection in use gets `Connection: close` with its next
- * response instead: closing it between two requests could lose a request that is on its way.
+ * A connection without traffic for this long is closed. One in use gets `Connection: close` with its next response:
+ * closing it could lose a request on its way.
  */
 const IDLE_MS = 250;
 

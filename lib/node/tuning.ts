@@ -34,15 +34,14 @@ function isFlagGiven(name: string): boolean {
 }
 
 /**
- * The size at which the young generation stops growing. A larger one is not faster. From a smaller one, short-lived
- * objects of many connections get into the old generation, and a flood takes more memory.
+ * The size at which the young generation stops growing. From a smaller one, short-lived objects of many connections get
+ * into the old generation; a larger one is not faster.
  */
 const MAX_YOUNG_GENERATION_BYTES = 16 * 2 ** 20;
 
 /**
- * Stops the growth of V8's young generation, where short-lived objects are: without a limit it takes about 40 MiB more,
- * of which little is in use. Frees the memory of V8's compiler as soon as a function is compiled: otherwise a thread of
- * low priority does it, and while a server is busy, about 10 MiB wait for it.
+ * Stops the growth of V8's young generation, which saves about 40 MiB, and frees the memory of V8's compiler as soon as
+ * a function is compiled, which saves 10 MiB on a busy server.
  */
 function limitHeapGrowth(): void {
   if (!isFlagGiven("maglev-destroy")) setFlagsFromString("--no-maglev-destroy-on-background");
@@ -76,8 +75,7 @@ const MIN_REQUESTS = 8;
 
 /**
  * Keeps the event loop from sleeping for at most 0.2 ms after a response, while one client sends one request after
- * another, each that soon. To fall asleep and wake up takes about as long as their pauses, and leaves the caches of the
- * processor cold.
+ * another: to fall asleep and wake up takes about as long.
  */
 export function keepAwake(): void {
   let client: Socket | undefined;

@@ -25,7 +25,7 @@ const EMPTY = new Uint8Array();
 
 /**
  * Splits a stream of bytes into lines in bounded memory; yields the lines that each chunk completes. A byte order mark
- * is removed, a carriage return is kept. The last line needs no line feed.
+ * is removed, a carriage return is kept.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -131,9 +131,8 @@ const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_CHARS = 2 * MAX_LINE_BYTES;
 
 /**
- * Imports orders from lines of JSON in bounded memory. A line that is not a valid order, or whose order exists with
- * different content, is rejected and does not stop the others. Blank lines are skipped. The orders of a step are stored
- * when the step is yielded. If the store fails, the same import can be retried.
+ * Imports orders from lines of JSON in bounded memory; the orders of a step are stored when it is yielded. A line that
+ * is not a valid order, or whose order exists with different content, is rejected. An import can be repeated.
  */
 export async function* importOrders(
   lines: AsyncIterable<readonly Line[]>,
@@ -214,10 +213,7 @@ const LINE_ERRORS = {
 const BLANK = /^\s*$/;
 const MAX_REASON_CHARS = 500;
 
-/**
- * Escapes control characters, also those that change the direction of text or break lines, and limits the length: a
- * reason contains field names from the input.
- */
+/** Escapes characters that control a terminal, and limits the length: a reason contains field names from the input. */
 function toPrintable(reason: string): string {
   const text = reason.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter);
   return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…` : text;

@@ -9,10 +9,7 @@ export function isInt64(value: bigint): boolean {
   return value >= MIN_INT64 && value <= MAX_INT64;
 }
 
-/**
- * Reads an int64 from its one canonical decimal form: no plus sign, no leading zero, no exponent.
- * Anything else is `undefined`, so that a resource has exactly one address.
- */
+/** Reads an int64 from its one canonical decimal form, so that a resource has exactly one address. */
 export function parseInt64(text: string): bigint | undefined {
   if (!CANONICAL.test(text)) return undefined;
   const value = BigInt(text);
@@ -20,9 +17,8 @@ export function parseInt64(text: string): bigint | undefined {
 }
 
 /**
- * `JSON.parse` with exact integers. An integer that a `number` cannot represent exactly is returned as a `bigint`. A
- * number with a fraction or an exponent never becomes an integer: `1.0`, `1e1` and `4503599627370496.64` are `NaN`.
- * Throws `SyntaxError` like `JSON.parse`.
+ * `JSON.parse` with exact integers: one that a `number` cannot represent becomes a `bigint`. A number with a fraction
+ * or an exponent never becomes an integer: `1.0`, `1e1` and `4503599627370496.64` are `NaN`.
  */
 export function parseInt64Json(text: string): unknown {
   // A reviver makes parsing several times slower, so it is used only if a number needs it.

@@ -7,8 +7,7 @@ const alreadyCancelled = { error: "order_already_cancelled" } as const;
 
 /**
  * The order state machine: what each event does to an order with each status. `to` is the next status, `set` the field
- * of the record that the event changes, `error` the error code if the event is not allowed. `fulfil` leads back to
- * `shipped`, so it can be repeated. See lib/README.md#orders.
+ * of the record that changes, `error` the code if the event is not allowed. See lib/README.md#orders.
  */
 export const LIFECYCLE = {
   pending: {
@@ -32,10 +31,7 @@ type Rule<Status = string, Code = string> =
   | { readonly error?: undefined; readonly to: Status; readonly set?: "shipDate" | "complete" }
   | { readonly error: Code; readonly to?: undefined; readonly set?: undefined };
 
-/**
- * The status of an order. It is stored beside the record. The API never returns it, because its order has five fields
- * and no others; there, only the error codes of a cancel depend on it.
- */
+/** The status of an order, stored beside the record. The API never returns it. */
 export type OrderStatus = keyof typeof LIFECYCLE;
 
 /** An event that can happen to an order. */
@@ -106,10 +102,7 @@ function lookUp<Table extends object, Key extends keyof Table>(
   return table[key];
 }
 
-/**
- * Applies an event to an order at an instant. Pure: nothing is stored. Throws `InvalidInputError` if the lifecycle does
- * not have the event or the order's status.
- */
+/** Applies an event to an order at an instant. Pure. Throws `InvalidInputError` if there is no such event or status. */
 export function transition<E extends OrderEvent>(
   order: StoredOrder,
   event: E,

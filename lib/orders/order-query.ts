@@ -19,10 +19,7 @@ export interface OrderQuery {
 
 /** One page of a query. */
 export interface OrderQueryPage {
-  /**
-   * Orders with their status. There can be fewer than `limit`, even none, although a page follows: a store that has to
-   * read other orders to find these reads a bounded number of them per call.
-   */
+  /** Orders with their status. There can be fewer than `limit`, even none, although a page follows. */
   readonly orders: readonly StoredOrder[];
   /** The `after` of the next page, beyond that of this one. Missing on the last page. */
   readonly next?: bigint;

@@ -21,14 +21,13 @@ export interface OrderPage {
 export type OrderCounts = Readonly<Record<OrderStatus, number>>;
 
 /**
- * A store of orders. Every change is atomic per order, across all processes that share the database, and durable when
- * its promise resolves. A method rejects with `StoreUnavailableError` if the store cannot be reached.
+ * A store of orders. Every change is atomic per order across all processes that share the database, and durable when
+ * its promise resolves. Each method rejects with `StoreUnavailableError` if the store cannot be reached.
  */
 export interface OrderStore {
   /**
-   * Adds orders, never overwrites one, and returns one outcome for each in the given sequence. `unchanged`: the order
-   * already exists with the same record and status. `conflict`: it exists with others. A conflict does not affect the
-   * other orders.
+   * Adds orders, never overwrites one, and returns an outcome for each, in their order: `unchanged` if the order exists
+   * with the same record and status, `conflict` if it exists with others.
    */
   place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
 
@@ -39,15 +38,14 @@ export interface OrderStore {
   apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<ApplyResult<E>>;
 
   /**
-   * Lists every record, ascending by identifier, in pages that are read on demand. There is at least one page. An order
-   * that exists during the whole iteration is listed exactly once.
+   * Lists every record, ascending by identifier, in pages that are read on demand, at least one. An order that exists
+   * during the whole iteration is listed exactly once.
    */
   list(): AsyncIterable<OrderPage>;
 
   /**
-   * Returns one page of orders. An order that exists during the whole walk from the first page to the last, and keeps
-   * its status, is on exactly one of them. A status that somebody wrote by hand is returned as it is. Rejects with
-   * `InvalidInputError` if the query is invalid; see `validateOrderQuery`.
+   * Returns one page of orders. An order that exists during the whole walk and keeps its status is on exactly one page.
+   * An unknown status is returned as it is. Rejects with `InvalidInputError`; see `validateOrderQuery`.
    */
   page(query: OrderQuery): Promise<OrderQueryPage>;
 

@@ -1,9 +1,6 @@
 import { isInt64 } from "./int64.ts";
 
-/**
- * An order as the API sends it: exactly these five fields. A missing field is omitted, never `null`. `ORDER_FIELDS`
- * describes each field. See lib/README.md#orders.
- */
+/** An order as the API sends it: exactly these five fields. A missing field is omitted, never `null`. */
 export interface OrderRecord {
   /** Unique order identifier, int64. */
   readonly id: bigint;
@@ -60,9 +57,7 @@ const DESCRIPTIONS: Readonly<Record<keyof OrderRecord, Omit<OrderField, "validat
   },
 };
 
-/**
- * The order record, described once. The parser, `orderSchema` and the OpenAPI document are all derived from this table.
- */
+/** The order record, described once: the parser, `orderSchema` and the OpenAPI document derive from it. */
 export const ORDER_FIELDS: Readonly<Record<keyof OrderRecord, OrderField>> = /* @__PURE__ */ describeFields();
 
 function describeFields(): Readonly<Record<keyof OrderRecord, OrderField>> {
@@ -109,8 +104,7 @@ const DATE_TIME =
 
 /**
  * True for an RFC 3339 date-time with an offset that the date types of Go, Java, Python and JavaScript read: one that
- * they do not would break a whole list for a client. So the year 0000, a second of 60, a lower-case `t` or `z`, more than
- * nine fractional digits and an offset beyond 18 hours (Java) are not accepted. The day has to exist.
+ * they do not read would break a whole list for a client.
  */
 export function isDateTime(text: string): boolean {
   if (!DATE_TIME.test(text)) return false;

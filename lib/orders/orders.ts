@@ -12,16 +12,16 @@ import { parseOrder } from "./wire.ts";
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
 
 /**
- * The result of placing an order. `record` is the stored order, with its identifier. `created` is false if the same order
- * already existed; `order_conflict` means that a different order has this `id`, and nothing was stored.
+ * The result of placing an order. `created` is false if the same order already existed; `order_conflict` means that a
+ * different order has this `id`, and nothing was stored.
  */
 export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly id: bigint });
 
 /**
- * Operations on single orders. Each rejects with `StoreUnavailableError` if the store cannot be reached, and with
- * `InvalidInputError`, which carries every issue, if a field is invalid or the identifier is not an integer.
+ * Operations on single orders. Each rejects with `StoreUnavailableError`, or with `InvalidInputError` if a field or an
+ * identifier is invalid.
  */
 export interface Orders {
   /** Places a pending order. */
@@ -94,10 +94,7 @@ const MAX_GENERATED_IDS = 100;
 
 const EPOCH = Date.UTC(2020, 0);
 
-/**
- * Milliseconds since 2020 and 12 random bits: ascending, unique without a shared counter, and below 2^53 so that
- * clients that read integers as doubles keep every digit.
- */
+/** Milliseconds since 2020 and 12 random bits: ascending, and below 2^53 for clients that read integers as doubles. */
 function newOrderId(now: number): bigint {
   return BigInt(now - EPOCH) * 4096n + BigInt(Math.floor(Math.random() * 4096));
 }

@@ -2,9 +2,7 @@ import type { Instant } from "../core/time.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import type { ApplyResult, OrderPage, OrderStore } from "./order-store.ts";
 
-/**
- * The part of an admitted request in the store, as data, so that a store can perform it in the admission's transaction.
- */
+/** The part of an admitted request in the store, which a store can perform in the admission's transaction. */
 export type StoreOperation =
   | { readonly type: "apply"; readonly id: bigint; readonly event: OrderEvent }
   | { readonly type: "list" };

@@ -20,8 +20,8 @@ export interface OrderTransition {
 }
 
 /**
- * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. If it returns a promise,
- * the change is acknowledged when that has settled. An error never affects the change.
+ * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. The change is
+ * acknowledged when its promise has settled. An error never affects the change.
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 

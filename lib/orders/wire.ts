@@ -56,10 +56,7 @@ export function toRecord({ id, petId, quantity, shipDate, complete }: JsonRecord
   return record;
 }
 
-/**
- * Reads an order as a database keeps it. A status that somebody else has written there is returned as it is, so that
- * one order does not fail a list. Throws if the record cannot be read.
- */
+/** Reads an order as a database keeps it, also with an unknown status. Throws if the record cannot be read. */
 export function readStoredOrder(wire: string, status: string): StoredOrder {
   try {
     return { record: fromWire(wire), status: status as OrderStatus };
@@ -97,8 +94,8 @@ const PLAIN_VALUES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The usual form of a line: each field once, in the order of the table, and integers that `JSON.parse` reads exactly.
- * Most lines have it, and need no other check of their text. For a string that is valid JSON.
+ * The usual form of a line: each field once, in order, with integers that `JSON.parse` reads exactly. Such a line needs
+ * no other check.
  */
 const PLAIN_LINE = new RegExp(
   `^\\{${[...Object.entries(ORDER_FIELDS), ["status", { schema: { type: "string" } }] as const]
@@ -116,10 +113,7 @@ function hasRepeatedField(line: string, order: object): boolean {
   return quotes !== 2 * strings;
 }
 
-/**
- * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. As in `JSON.stringify`,
- * inherited fields do not count, and one that is `undefined` is missing.
- */
+/** Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. */
 export function parseOrder(value: unknown): ParsedOrder {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return invalid([{ path: "", message: "An order must be a JSON object." }]);

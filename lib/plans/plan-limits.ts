@@ -34,10 +34,7 @@ export interface PlanAssignment<Name extends string = Plan> {
   readonly customLimits?: PlanLimits;
 }
 
-/**
- * Returns the limits of a plan, or `undefined` if the plan is not in the table or its custom limits are missing. No
- * request is admitted without limits.
- */
+/** Returns the limits of a plan, or `undefined` if it is not in the table or its custom limits are missing. */
 export function limitsOf(
   { plan, customLimits }: PlanAssignment<string>,
   plans: PlanTable = PLAN_LIMITS,
@@ -46,16 +43,10 @@ export function limitsOf(
   return limits === "custom" ? customLimits : limits;
 }
 
-/**
- * The largest custom limit. An account is one database item, and DynamoDB accepts about 1,000 writes a second to one
- * item.
- */
+/** The largest custom limit: an account is one database item, which takes about 1,000 writes a second on DynamoDB. */
 export const MAX_REQUESTS_PER_MINUTE = 60_000;
 
-/**
- * Checks a plan assignment against the plans, so that no account is ever without limits. Throws `InvalidInputError`
- * with every issue.
- */
+/** Checks a plan assignment, so that no account is without limits. Throws `InvalidInputError` with every issue. */
 export function validatePlan<Name extends string>(
   assignment: PlanAssignment<Name>,
   plans: PlanTable = PLAN_LIMITS,

@@ -15,8 +15,8 @@ export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
 /**
- * The longest time from the present to the start of a stored window. A window that starts later was written by a wrong
- * clock. It is replaced, so that one host with a wrong clock cannot lock an account.
+ * The longest time to the start of a stored window. One that starts later was written by a wrong clock, and is
+ * replaced.
  */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 
@@ -48,10 +48,7 @@ export interface Quota {
   readonly resetsAt: Instant;
 }
 
-/**
- * The usage at an instant: a window that has ended counts as empty. A process whose clock is behind counts in the
- * window that other processes have already opened.
- */
+/** The usage at an instant. A window that has ended counts as empty; one that another process has opened is kept. */
 export function usageAt(usage: Usage, at: Instant): Usage {
   return {
     minute: currentWindow(usage.minute, at, MINUTE_MS),

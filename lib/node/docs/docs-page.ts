@@ -54,10 +54,7 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
   "favicon-32x32.png": "image/png",
 };
 
-/**
- * Creates the page. It leads browsers from `/` to it, and serves `/docs` and the files below it, each from memory once
- * it has been requested.
- */
+/** Creates the page. It leads browsers from `/` to `/docs`, and serves the files below it from memory. */
 export function docsPage({
   resolve = createRequire(import.meta.url).resolve,
 }: DocsPageOptions = {}): DocumentSource {
@@ -117,10 +114,7 @@ function toDocument(type: string, content: string | Buffer<ArrayBuffer>, fields:
   return cachedDocument(content, { ...SECURITY_HEADERS, ...fields, "content-type": type });
 }
 
-/**
- * The HTML of the page. Its links are relative, because the service may be mounted below a path. `version` is the
- * version of Swagger UI, part of the URLs of its files.
- */
+/** The HTML of the page. Its links are relative. `version` is that of Swagger UI, in the URLs of its files. */
 function pageHtml(version: string): string {
   return `<!doctype html>
 <html lang="en">

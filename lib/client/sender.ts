@@ -1,8 +1,9 @@
-import type { Clock, Instant } from "../core/time.ts";
+import type { Instant } from "../core/time.ts";
+import type { ClientOptions } from "./client.ts";
 import { ApiError, isTransient, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
 import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
 import { readError } from "./response.ts";
-import { abortable, type Sleep, startTimeLimit } from "./time-limit.ts";
+import { abortable, startTimeLimit } from "./time-limit.ts";
 
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -30,16 +31,9 @@ export type SendResult<T> =
     };
 
 /** The dependencies and limits of a sender. */
-export interface SenderOptions {
-  readonly apiKey: string;
-  readonly fetch: Fetch;
+export interface SenderOptions
+  extends Required<Omit<ClientOptions, "baseUrl" | "idleTimeoutMs" | "totalTimeoutMs">> {
   readonly queue: RequestQueue;
-  readonly clock: Clock;
-  readonly sleep: Sleep;
-  readonly random: () => number;
-  readonly maxAttempts: number;
-  readonly attemptTimeoutMs: number;
-  readonly maxWaitMs: number;
 }
 
 /** Sends a request through the queue and retries it until it succeeds, fails for good, or runs out of attempts. */

@@ -1,10 +1,7 @@
 /** The codes of Error bodies, with status and message. Only a gateway in front of the service produces 403 and 504. */
 export const ERRORS = {
   bad_request: { status: 400, message: "The request is not valid HTTP." },
-  missing_api_key: {
-    status: 401,
-    message: "Send your API key as 'Authorization: Bearer <API_KEY>'.",
-  },
+  missing_api_key: { status: 401, message: "Send your API key as 'Authorization: Bearer <API_KEY>'." },
   invalid_api_key: {
     status: 401,
     message: "The API key is not valid. Check it for typing errors, expiry and revocation.",
@@ -21,18 +18,12 @@ export const ERRORS = {
   request_timeout: { status: 408, message: "The request did not arrive in time." },
   order_already_shipped: { status: 409, message: "The order has already shipped." },
   order_already_cancelled: { status: 409, message: "The order is already cancelled." },
-  operation_sunset: {
-    status: 410,
-    message: "This operation has been retired. See the Link header.",
-  },
+  operation_sunset: { status: 410, message: "This operation has been retired. See the Link header." },
   request_too_large: { status: 413, message: "The request is larger than the service accepts." },
   uri_too_long: { status: 414, message: "The request's URL is too long." },
   expectation_failed: { status: 417, message: "The Expect header is not '100-continue'." },
   misdirected_request: { status: 421, message: "This host is not served here." },
-  rate_limit_exceeded: {
-    status: 429,
-    message: "Rate limit exceeded. Wait for the time in Retry-After.",
-  },
+  rate_limit_exceeded: { status: 429, message: "Rate limit exceeded. Wait for the time in Retry-After." },
   api_key_banned: {
     status: 429,
     message: "The API key is temporarily banned. Wait for the time in Retry-After.",

@@ -302,50 +302,29 @@ const EXAMPLES = {
   Pet: { pet: { summary: "An animal", value: { id: 7, name: "Rex" } } },
 } as const;
 
-const integer = { type: "integer", minimum: 0 } as const;
-const text = { type: "string" } as const;
-
 /** The headers of the OpenAPI document. */
 const HEADERS = {
-  "X-RateLimit-Limit": { description: "The limit that applies to the caller.", schema: integer, example: 60 },
-  "X-RateLimit-Remaining": {
-    description: "Requests left in the current window.",
-    schema: integer,
-    example: 59,
-  },
-  "X-RateLimit-Reset": {
-    description: "When the limit resets, in Unix seconds.",
-    schema: integer,
-    example: 1_795_176_060,
-  },
-  "X-Request-Id": {
-    description: "Identifies this request. Include it when you ask for help.",
-    schema: text,
-    example: "7f3f1c5e-4a0e-4d52-9d35-8d4c1f6a2b90",
-  },
-  "Retry-After": {
-    description: "Seconds to wait before the next request.",
-    schema: { type: "integer", minimum: 1 },
-    example: 30,
-  },
-  "WWW-Authenticate": {
-    description: "The bearer challenge. Some platforms rename this header.",
-    schema: text,
-    example: 'Bearer realm="store-orders"',
-  },
-  Deprecation: {
-    description: "Deprecated since this time (RFC 9745).",
-    schema: text,
-    example: "@1780272000",
-  },
-  Sunset: {
-    description: "Removed at this time (RFC 8594).",
-    schema: text,
-    example: "Tue, 01 Jun 2027 00:00:00 GMT",
-  },
-  Link: {
-    description: "The page that explains the change.",
-    schema: text,
-    example: '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
-  },
-} as const;
+  "X-RateLimit-Limit": header("The limit that applies to the caller.", 60),
+  "X-RateLimit-Remaining": header("Requests left in the current window.", 59),
+  "X-RateLimit-Reset": header("When the limit resets, in Unix seconds.", 1_795_176_060),
+  "X-Request-Id": header(
+    "Identifies this request. Include it when you ask for help.",
+    "7f3f1c5e-4a0e-4d52-9d35-8d4c1f6a2b90",
+  ),
+  "Retry-After": header("Seconds to wait before the next request.", 30, 1),
+  "WWW-Authenticate": header(
+    "The bearer challenge. Some platforms rename this header.",
+    'Bearer realm="store-orders"',
+  ),
+  Deprecation: header("Deprecated since this time (RFC 9745).", "@1780272000"),
+  Sunset: header("Removed at this time (RFC 8594).", "Tue, 01 Jun 2027 00:00:00 GMT"),
+  Link: header(
+    "The page that explains the change.",
+    '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
+  ),
+};
+
+function header(description: string, example: number | string, minimum = 0): object {
+  const schema = typeof example === "number" ? { type: "integer", minimum } : { type: "string" };
+  return { description, schema, example };
+}

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../http/errors.ts";
 import type { RequestContext } from "../http/options.ts";
 import { isImplementedMethod, MAX_URL_CHARS } from "../http/path.ts";
 
@@ -36,38 +37,21 @@ export function fromEvent(event: ProxyEvent): {
   readonly context: RequestContext;
   readonly problem?: string;
 } {
-  if (!isProxyEvent(event)) {
-    return {
-      request: EMPTY_REQUEST,
-      context: { requestError: "bad_request" },
-      problem: describeEvent(event),
-    };
-  }
+  if (!isProxyEvent(event)) return { ...fail({}, "bad_request"), problem: describeEvent(event) };
   const { apiId, domainName, requestId, identity } = event.requestContext;
-  const address = identity?.sourceIp ?? undefined;
   const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
-  const origin = originOf(event);
-  const context = {
-    ...(address === undefined ? {} : { address }),
-    ...(host === undefined ? {} : { host }),
-    ...(origin === undefined ? {} : { origin }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
+  const context = { address: identity?.sourceIp ?? undefined, host, origin: originOf(event), requestId };
   // A Request would change the case of a method, or reject it.
-  if (!isImplementedMethod(event.httpMethod))
-    return { request: EMPTY_REQUEST, context: { ...context, requestError: "not_implemented" } };
+  if (!isImplementedMethod(event.httpMethod)) return fail(context, "not_implemented");
   try {
     const target = `${event.path}${toQuery(event)}`;
-    if (target.length > MAX_URL_CHARS)
-      return { request: EMPTY_REQUEST, context: { ...context, requestError: "uri_too_long" } };
+    if (target.length > MAX_URL_CHARS) return fail(context, "uri_too_long");
     // The gateway has removed the query from the path.
-    if (!/^\/[^?]*$/.test(event.path)) throw new TypeError("This is not a path.");
-    return {
-      request: toRequest(event, `https://${domainName ?? "localhost"}${target}`),
-      context: { ...context, target },
-    };
+    if (!/^\/[^?]*$/.test(event.path)) return fail(context, "bad_request");
+    const request = toRequest(event, `https://${domainName ?? "localhost"}${target}`);
+    return { request, context: { ...context, target } };
   } catch {
-    return { request: EMPTY_REQUEST, context: { ...context, requestError: "bad_request" } };
+    return fail(context, "bad_request");
   }
 }
 
@@ -79,6 +63,10 @@ function originOf({ path, requestContext }: ProxyEvent): string | undefined {
 }
 
 const EMPTY_REQUEST = new Request("https://localhost/");
+
+function fail(context: RequestContext, requestError: ErrorCode) {
+  return { request: EMPTY_REQUEST, context: { ...context, requestError } };
+}
 
 function toRequest(event: ProxyEvent, url: string): Request {
   const method = event.httpMethod;

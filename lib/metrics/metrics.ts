@@ -40,12 +40,13 @@ export function createMetrics({
   registry = processRegistry(),
 }: MetricsOptions = {}): Metrics {
   const registers = [registry];
-  const requests = new Counter({
-    name: "store_orders_requests_total",
-    help: "Finished requests. The operation is 'none' for a path without one.",
-    labelNames: ["operation", "status"],
-    registers,
-  });
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const requests = counter(
+    "store_orders_requests_total",
+    "Finished requests. The operation is 'none' for a path without one.",
+    ...["operation", "status"],
+  );
   const duration = new Histogram({
     name: "store_orders_request_duration_seconds",
     help: "Time from the arrival of a request to the end of its response.",
@@ -53,28 +54,17 @@ export function createMetrics({
     buckets: BUCKETS_SECONDS,
     registers,
   });
-  const admissions = new Counter({
-    name: "store_orders_admissions_total",
-    help: "Requests by plan, as admitted, rejected or banned. The plan is 'none' without a valid key.",
-    labelNames: ["plan", "outcome"],
-    registers,
-  });
-  const bans = new Counter({
-    name: "store_orders_bans_total",
-    help: "Bans that this process has started.",
-    labelNames: ["plan"],
-    registers,
-  });
-  const rows = new Counter({
-    name: "store_orders_listed_orders_total",
-    help: "Orders read for lists.",
-    registers,
-  });
-  const storeErrors = new Counter({
-    name: "store_orders_store_errors_total",
-    help: "Requests, lists and readiness checks that failed because of the store.",
-    registers,
-  });
+  const admissions = counter(
+    "store_orders_admissions_total",
+    "Requests by plan, as admitted, rejected or banned. The plan is 'none' without a valid key.",
+    ...["plan", "outcome"],
+  );
+  const bans = counter("store_orders_bans_total", "Bans that this process has started.", "plan");
+  const rows = counter("store_orders_listed_orders_total", "Orders read for lists.");
+  const storeErrors = counter(
+    "store_orders_store_errors_total",
+    "Requests, lists and readiness checks that failed because of the store.",
+  );
 
   let server = { refusedConnections: 0 };
   new Counter({

@@ -149,5 +149,5 @@ export function transitionStoredOrder<E extends OrderEvent>(
 /** Says what is wrong with a status that no rule knows, and what to do. */
 export function explainUnknownStatus({ record, status }: StoredOrder): string {
   const known = ORDER_STATUSES.join(", ");
-  return `Order ${record.id} has the status '${status}', which is none of ${known}. Correct it in the database.`;
+  return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database.`;
 }

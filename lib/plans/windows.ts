@@ -33,10 +33,7 @@ export interface Usage {
 }
 
 /** The usage of an account that has made no request yet. */
-export const NO_USAGE: Usage = {
-  minute: { start: 0, count: 0 },
-  day: { start: 0, count: 0 },
-};
+export const NO_USAGE: Usage = { minute: { start: 0, count: 0 }, day: { start: 0, count: 0 } };
 
 /** The state of one window, as the rate-limit headers report it. */
 export interface Quota {
@@ -50,10 +47,7 @@ export interface Quota {
 
 /** The usage at an instant. A window that has ended counts as empty; one that another process has opened is kept. */
 export function usageAt(usage: Usage, at: Instant): Usage {
-  return {
-    minute: currentWindow(usage.minute, at, MINUTE_MS),
-    day: currentWindow(usage.day, at, DAY_MS),
-  };
+  return { minute: currentWindow(usage.minute, at, MINUTE_MS), day: currentWindow(usage.day, at, DAY_MS) };
 }
 
 function currentWindow(stored: WindowUsage, at: Instant, lengthMs: number): WindowUsage {
@@ -83,10 +77,7 @@ export function hasCapacity({ minute, day }: Usage, limits: PlanLimits): boolean
 /** The state of both windows at an instant. */
 export function quotasAt(usage: Usage, limits: PlanLimits, at: Instant): { minute: Quota; day: Quota } {
   const { minute, day } = usageAt(usage, at);
-  return {
-    minute: quota(minute, limits.perMinute, MINUTE_MS),
-    day: quota(day, limits.perDay, DAY_MS),
-  };
+  return { minute: quota(minute, limits.perMinute, MINUTE_MS), day: quota(day, limits.perDay, DAY_MS) };
 }
 
 /** The window with the fewest requests left. If both have equally many, the one that resets later. */

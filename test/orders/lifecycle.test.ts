@@ -73,7 +73,7 @@ test("the explanation of an error names the status, the event and the statuses t
 test("an order whose status somebody has edited in the database is an error that says what to do", () => {
   const order = { record, status: "lost" as OrderStatus };
   expect(() => transitionStoredOrder(order, "ship", AT)).toThrow(
-    "Order 7 has the status 'lost', which is none of pending, shipped, cancelled. Correct it in the database.",
+    "Order 7 has the status 'lost', which is not one of pending, shipped, cancelled. Correct it in the database.",
   );
 });
 

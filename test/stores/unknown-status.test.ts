@@ -24,7 +24,7 @@ const STORES = {
 const UNKNOWN = "constructor" as OrderStatus;
 const EDITED = { record: { id: 50n }, status: UNKNOWN };
 const PROBLEM =
-  "Order 50 has the status 'constructor', which is none of pending, shipped, cancelled. Correct it in the database.";
+  "Order 50 has the status 'constructor', which is not one of pending, shipped, cancelled. Correct it in the database.";
 
 test.each(["SQLite", "DynamoDB"] as const)(
   "an order of %s with a status that no rule knows is listed as it is, and every event of it fails with what to do",

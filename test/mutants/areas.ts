@@ -27,10 +27,28 @@ export const AREAS: readonly Area[] = [
     required: 0.95,
   },
   {
-    name: "stores",
-    sources: globSync("lib/stores/**/*.ts", { exclude: ["lib/stores/contract/**"] }),
-    tests: ["test/stores/**/*.test.ts"],
-    ownTests: /test\/stores\/(memory|sqlite)/,
+    name: "sqlite",
+    sources: globSync("lib/stores/{*,sqlite/*}.ts"),
+    tests: [
+      "test/stores/!(contract).test.ts",
+      "test/stores/sqlite/**/*.test.ts",
+      "test/faults/sqlite-unusable-file.test.ts",
+    ],
+    ownTests: /test\/stores\//,
+    required: 0.95,
+  },
+  {
+    name: "dynamodb",
+    sources: globSync("lib/stores/dynamodb/*.ts"),
+    tests: ["test/stores/dynamodb/**/*.test.ts"],
+    ownTests: /test\/stores\/dynamodb\/(?!contract)/,
+    required: 0.95,
+  },
+  {
+    name: "postgres",
+    sources: globSync("lib/stores/postgres/*.ts"),
+    tests: ["test/stores/postgres/**/*.test.ts"],
+    ownTests: /test\/stores\/postgres\/(?!contract)/,
     required: 0.95,
   },
   {

@@ -71,7 +71,8 @@ async function tryArea(area: Area, size: number, milliseconds: number): Promise<
   const settings = join(folder, `${area.name}.json`);
   const options = {
     testRunner: "vitest",
-    vitest: { configFile: "test/mutants/vitest.config.ts" },
+    // As in `npm test`: some tests change the directory of their process.
+    vitest: { configFile: "test/mutants/vitest.config.ts", pool: "forks" },
     plugins: ["@stryker-mutator/vitest-runner", join(SOURCE, "sampler.ts")],
     reporters: ["sampler"],
     mutate: sourcesOf(area),

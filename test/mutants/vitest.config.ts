@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import base from "../vitest.config.ts";
+import base, { LONG_TESTS } from "../vitest.config.ts";
 import { AREAS } from "./areas.ts";
 
 const area = AREAS.find(({ name }) => name === process.env["MUTANTS_AREA"]);
@@ -20,6 +20,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: [...(area?.tests ?? [])],
+    exclude: LONG_TESTS,
     sequence: { sequencer: OwnTestsFirst },
   },
 });

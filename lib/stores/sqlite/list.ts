@@ -143,7 +143,7 @@ export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage 
 
   const join = (from: bigint, end: bigint | undefined) => {
     const row = end === undefined ? rowsFrom.get(from) : rowsBetween.get(from, end);
-    return (row as TextRow | undefined)?.[0] ?? "";
+    return (row as unknown as TextRow)[0] ?? "";
   };
   const idAfter = (from: bigint, rows: number) =>
     (skipRows.get(from, rows) as readonly [id: bigint] | undefined)?.[0];

@@ -102,3 +102,19 @@ describe("an existing database", () => {
     rmSync(empty);
   });
 });
+
+test("every account is listed once, in order, however many there are, and no more than asked for", async () => {
+  const store = createSqliteStore({ path: ":memory:" });
+  const ids = Array.from({ length: 230 }, (_, index) => `shop-${1_000 + index}`);
+  for (const id of ids) await store.accounts.create({ id, plan: "free", keys: [] });
+  const list = async (after?: string, limit?: number) => {
+    const found: string[] = [];
+    for await (const { id } of store.accounts.list(after, limit)) found.push(id);
+    return found;
+  };
+  expect(await list()).toEqual(ids);
+  expect(await list("shop-1099")).toEqual(ids.slice(100));
+  for (const limit of [1, 100, 101, 229, 230, 500])
+    expect(await list("", limit)).toEqual(ids.slice(0, limit));
+  await store.close();
+});

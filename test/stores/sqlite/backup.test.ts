@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { StoreUnavailableError } from "../../../lib/core/errors.ts";
+import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { temporaryDirectory } from "./fixture.ts";
+
+const { directory, newPath } = temporaryDirectory();
+
+async function createDatabase(): Promise<string> {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  await store.close();
+  return path;
+}
+
+test("a backup is a new file with all orders, which only its owner can read", async () => {
+  const path = await createDatabase();
+  const to = newPath();
+  expect(await backUpSqlite({ path, to })).toEqual({ ok: true });
+  if (process.platform !== "win32") expect(statSync(to).mode & 0o077).toBe(0);
+  const copy = createSqliteStore({ path: to });
+  expect(await copy.orders.find(1n)).toMatchObject({ status: "pending" });
+  await copy.close();
+});
+
+test("a backup never replaces a file", async () => {
+  const to = newPath();
+  writeFileSync(to, "mine");
+  expect(await backUpSqlite({ path: await createDatabase(), to })).toEqual({
+    ok: false,
+    code: "file_exists",
+  });
+  expect(readFileSync(to, "utf8")).toBe("mine");
+});
+
+test("a backup of no database, or into no folder, is an error and leaves no file", async () => {
+  const folder = join(directory, "empty");
+  mkdirSync(folder);
+  const to = join(folder, "copy.db");
+  for (const path of [join(folder, "missing.db"), directory])
+    await expect(backUpSqlite({ path, to })).rejects.toThrow(StoreUnavailableError);
+  expect(readdirSync(folder)).toEqual([]);
+  const path = await createDatabase();
+  const intoNoFolder = backUpSqlite({ path, to: join(folder, "missing", "copy.db") });
+  await expect(intoNoFolder).rejects.toMatchObject({ code: "ENOENT" });
+  expect(existsSync(join(folder, "missing"))).toBe(false);
+});
+
+test("a backup that fails after it has begun leaves no file", async () => {
+  const path = await createDatabase();
+  const folder = join(directory, "failing");
+  mkdirSync(folder);
+  // Its first page is that of a database, but the rest is missing.
+  const damaged = join(folder, "damaged.db");
+  writeFileSync(damaged, readFileSync(path).subarray(0, 8_192));
+  const to = join(folder, "copy.db");
+  await expect(backUpSqlite({ path: damaged, to })).rejects.toThrow(StoreUnavailableError);
+  expect(readdirSync(folder).filter((name) => name.startsWith("copy"))).toEqual([]);
+});

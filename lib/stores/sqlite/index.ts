@@ -18,7 +18,7 @@ import type { Store } from "../store.ts";
 import { accountQueries, createAccountStore } from "./accounts.ts";
 import { admissionQueries } from "./admission.ts";
 import { openDatabase } from "./database.ts";
-import { createOrderStore, orderQueries } from "./orders.ts";
+import { createOrderStore, orderQueries, type SqliteOrderStore } from "./orders.ts";
 
 export {
   isNewerSchema,
@@ -28,6 +28,12 @@ export {
 } from "../../core/errors.ts";
 export type { Store } from "../store.ts";
 export { type BackupResult, backUpSqlite } from "./backup.ts";
+export type { SqliteOrderStore } from "./orders.ts";
+
+/** A store in a SQLite file. */
+export interface SqliteStore extends Store {
+  readonly orders: SqliteOrderStore;
+}
 
 /** Options of the SQLite store. */
 export interface SqliteStoreOptions {
@@ -41,7 +47,7 @@ export interface SqliteStoreOptions {
  * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
-export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): Store {
+export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): SqliteStore {
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
     accounts: accountQueries(db),

@@ -5,16 +5,26 @@ import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { readStoredOrder, toWire } from "../../orders/wire.ts";
 import { type Database, prepareWrite } from "./database.ts";
-import { isConstraint } from "./errors.ts";
+import { isConstraint, toStoreError } from "./errors.ts";
 import { createList, listPageQuery, pageQuery } from "./list.ts";
+import { versionCheck } from "./schema.ts";
 
 /** The queries of the orders, each to be called in a read or a write of its connection. */
 export type OrderQueries = ReturnType<typeof orderQueries>;
 
 type OrderDatabase = Pick<Database<{ readonly orders: OrderQueries }>, "read" | "write">;
 
+/** The orders of a SQLite store. */
+export interface SqliteOrderStore extends OrderStore {
+  /**
+   * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
+   * rows, or not at all. `connection` has the same file open, and its transaction has begun.
+   */
+  using(connection: DatabaseSync): OrderStore;
+}
+
 /** The order store over the tables `orders` and `order_counts`. */
-export function createOrderStore({ read, write }: OrderDatabase): OrderStore {
+export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderStore {
   return {
     place: (placed) => write("durable", ({ orders }) => orders.place(placed)),
     find: (id) => read(({ orders }) => orders.find(id)),
@@ -25,7 +35,23 @@ export function createOrderStore({ read, write }: OrderDatabase): OrderStore {
       return await read(({ orders }) => orders.page(query));
     },
     countByStatus: () => read(({ orders }) => orders.countByStatus()),
+    using: (connection) => createOrderStore(databaseOf(connection)),
   };
+}
+
+function databaseOf(connection: DatabaseSync): OrderDatabase {
+  const checkVersion = versionCheck(connection);
+  let orders: OrderQueries | undefined;
+  async function read<T>(task: (queries: { readonly orders: OrderQueries }) => T): Promise<T> {
+    try {
+      checkVersion();
+      orders ??= orderQueries(connection);
+      return task({ orders });
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+  return { read, write: (_durability, task) => read(task) };
 }
 
 /** An array, because Node creates a hidden class for each row that is an object. */

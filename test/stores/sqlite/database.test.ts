@@ -76,6 +76,7 @@ test("each kind of write is durable or relaxed as documented, and each other cal
     "orders.list": [() => drain(orders.list())],
     "orders.page": [() => orders.page({ limit: 1 })],
     "orders.countByStatus": [() => orders.countByStatus()],
+    "orders.using": [async () => orders.using(new DatabaseSync(":memory:"))],
     "accounts.recordEnvironment": [() => accounts.recordEnvironment("test"), ["recordEnvironment", FULL]],
     "accounts.create": [() => accounts.create(ACCOUNT), ["create", FULL]],
     "accounts.find": [() => accounts.find("acme")],

@@ -1,0 +1,50 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { temporaryDirectory } from "./fixture.ts";
+
+const { newPath } = temporaryDirectory();
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+
+test("an order that is placed or cancelled in a transaction is stored with its other rows, or not at all", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.orders.place([pending(1n)]);
+  const own = new DatabaseSync(path);
+  own.exec("CREATE TABLE invoices (order_id INTEGER PRIMARY KEY)");
+  const orders = store.orders.using(own);
+  for (const end of ["ROLLBACK", "COMMIT"]) {
+    own.exec("BEGIN IMMEDIATE; INSERT INTO invoices VALUES (2)");
+    expect(await orders.place([pending(2n)])).toEqual(["placed"]);
+    expect((await orders.apply(1n, "cancel", 0)).ok).toBe(true);
+    expect((await orders.find(1n))?.status, "visible in the transaction").toBe("cancelled");
+    expect((await store.orders.find(1n))?.status, "not visible outside of it").toBe("pending");
+    own.exec(end);
+    const isCommitted = end === "COMMIT";
+    const stored = isCommitted ? [{ ...pending(1n), status: "cancelled" }, pending(2n)] : [pending(1n)];
+    expect((await store.orders.page({ limit: 10 })).orders).toEqual(stored);
+    expect(await store.orders.countByStatus()).toMatchObject({ pending: 1, cancelled: isCommitted ? 1 : 0 });
+    expect(own.prepare("SELECT count(*) AS count FROM invoices").get()).toEqual({
+      count: isCommitted ? 1 : 0,
+    });
+  }
+  own.exec("PRAGMA user_version = 99");
+  await expect(orders.place([pending(3n)])).rejects.toSatisfy(isStoreUnavailable);
+  own.close();
+  await store.close();
+});
+
+test("a write of the store waits for the transaction of another connection in the same process", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  const own = new DatabaseSync(path);
+  own.exec("BEGIN IMMEDIATE");
+  await store.orders.using(own).place([pending(1n)]);
+  const placed = store.orders.place([pending(1n)]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  own.exec("COMMIT");
+  expect(await placed).toEqual(["unchanged"]);
+  own.close();
+  await store.close();
+});

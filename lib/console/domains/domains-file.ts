@@ -10,6 +10,7 @@ import { type FileContent, readTextFile, replaceFile } from "./text-file.ts";
 /** The result of a change. Unless it is `ok`, the file is as it was. */
 export type DomainsChange =
   | { readonly ok: true; readonly domains: DomainMapping }
+  /** The rules of every domains file reject the result of the change. */
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
   | { readonly ok: false; readonly code: DomainsChangeErrorCode; readonly message: string };
 
@@ -63,13 +64,7 @@ export function openDomainsFile({ kind, path, plan, target }: FileSource): Requi
 /** The content of a file after a change, or the reason why there is none. */
 export type ChangedText =
   | { readonly ok: true; readonly text: string; readonly domains: DomainMapping }
-  /** The change is invalid: the rules of every domains file reject its result. */
-  | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
-  | {
-      readonly ok: false;
-      readonly code: "invalid_file" | "host_not_found" | "not_editable";
-      readonly message: string;
-    };
+  | Extract<DomainsChange, { ok: false }>;
 
 const NOT_EDITABLE =
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.";
@@ -91,27 +86,24 @@ export function changeDomains(text: string, plan: Plan, change: DomainChange): C
   if (changed === undefined) return notEditable();
   const after = parseFile(changed, plan);
   if (!after.ok) return { ok: false, code: "invalid_domains", issues: after.problems };
-  const isExpected = listRoles(rolesAfter(before.domains, normal)) === listRoles(rolesOf(after.domains));
+  const expected = rolesAfter(before.domains, normal);
+  const found = rolesOf(after.domains);
+  const isExpected =
+    found.size === expected.size && [...expected].every(([host, role]) => found.get(host) === role);
   return isExpected ? { ok: true, text: changed, domains: after.domains } : notEditable();
 }
 
-type Roles = ReadonlyMap<string, HostRole>;
-
-function rolesOf(domains: DomainMapping): Roles {
+/** The role of every host, in any order. */
+function rolesOf(domains: DomainMapping): Map<string, HostRole> {
   return new Map(hostsOf(domains).map(({ host, role }) => [host, role]));
 }
 
-/** The role of every host after a change. */
-function rolesAfter(domains: DomainMapping, change: DomainChange): Roles {
-  const roles = new Map(rolesOf(domains));
+function rolesAfter(domains: DomainMapping, change: DomainChange): ReadonlyMap<string, HostRole> {
+  const roles = rolesOf(domains);
   roles.delete(change.host);
   if (change.kind === "remove") return roles;
   if (change.role === "primary" && domains.primary !== undefined) roles.set(domains.primary, "alias");
   return roles.set(change.host, change.role);
-}
-
-function listRoles(roles: Roles): string {
-  return JSON.stringify([...roles].toSorted());
 }
 
 function notEditable(): ChangedText {

@@ -1,14 +1,9 @@
 import { html } from "hono/html";
 import { formatDuration } from "../../core/text.ts";
 import type { Clock } from "../../core/time.ts";
-import {
-  type AttentionReason,
-  CERTIFICATE_TIMEOUT_MS,
-  type DomainState,
-  type TrackedDomain,
-} from "../../domains/lifecycle.ts";
+import { CERTIFICATE_TIMEOUT_MS, type DomainState, type TrackedDomain } from "../../domains/lifecycle.ts";
 import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
-import { PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
+import { adviceFor, PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
 import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
 import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -101,7 +96,7 @@ function reasonCard({ code, found, expected, fix }: Reason): Html {
 
 /** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
 export function nextSteps({ domain, verification }: ObservedHost, source: SourceKind): readonly string[] {
-  const { state, attention = "certificate_overdue" } = domain;
+  const { state } = domain;
   if (verification.state === "unknown" && state !== "live") {
     return [
       "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
@@ -117,7 +112,7 @@ export function nextSteps({ domain, verification }: ObservedHost, source: Source
     case "certificate_pending":
       return [ISSUING[source]];
     case "needs_attention":
-      return attentionSteps(domain, attention, verification, source);
+      return attentionSteps(domain, verification, source);
     default:
       return [];
   }
@@ -133,22 +128,14 @@ const RENEW: Readonly<Record<SourceKind, string>> = {
   stack: `${REQUEST_CERTIFICATE.stack} Then choose Re-verify.`,
 };
 
-const CAUSES: Readonly<Record<AttentionReason, string>> = {
-  validation_timed_out:
-    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-  certificate_forbidden: "CAA records forbid the certificate.",
-  certificate_overdue: "No certificate has been issued 30 minutes after verification.",
-  certificate_failed: "The certificate is not valid, or its authority rejected it.",
-  dns_broken: "The DNS records no longer lead to the platform.",
-};
-
 function attentionSteps(
-  { host }: TrackedDomain,
-  attention: AttentionReason,
+  domain: TrackedDomain,
   { dns, certificate }: ObservedHost["verification"],
   source: SourceKind,
 ): readonly string[] {
-  const cause = CAUSES[attention];
+  const { host, attention } = domain;
+  const causes = attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
+  const [cause = ""] = causes;
   if (attention === "dns_broken" || attention === "certificate_forbidden") {
     return [cause, "Fix the records as stated above, then choose Re-verify.", PROPAGATION];
   }

@@ -3,16 +3,6 @@ import type { HandlerOptions } from "../../lib/http/options.ts";
 import { accessFields, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
 
-/** Writes access log lines and metrics, one JSON object per line. */
-export interface Telemetry {
-  /** Logs a request, and counts it by operation and status, and as admitted or rejected by plan. */
-  readonly onRequest: (event: RequestEvent) => void;
-  /** Measures the time to the first byte of the list. */
-  readonly onFirstByte: (status: number, milliseconds: number) => void;
-  /** Returns the same store, which also counts bans and the records of lists that are complete or long. */
-  instrument(store: ServiceStore): ServiceStore;
-}
-
 /** A list with more orders triggers an alarm: 120 MB if they have all fields, of the 200 MB of a streamed response. */
 export const LONG_LIST_ORDERS = 1_000_000;
 
@@ -25,7 +15,7 @@ export interface FunctionVersion {
 }
 
 /**
- * Creates the telemetry of a process. `namespace` separates the metrics of several stacks in one AWS account; responses
+ * Creates the telemetry of a process: access log lines and metrics, one JSON object per line. `namespace` separates the metrics of several stacks in one AWS account; responses
  * with a 5xx status are also counted by `version`.
  */
 export function createTelemetry(options: {
@@ -33,23 +23,26 @@ export function createTelemetry(options: {
   version?: FunctionVersion;
   write: (line: string) => void;
   clock?: Clock;
-}): Telemetry {
+}) {
   const { namespace, version, write, clock = systemClock } = options;
   const writeLine = (fields: object) => write(`${toLogLine(fields)}\n`);
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
   return {
-    onRequest(event) {
+    /** Logs a request, and counts it by operation and status, and as admitted or rejected by plan. */
+    onRequest(event: RequestEvent): void {
       const at = clock();
       const metrics = embeddedMetrics(namespace, at, requestMetrics(event, version));
       writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
-    onFirstByte(status, value) {
+    /** Measures the time to the first byte of the list, in milliseconds. */
+    onFirstByte(status: number, value: number): void {
       if (status === 200) emit({ name: "ListFirstByte", value, unit: "Milliseconds" });
     },
 
-    instrument({ orders, accounts, ...store }) {
+    /** Returns the same store, which also counts bans and the records of lists that are complete or long. */
+    instrument({ orders, accounts, ...store }: ServiceStore): ServiceStore {
       return {
         ...store,
         orders: {

@@ -18,23 +18,10 @@ export type LogThreshold = LogLevel | "silent";
 /** Every threshold, from the fewest lines to the most. */
 const LOG_LEVELS: readonly LogThreshold[] = ["silent", "error", "warn", "info"];
 
-/** True if a line of this level is logged. */
-function isLogged(level: LogLevel, threshold: LogThreshold): boolean {
-  return LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(threshold);
-}
-
 /** The flags of the log of a service. */
 export interface LogFlags {
   readonly logLevel: LogThreshold;
   readonly logAddresses?: boolean;
-}
-
-/** The log of a running service: readable lines on a terminal, otherwise lines of JSON. */
-export interface ServiceLog {
-  /** Logs a finished request. Missing if no request would be logged. */
-  readonly onRequest?: (event: RequestEvent, source: ClientInfo) => void;
-  /** Logs a message about the process. The details are in lines of JSON only. */
-  write(level: LogLevel, message: string, details?: object): void;
 }
 
 /** Adds the flags of the log to a command. */
@@ -48,26 +35,29 @@ export function addLogOptions(command: Command): Command {
     .option("--log-addresses", "log the IP addresses of callers");
 }
 
-/** Creates the log. With `json`, terminals get JSON too. */
+/** Creates the log of a running service: readable lines on a terminal, otherwise, and with `json`, lines of JSON. */
 export function createServiceLog(
   { log, screen }: Pick<Terminal, "log" | "screen">,
   { logLevel, logAddresses = false }: LogFlags,
   { json = false, clock }: { readonly json?: boolean | undefined; readonly clock: Clock },
-): ServiceLog {
+) {
   const isReadable = screen !== undefined && !json;
+  const isLogged = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(logLevel);
 
   function onRequest(event: RequestEvent, source: ClientInfo): void {
     const level = levelOf(event);
-    if (!isLogged(level, logLevel)) return;
+    if (!isLogged(level)) return;
     const { at, ...fields } = accessFields(event, new Date(clock()));
     const line = { at, level, ...fields, ...(logAddresses ? source : {}) };
     log(isReadable ? readableLine(line, screen) : toLogLine(line));
   }
 
   return {
-    ...(logLevel === "silent" ? {} : { onRequest }),
-    write(level, message, details) {
-      if (!isLogged(level, logLevel)) return;
+    /** Logs a finished request. Missing if no request would be logged. */
+    onRequest: logLevel === "silent" ? undefined : onRequest,
+    /** Logs a message about the process. The details are in lines of JSON only. */
+    write(level: LogLevel, message: string, details?: object): void {
+      if (!isLogged(level)) return;
       log(isReadable ? message : formatLogEntry(level, message, new Date(clock()), details));
     },
   };

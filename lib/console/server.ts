@@ -15,7 +15,7 @@ import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { limitConnections, ownPagesOnly, Session, securityHeaders, smallFormsOnly } from "./access.ts";
 import { accountsSection } from "./accounts/accounts.ts";
-import { createTrafficSampler } from "./accounts/traffic.ts";
+import { TrafficSampler } from "./accounts/traffic.ts";
 import { domainsSection } from "./domains/domains.ts";
 import { ordersSection } from "./orders/orders.ts";
 import { type ConsoleApp, type ConsoleContext, type Html, plainPage, type Section } from "./page.ts";
@@ -64,7 +64,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { port } = server.address() as AddressInfo;
   const session = new Session(port);
   const { basePath } = session;
-  const traffic = createTrafficSampler(store.accounts, clock);
+  const traffic = new TrafficSampler(store.accounts, clock);
 
   app.use(securityHeaders, ownPagesOnly(port, session), smallFormsOnly);
   app.get(`${basePath}/start`, (c) => c.html(entryPage(basePath)));

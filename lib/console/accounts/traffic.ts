@@ -73,45 +73,43 @@ function admittedIn(own: Observation, next: Observation | undefined, isCurrent: 
   return isComparable && next.before >= own.before ? next.before - own.before : undefined;
 }
 
+/** The most accounts that are observed. Each costs a read three times a minute. */
+const MAX_ACCOUNTS = 200;
+
 /**
  * Observes the traffic of the accounts that have been shown. A store holds only the counters of the current windows, so
  * the console keeps the samples that it takes while it runs.
  */
-export interface TrafficSampler {
-  /** Records the present counters of an account, and observes the account from now on. */
-  record(account: Account): void;
-  /** Reads every observed account again. */
-  sample(): Promise<void>;
-  /** The last 60 minutes of an account, the current one last. */
-  lastHour(accountId: string): readonly MinuteTraffic[];
-}
+export class TrafficSampler {
+  readonly #store: AccountStore;
+  readonly #clock: Clock;
+  /** By account: its observations, and the time of the last one. */
+  readonly #observed = new Map<string, { readonly known: Observations; readonly at: Instant }>();
 
-/** The most accounts that are observed. Each costs a read three times a minute. */
-const MAX_ACCOUNTS = 200;
-
-/** Creates a sampler that has observed nothing yet. */
-export function createTrafficSampler(store: AccountStore, clock: Clock): TrafficSampler {
-  const observed = new Map<string, Observations>();
-  const read = new Map<string, Instant>();
-
-  function record(account: Account): void {
-    const known = observed.get(account.id);
-    if (known === undefined && observed.size >= MAX_ACCOUNTS) return;
-    const now = clock();
-    observed.set(account.id, observe(known ?? new Map(), account, now));
-    read.set(account.id, now);
+  constructor(store: AccountStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
   }
 
-  return {
-    record,
-    async sample() {
-      // A page that is shown has just read its accounts.
-      const due = [...read].filter(([, at]) => clock() - at >= MINUTE_MS / 6);
-      for (const [id] of due) {
-        const account = await store.find(id);
-        if (account !== undefined) record(account);
-      }
-    },
-    lastHour: (id) => trafficOf(observed.get(id) ?? new Map(), clock()),
-  };
+  /** Records the present counters of an account, and observes the account from now on. */
+  record(account: Account): void {
+    const earlier = this.#observed.get(account.id);
+    if (earlier === undefined && this.#observed.size >= MAX_ACCOUNTS) return;
+    const at = this.#clock();
+    this.#observed.set(account.id, { known: observe(earlier?.known ?? new Map(), account, at), at });
+  }
+
+  /** Reads every observed account again, except those that a page has just read. */
+  async sample(): Promise<void> {
+    const due = [...this.#observed].filter(([, { at }]) => this.#clock() - at >= MINUTE_MS / 6);
+    for (const [id] of due) {
+      const account = await this.#store.find(id);
+      if (account !== undefined) this.record(account);
+    }
+  }
+
+  /** The last 60 minutes of an account, the current one last. */
+  lastHour(accountId: string): readonly MinuteTraffic[] {
+    return trafficOf(this.#observed.get(accountId)?.known ?? new Map(), this.#clock());
+  }
 }

@@ -70,28 +70,18 @@ const NO_BORDERS = {
   ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },
 };
 
-/** Progress for interactive terminals. */
-export interface Progress<Counts> {
-  /** Shows new counts, and the part of the size that is done. */
-  update(counts: Counts, done: number): void;
-  /** Writes a line above the progress bar. */
-  log(line: string): void;
-  stop(): void;
-}
+/** Counts by name. */
+type Counts = Readonly<Record<string, number>>;
 
 /**
- * Shows a bar if the size is known, otherwise counts; without an interactive terminal, nothing. `format` contains the
+ * Shows progress on an interactive terminal: a bar if the size is known, otherwise the counts. `format` contains the
  * names of counts in braces, such as `{placed} placed`.
  */
-export async function createProgress<Counts extends Readonly<Record<string, number>>>(
+export async function createProgress(
   { screen, log }: Pick<Terminal, "screen" | "log">,
-  {
-    format,
-    size,
-    initial,
-  }: { readonly format: string; readonly size?: number | undefined; readonly initial: Counts },
-): Promise<Progress<Counts>> {
-  if (screen === undefined) return { update: () => {}, log, stop: () => {} };
+  { format, size, initial }: { format: string; size?: number | undefined; initial: Counts },
+) {
+  if (screen === undefined) return { update: (_counts: Counts, _done: number) => {}, log, stop: () => {} };
   // Loaded here, so that commands without a bar start sooner.
   const { default: cliProgress } = await import("cli-progress");
   const bar = new cliProgress.SingleBar({
@@ -109,8 +99,10 @@ export async function createProgress<Counts extends Readonly<Record<string, numb
     Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, formatCount(count)]));
   bar.start(size ?? 0, 0, toText(initial));
   return {
-    update: (counts, done) => bar.update(done, toText(counts)),
-    log(line) {
+    /** Shows new counts, and the part of the size that is done. */
+    update: (counts: Counts, done: number) => bar.update(done, toText(counts)),
+    /** Writes a line above the progress bar. */
+    log(line: string): void {
       // Replaces the bar, which is redrawn below the line.
       cursorTo(screen, 0);
       clearLine(screen, 0);

@@ -28,11 +28,6 @@ export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly tlsPort?: number;
 }
 
-/** The options of `console`. */
-interface ConsoleFlags extends ConsoleDomainsFlags {
-  readonly port: number;
-}
-
 /** `console`: a page to manage the store with, on this machine, until a signal stops it. */
 export function defineConsole(command: Command, context: CommandContext): void {
   addVerificationOptions(
@@ -45,31 +40,21 @@ export function defineConsole(command: Command, context: CommandContext): void {
   )
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .addHelpText("after", HELP)
-    .action(async (consoleFlags: ConsoleFlags) => {
-      const { port } = consoleFlags;
-      const { env, terminal, clock } = context;
-      const flags = context.flags;
+    .action(async ({ port, ...domainsFlags }: ConsoleDomainsFlags & { readonly port: number }) => {
+      const { env, terminal, clock, flags } = context;
       const environment = readEnvironment(env);
       const plans = await readPlans(flags, env);
-      const domains = await readConsoleDomains(consoleFlags, env, terminal);
-      await withStore(context, async ({ store, name, isMetered, check, explain }) => {
+      const domains = await readConsoleDomains(domainsFlags, env, terminal);
+      const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
+      await withStore(context, async ({ store, name: storeName, isMetered, check, explain }) => {
         const stop = context.waitForStop();
         // No link is printed for a console that can show nothing.
         await check();
-        const options = {
-          store,
-          storeName: name,
-          isMetered,
-          environment,
-          clock,
-          plans,
-          ...(domains && { domains }),
-        };
         const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
-          startConsole({ ...options, port, explain, log: terminal.log }),
+          startConsole({ ...settings, store, storeName, isMetered, explain }),
         );
         try {
-          const result = { link: server.link, database: name };
+          const result = { link: server.link, database: storeName };
           if (flags.json) await printResult(context, result);
           else await terminal.print(formatStart(result));
           await stop;

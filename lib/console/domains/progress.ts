@@ -23,7 +23,6 @@ export interface ObservedHost extends HostObservation {
 /** The progress of every host, since this console first verified it. Nothing of it is stored. */
 export interface HostProgress {
   of(host: string): ObservedHost | undefined;
-  isChecking(host: string): boolean;
   /** The record that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
   record(host: HostToVerify): Promise<DnsRecord>;
   /** Verifies a host now. With `reverify`, a host that needs attention starts anew. */
@@ -80,7 +79,6 @@ export function createProgress(
       const [domain, last] = [state.get(host), found.get(host)];
       return domain && last && { ...last, domain: domainAt(domain, clock()) };
     },
-    isChecking: (host) => running.has(host),
     record(host) {
       const { target = "" } = host;
       const last = records.get(host.host);

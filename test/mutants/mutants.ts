@@ -55,10 +55,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const deadline = Date.now() + minutes * 60_000;
 const outcomes: Outcome[] = [];
+const sizes = areas.map(sizeOfSample);
 for (const [index, area] of areas.entries()) {
   // An area that is done early leaves its time to the others.
   const milliseconds = (deadline - Date.now()) / (areas.length - index);
-  outcomes.push(await tryArea(area, sizeOfSample(area), milliseconds));
+  outcomes.push(await tryArea(area, sizes[index] ?? 0, milliseconds));
 }
 const reports = outcomes.map(judge);
 process.stdout.write(`${toTable(reports)}\n`);

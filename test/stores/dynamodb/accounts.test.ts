@@ -1,6 +1,7 @@
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { keyIdOf } from "../../../lib/accounts/api-key.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { detailsIdOf } from "../../../lib/stores/dynamodb/accounts.ts";
@@ -186,4 +187,23 @@ test("an account cannot take the place of the details of another one", async () 
     });
   expect(await accounts.create("acme", { plan: "free" })).toMatchObject({ ok: true });
   expect(await outcome(await issue("acme"))).toMatch(/^admitted acme\./);
+});
+
+test("keys keep the identifiers that they were stored with, whether these follow from their hashes or not", async () => {
+  const hashes = ["3", "1", "2", "5", "4"].map(hashKey);
+  const keys = hashes.map((hash, index) => ({
+    id: index === 2 ? keyIdOf("acme", hash) : `acme.chosen-${index}`,
+    ...{ hash, createdAt: AT },
+  }));
+  await store.accounts.create({ id: "acme", plan: "free", keys });
+  expect((await store.accounts.find("acme"))?.keys).toEqual(keys);
+  for (const { id, hash } of keys)
+    expect(await store.accounts.admit({ accountId: "acme", hash }, AT)).toMatchObject({
+      caller: { keyId: id },
+    });
+});
+
+test("an account with an invalid identifier is rejected, with what to write", async () => {
+  const create = store.accounts.create({ id: "Acme", plan: "free", keys: [] });
+  await expect(create).rejects.toThrow("id: Use 1 to 32 lower-case letters");
 });

@@ -15,7 +15,10 @@ export interface MetricsOptions {
   readonly registry?: Registry;
 }
 
-type ServiceStore = HandlerOptions["store"];
+/** The store of the service. That on PostgreSQL also has the state of its connections. */
+type ServiceStore = HandlerOptions["store"] & {
+  connections?(): Readonly<Record<string, number>>;
+};
 
 /** Counts requests, bans and listed orders. No label has more values than there are operations, statuses and plans. */
 export interface Metrics {
@@ -76,6 +79,16 @@ export function createMetrics({
       this.inc(server.refusedConnections);
     },
   });
+  let connections: ServiceStore["connections"];
+  new Gauge({
+    name: "store_orders_database_connections",
+    help: "Connections of the store's pool that are busy or idle, and calls that wait for one.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(connections?.() ?? {})) this.set({ state }, count);
+    },
+  });
   for (const { id } of [...operations, { id: "none" }])
     for (const status of FAILURES) requests.inc({ operation: id, status }, 0);
   const build = { ...buildInfo, node: process.version };
@@ -109,22 +122,25 @@ export function createMetrics({
       server = watched;
     },
 
-    instrument: ({ orders, accounts, ...store }) => ({
-      ...store,
-      orders: { ...orders, list: () => counted(orders.list()) },
-      accounts: {
-        ...accounts,
-        async admit(...args) {
-          const admission = await accounts.admit(...args);
-          const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;
-          if (isNewBan) bans.inc({ plan: admission.caller.plan });
-          if (!admission.ok || admission.outcome?.type !== "list") return admission;
-          const { outcome } = admission;
-          rows.inc(countRecords(outcome.first.json));
-          return { ...admission, outcome: { ...outcome, rest: counted(outcome.rest) } };
+    instrument({ orders, accounts, ...store }) {
+      connections = store.connections;
+      return {
+        ...store,
+        orders: { ...orders, list: () => counted(orders.list()) },
+        accounts: {
+          ...accounts,
+          async admit(...args) {
+            const admission = await accounts.admit(...args);
+            const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;
+            if (isNewBan) bans.inc({ plan: admission.caller.plan });
+            if (!admission.ok || admission.outcome?.type !== "list") return admission;
+            const { outcome } = admission;
+            rows.inc(countRecords(outcome.first.json));
+            return { ...admission, outcome: { ...outcome, rest: counted(outcome.rest) } };
+          },
         },
-      },
-    }),
+      };
+    },
   };
 }
 

@@ -43,6 +43,16 @@ test("requests are counted by operation and status, with their latency and the o
   ]);
 });
 
+test("the connections of a store that has a pool are shown as they are when they are read", async () => {
+  const metrics = createMetrics({ registry: new Registry() });
+  const counts = { busy: 1, idle: 2, waiting: 3 };
+  metrics.instrument({ ...createMemoryStore(), connections: () => counts });
+  const samples = () => samplesOf(metrics.registry, "store_orders_database_connections");
+  expect(await samples()).toHaveLength(3);
+  counts.waiting = 4;
+  expect(await samples()).toContain('store_orders_database_connections{state="waiting"} 4');
+});
+
 test("the counters of failures and of refused connections exist from the start, so that an alert sees the first one", async () => {
   const operations = [{ id: "listOrders" }, { id: "readStatus" }];
   const metrics = createMetrics({ registry: new Registry(), operations });

@@ -19,6 +19,9 @@ export const CALL_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
 /** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
 export interface PostgresPool {
   connect(): Promise<PooledConnection>;
+  readonly totalCount?: number;
+  readonly idleCount?: number;
+  readonly waitingCount?: number;
 }
 
 /** The part of a `Client` of `pg` that the store uses. */

@@ -63,6 +63,8 @@ export type PostgresStoreOptions = PostgresServer & {
 export interface PostgresStore extends Store {
   readonly orders: PostgresOrderStore;
   readonly accounts: AccountStore;
+  /** The connections of the pool that are busy or idle, and the calls that wait for one. */
+  connections(): { readonly busy: number; readonly idle: number; readonly waiting: number };
 }
 
 /** Opens the store. Nothing is sent before the first call. */
@@ -78,6 +80,10 @@ export function createPostgresStore({
     orders: createOrderStore(database),
     accounts: createAccountStore(database),
     check: () => check(database),
+    connections() {
+      const { totalCount: total = 0, idleCount: idle = 0, waitingCount: waiting = 0 } = pool;
+      return { busy: total - idle, idle, waiting };
+    },
     close() {
       closing ??= database.settled().then(close);
       return closing;
@@ -122,9 +128,25 @@ function openPool({ pool, connectionString }: PostgresServer): {
     throw invalidInput("pool", "Give either a pool or a connectionString.");
   if (pool !== undefined) return { pool, close: async () => {} };
   let opening: Promise<OwnPool> | undefined;
-  const open = () => (opening ??= createPool(connectionString));
+  let opened: OwnPool | undefined;
+  const open = async () => {
+    opening ??= createPool(connectionString);
+    opened = await opening;
+    return opened;
+  };
   return {
-    pool: { connect: async () => (await open()).connect() },
+    pool: {
+      connect: async () => (opened ?? (await open())).connect(),
+      get totalCount() {
+        return opened?.totalCount ?? 0;
+      },
+      get idleCount() {
+        return opened?.idleCount ?? 0;
+      },
+      get waitingCount() {
+        return opened?.waitingCount ?? 0;
+      },
+    },
     close: async () => (await opening)?.end(),
   };
 }

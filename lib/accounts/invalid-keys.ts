@@ -19,8 +19,8 @@ const MAX_KNOWN_ACCOUNTS = 10_000;
 /** The pause before the accounts are listed again: the time for which an account of another process can be unknown. */
 const LISTING_PAUSE_MS = 5_000;
 
-/** The pause before the accounts are listed again if there are too many, or this process may not list them. */
-const LISTING_RETRY_MS = 60_000;
+/** The pause before the accounts are listed again if there were too many. */
+const LONG_LISTING_PAUSE_MS = 60_000;
 
 /** Recognises invalid keys without a write, and those of callers who guess without a call. */
 export interface InvalidKeys extends Pick<AccountStore, "admit"> {
@@ -57,7 +57,7 @@ const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "u
  */
 export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   const probed = new Map<string, ProbedAccount>();
-  /** The accounts that exist, which none leaves: all of them if `isComplete`, otherwise some. */
+  /** Accounts that exist: all of them if `isComplete`. An account is never deleted. */
   const known = new Set<string>();
   let isComplete = false;
   let listedAt = Infinity;
@@ -104,15 +104,16 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
 
   async function listAccounts(at: Instant): Promise<void> {
     const listed: string[] = [];
+    isComplete = false;
     try {
       for await (const { id } of accounts.list(undefined, MAX_KNOWN_ACCOUNTS + 1)) listed.push(id);
       isComplete = listed.length <= MAX_KNOWN_ACCOUNTS;
     } catch {
-      isComplete = false;
+      // The process may not list accounts, or the store fails.
     }
     if (isComplete) listed.forEach(remember);
     listedAt = at;
-    listedUntil = at + (isComplete ? LISTING_PAUSE_MS : LISTING_RETRY_MS);
+    listedUntil = at + (listed.length <= MAX_KNOWN_ACCOUNTS ? LISTING_PAUSE_MS : LONG_LISTING_PAUSE_MS);
   }
 
   /** Reads the account. Concurrent callers share one read. */

@@ -36,7 +36,7 @@ export interface SenderOptions
   readonly queue: RequestQueue;
 }
 
-/** Sends a request through the queue and retries it until it succeeds, fails for good, or runs out of attempts. */
+/** Sends a request through the queue and retries it until it succeeds, fails permanently, or runs out of attempts. */
 export type Sender = <T>(request: ApiRequest<T>) => Promise<SendResult<T>>;
 
 /** The shortest pause after a 429 without `Retry-After`. */

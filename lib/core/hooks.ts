@@ -21,7 +21,7 @@ export async function callHook(name: string, hook: () => unknown, report: HookEr
   }
 }
 
-/** Like `callHook`, but does not wait for a promise, and costs nothing if there is none. */
+/** Like `callHook`, but does not wait for the hook to finish. */
 export function startHook(name: string, hook: () => unknown, report: HookErrorReporter): void {
   try {
     const result = hook();

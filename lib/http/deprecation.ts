@@ -26,7 +26,7 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation, path: s
   };
 }
 
-/** Sets the link of every deprecated operation that has none. */
+/** Sets the link of every deprecated operation without one. */
 export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
   operations: readonly T[],
   docsUrl: string | undefined,

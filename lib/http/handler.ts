@@ -66,7 +66,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
   /**
    * Admits a request to the API and performs its operation. That is found first, because the store may perform it in
-   * the transaction that admits the request; only an admitted caller learns that there is none.
+   * the transaction that admits the request; only an admitted caller learns that no operation matches.
    */
   async function call(
     request: RequestHead,

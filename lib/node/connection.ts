@@ -131,7 +131,7 @@ export class Connection {
     }
   }
 
-  /** Parses the input from an index on. Returns where the part begins that has to wait, which is the end if none has to. */
+  /** Parses the input from an index on. Returns the start of the part that has to wait, or the end of the input. */
   #feed(input: Buffer, from: number): number {
     let start = from;
     let slices = 0;

@@ -61,9 +61,9 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
     let start = first === -1 ? 0 : addLine(lines, chunk, 0, first);
     if (start <= last) {
       // One by one only if they are not all valid: to decode them together takes a fraction of the time.
-      const texts = decodeLines(chunk.subarray(start, last));
-      for (const text of texts) lines.push({ number: number++, text });
-      if (texts.length > 0) start = last + 1;
+      const decoded = decodeLines(chunk.subarray(start, last));
+      for (const text of decoded) lines.push({ number: number++, text });
+      if (decoded.length > 0) start = last + 1;
       while (start <= last) start = addLine(lines, chunk, start, chunk.indexOf(LINE_FEED, start));
     }
     partial = concat(partial, chunk.subarray(start));

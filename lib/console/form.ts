@@ -13,10 +13,7 @@ export interface FormResult {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/**
- * Makes a change. An invalid input becomes errors of the fields, by the paths of its issues; `names` are those of the
- * fields that have another name than the path.
- */
+/** Makes a change. `names` are those of the fields that have another name than the path of an issue. */
 export async function submit(
   form: string,
   { fields }: View,
@@ -27,11 +24,21 @@ export async function submit(
     const notice = await change();
     return { form, notice, errors: {}, values: notice.kind === "failure" ? fields : {} };
   } catch (error) {
-    if (!isInvalidInput(error)) throw error;
-    const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }));
-    const errors = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
-    return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values: fields };
+    return invalidForm(form, fields, error, names);
   }
+}
+
+/** The result of an invalid input: its issues become errors of the fields. Throws any other error again. */
+export function invalidForm(
+  form: string,
+  values: FormResult["values"],
+  error: unknown,
+  names: Readonly<Record<string, string>> = {},
+): FormResult {
+  if (!isInvalidInput(error)) throw error;
+  const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }));
+  const errors = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
+  return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values };
 }
 
 /** A form that makes a change. It carries the token of the session. */

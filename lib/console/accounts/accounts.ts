@@ -5,7 +5,7 @@ import { isAccountId } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
-import { submit } from "../form.ts";
+import { invalidForm, submit } from "../form.ts";
 import {
   type ConsoleApp,
   type ConsoleContext,
@@ -35,8 +35,9 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
     const view = c.get("view");
     const id = (view.fields["id"] ?? "").trim();
     if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
-    const refuse = () => Promise.reject(invalidInput("id", "Enter the ID of an account, such as acme."));
-    return sendAccountsPage(c, context, parseStarts(view.fields["list"]), await submit("open", view, refuse));
+    const problem = invalidInput("id", "Enter the ID of an account, such as acme.");
+    const result = invalidForm("open", view.fields, problem);
+    return sendAccountsPage(c, context, parseStarts(view.fields["list"]), result);
   });
   app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
 

@@ -29,10 +29,7 @@ let isPressed = false;
  */
 const queue = [];
 
-/**
- * Joins the session with the token of the link.
- * @param {HTMLElement} entry
- */
+/** Joins the session with the token of the link. @param {HTMLElement} entry */
 async function enter({ dataset: { action = "", next = "" } }) {
   const token = location.hash.slice(1);
   // Neither the address bar nor the history keeps the link.
@@ -105,10 +102,7 @@ function showAnswer(page, isOther) {
   (next ?? document.getElementById("result"))?.focus({ preventScroll: true });
 }
 
-/**
- * Shows a problem above the page, or none.
- * @param {string} message
- */
+/** Shows a problem above the page, or none. @param {string} message */
 function report(message) {
   const problem = document.getElementById("problem");
   if (problem === null) return;
@@ -202,10 +196,7 @@ async function send({ form, action, body }) {
   }
 }
 
-/**
- * Copies the text of the element that a button names.
- * @param {HTMLElement} button
- */
+/** Copies the text of the element that a button names. @param {HTMLElement} button */
 async function copy(button) {
   const label = button.textContent;
   const source = document.getElementById(button.dataset["copy"] ?? "");

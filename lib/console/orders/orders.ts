@@ -4,7 +4,7 @@ import { parseInt64 } from "../../orders/int64.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
-import { submit } from "../form.ts";
+import { invalidForm, submit } from "../form.ts";
 import {
   type ConsoleApp,
   type ConsoleContext,
@@ -27,24 +27,20 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
   const counter = new OrderCounter(store.orders, clock);
 
   /** Sends the table with the issues of an input. */
-  async function sendInvalid(c: ConsoleRequest, id: string, error: unknown): Promise<Response> {
-    const view = { ...c.get("view"), fields: { id } };
-    const result = await submit("find", view, () => Promise.reject(error));
-    return sendOrdersPage(c, context, counter, FIRST_TABLE, result);
+  function sendInvalid(c: ConsoleRequest, id: string, error: unknown): Promise<Response> {
+    return sendOrdersPage(c, context, counter, FIRST_TABLE, invalidForm("find", { id }, error));
   }
 
   function sendWrongId(c: ConsoleRequest, id: string): Promise<Response> {
     return sendInvalid(c, id, invalidInput("id", ORDER_FIELDS.id.validate(id) ?? ""));
   }
 
-  app.get("/orders", async (c) => {
-    let table: OrderTable;
+  app.get("/orders", (c) => {
     try {
-      table = parseTable(new URL(c.req.url).search);
+      return sendOrdersPage(c, context, counter, parseTable(new URL(c.req.url).search));
     } catch (error) {
       return sendInvalid(c, c.req.query("before") ?? c.req.query("after") ?? "", error);
     }
-    return sendOrdersPage(c, context, counter, table);
   });
 
   // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
@@ -68,11 +64,9 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
 
   app.post("/orders/count", async (c) => {
     await counter.count();
-    const message = counter.isRunning ? "The count has started." : "Every order has been counted.";
-    const notice: Notice =
-      counter.failure === undefined
-        ? { kind: "success", message }
-        : { kind: "failure", message: counter.failure };
+    const { failure, isRunning } = counter;
+    const message = failure ?? (isRunning ? "The count has started." : "Every order has been counted.");
+    const notice: Notice = { kind: failure === undefined ? "success" : "failure", message };
     const result = { form: "count", notice, errors: {}, values: {} };
     return sendOrdersPage(c, context, counter, listOf(c.get("view")), result);
   });

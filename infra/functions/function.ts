@@ -67,9 +67,12 @@ export class OrdersFunction extends pulumi.ComponentResource {
     this.function = new aws.lambda.Function(
       `${name}-function`,
       {
-        ...{ description, code, handler, role: role.arn, publish: true },
-        ...{ runtime: "nodejs24.x", architectures: ["arm64"] },
-        ...{ memorySize: args.memoryMiB, timeout: args.timeoutSeconds },
+        ...{ description, code, handler, role: role.arn },
+        runtime: "nodejs24.x",
+        architectures: ["arm64"],
+        memorySize: args.memoryMiB,
+        timeout: args.timeoutSeconds,
+        publish: true,
         environment: { variables: args.environment },
         ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
         loggingConfig: { logFormat: "JSON", logGroup: this.logs.name },

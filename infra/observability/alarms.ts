@@ -35,30 +35,35 @@ export interface Alarm extends aws.cloudwatch.MetricAlarmArgs {
 }
 
 const ABOVE_ZERO = { comparisonOperator: "GreaterThanThreshold", threshold: 0 } as const;
-/** A single spike does not alarm. */
-const TWO_OF_THREE = { ...ABOVE_ZERO, period: 300, evaluationPeriods: 3, datapointsToAlarm: 2 } as const;
-const DAILY = { period: 86_400, evaluationPeriods: 1, datapointsToAlarm: 1 } as const;
+const FIVE_MINUTES = { ...ABOVE_ZERO, period: 300, evaluationPeriods: 3 } as const;
+/** More than none in two of three periods: a single spike does not alarm. */
+const TWO_OF_THREE = { ...FIVE_MINUTES, statistic: "Sum", datapointsToAlarm: 2 } as const;
+const ONE_DAY = { ...ABOVE_ZERO, period: 86_400, evaluationPeriods: 1, datapointsToAlarm: 1 } as const;
 
 /** The alarms of a stack. None uses latency, because the latency of a stream includes its whole transfer. */
 export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   const { functions, tables, certificates } = monitored;
   return [
     {
-      ...{ ...TWO_OF_THREE, statistic: "Average", threshold: 0.01 },
+      ...TWO_OF_THREE,
       ...gatewayMetric(monitored, "5XXError"),
       key: "5xx",
+      statistic: "Average",
+      threshold: 0.01,
       alarmDescription: "More than 1 % of the requests fail with a 5xx status.",
     },
     {
-      ...{ ...TWO_OF_THREE, statistic: "Average", threshold: 0.5 },
+      ...TWO_OF_THREE,
       ...gatewayMetric(monitored, "4XXError"),
       key: "4xx",
+      statistic: "Average",
+      threshold: 0.5,
       alarmDescription:
         "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
     },
     ...Object.entries(functions).flatMap(([role, name]) => {
       const alarm = (metricName: string, problem: string) => ({
-        ...{ ...TWO_OF_THREE, statistic: "Sum" },
+        ...TWO_OF_THREE,
         ...functionMetric(name, metricName),
         key: `${role}-${metricName.toLowerCase()}`,
         alarmDescription: `Invocations of the function '${role}' ${problem}.`,
@@ -67,30 +72,39 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
     }),
     ...Object.entries(tables).flatMap(([table, name]) =>
       ["Read", "Write"].map((kind) => ({
-        ...{ ...TWO_OF_THREE, statistic: "Sum" },
+        ...TWO_OF_THREE,
         ...tableMetric(name, `${kind}ThrottleEvents`),
         key: `${table}-${kind.toLowerCase()}-throttles`,
         alarmDescription: `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
       })),
     ),
     ...certificates.map(({ key, host, arn }) => ({
-      ...{ ...DAILY, statistic: "Minimum", comparisonOperator: "LessThanThreshold", threshold: 30 },
-      ...{ namespace: "AWS/CertificateManager", metricName: "DaysToExpiry" },
+      ...ONE_DAY,
+      namespace: "AWS/CertificateManager",
+      metricName: "DaysToExpiry",
       dimensions: { CertificateArn: arn },
       key: `${key}-certificate`,
+      statistic: "Minimum",
+      comparisonOperator: "LessThanThreshold",
+      threshold: 30,
       // ACM begins 45 days before the end.
       alarmDescription: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
     })),
     {
-      ...{ ...TWO_OF_THREE, extendedStatistic: "p95", threshold: 2_000, datapointsToAlarm: 3 },
+      ...FIVE_MINUTES,
       ...ownMetric(monitored, "ListFirstByte"),
       key: "first-byte",
+      extendedStatistic: "p95",
+      threshold: 2_000,
+      datapointsToAlarm: 3,
       alarmDescription: "The time to first byte of the list exceeds two seconds at the 95th percentile.",
     },
     {
-      ...{ ...ABOVE_ZERO, ...DAILY, statistic: "Maximum", threshold: LONG_LIST_ORDERS },
+      ...ONE_DAY,
       ...ownMetric(monitored, "ListRows"),
       key: "list-size",
+      statistic: "Maximum",
+      threshold: LONG_LIST_ORDERS,
       alarmDescription: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
     },
   ];
@@ -110,19 +124,22 @@ export function planReleaseAlarms(
   functions: ReleasedFunctions,
   monitored: MonitoredResources,
 ): readonly Alarm[] {
-  const once = { ...ABOVE_ZERO, statistic: "Sum", period: 60, evaluationPeriods: 1, datapointsToAlarm: 1 };
+  const withinAMinute = { ...ONE_DAY, statistic: "Sum", period: 60 };
   return Object.entries(functions).flatMap(([role, released]) => {
     const { name, version } = released.function;
     const errors = functionMetric(name, "Errors");
     const execution = { Resource: pulumi.interpolate`${name}:${ALIAS}`, ExecutedVersion: version };
     return [
       {
-        ...{ ...once, ...errors, dimensions: { ...errors.dimensions, ...execution } },
+        ...withinAMinute,
+        ...errors,
+        dimensions: { ...errors.dimensions, ...execution },
         key: `${role}-release-errors`,
         alarmDescription: `Invocations of the new version of the function '${role}' fail.`,
       },
       {
-        ...{ ...once, ...ownMetric(monitored, "ServerErrors", { Function: name, Version: version }) },
+        ...withinAMinute,
+        ...ownMetric(monitored, "ServerErrors", { Function: name, Version: version }),
         key: `${role}-release-5xx`,
         alarmDescription: `The new version of the function '${role}' responds with a 5xx status.`,
       },

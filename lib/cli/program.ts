@@ -123,9 +123,12 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
     for (const [name, { description }] of Object.entries(COMMANDS))
       program.command(name).description(description);
     program.hook("preSubcommand", async (_program, command) => {
-      const define = await COMMANDS[command.name()]?.load();
+      const entry = COMMANDS[command.name()];
+      if (entry === undefined) return;
+      hideUnusedOptions(program, entry);
+      const define = await entry.load();
       const flags = program.opts<GlobalFlags>();
-      define?.(command, { terminal, env, clock: systemClock, flags, version, waitForStop, exit, fail });
+      define(command, { terminal, env, clock: systemClock, flags, version, waitForStop, exit, fail });
     });
     // `help NAME` would show a command that is not loaded.
     const args = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
@@ -189,7 +192,6 @@ const HELP_FORMAT: HelpConfiguration = {
     const description = formatHint(defaultHelp.optionDescription(option));
     return option.mandatory ? `${description} (required)` : description;
   },
-  visibleGlobalOptions,
 };
 
 /** Writes choices and defaults as we do: without quotation marks, and in the same brackets as a variable. */
@@ -201,16 +203,11 @@ function formatHint(description: string): string {
     .replace(") (", "; ");
 }
 
-/** The global options that the command uses. */
-function visibleGlobalOptions(command: Command): Option[] {
-  const path: string[] = [];
-  for (let level: Command | null = command; level !== null; level = level.parent) path.push(level.name());
-  const { stores = STORE_NAMES, plans = false } = COMMANDS[path.at(-2) ?? ""] ?? {};
-  const hidden = STORE_NAMES.filter((name) => !stores.includes(name)).map(
-    (name) => `--${STORES[name].option}`,
+/** Removes the global options that a command does not use from its help. */
+function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = false }: CommandEntry): void {
+  const unused: string[] = STORE_NAMES.filter((name) => !stores.includes(name)).map(
+    (name) => STORES[name].option,
   );
-  if (!plans) hidden.push("--plans");
-  const options = new Help();
-  options.showGlobalOptions = true;
-  return options.visibleGlobalOptions(command).filter(({ long }) => !hidden.includes(long ?? ""));
+  if (!plans) unused.push("plans");
+  for (const option of program.options) if (unused.includes(option.name())) option.hideHelp();
 }

@@ -138,6 +138,22 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
     });
   });
 
+  test("a read that has waited too long leaves no session that still waits for the lock", async () => {
+    await using service = await servePostgres(server, 10);
+    const held = service.sql(
+      "BEGIN; LOCK TABLE store_orders.orders IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(8); COMMIT",
+    );
+    await sleep(500);
+    const reads = Array.from({ length: 5 }, () =>
+      expect(service.asRole.orders.find(1n)).rejects.toThrow(StoreUnavailableError),
+    );
+    await Promise.all(reads);
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE usename = '${service.role}' AND wait_event_type = 'Lock'`;
+    expect(await server.sql(waiting)).toBe("0");
+    await held;
+    expect((await service.asRole.orders.find(1n))?.record.id).toBe(1n);
+  });
+
   describe.concurrent("when its database cannot be used", () => {
     test("a server that does not respond causes a 503 in time, and is served again when it does", async () => {
       await using service = await servePostgres(server, 10);

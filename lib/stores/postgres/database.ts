@@ -156,10 +156,13 @@ export function openDatabase(
 
     read: (statement) =>
       track(
-        run(performance.now(), async (connection, query) => {
-          const { rows, error } = await send(connection, [query(withState(quoted, statement, VERSION))]);
+        run(performance.now(), async (connection, query, deadline) => {
+          // In a transaction, so that the server ends the statement too when the caller no longer waits for it.
+          const text = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${serverTimeoutMs(deadline)}`;
+          const statements = [{ text }, withState(quoted, statement, VERSION), { text: "ROLLBACK" }];
+          const { rows, error } = await send(connection, statements.map(query));
           if (error !== undefined) throw error;
-          return splitState(rows[0], VERSION).rows;
+          return splitState(rows[1], VERSION).rows;
         }),
       ),
 
@@ -169,7 +172,7 @@ export function openDatabase(
           const columns = stateColumns(work.durable);
           const [first, ...others] = work.first;
           const statements = [withState(quoted, first, columns), ...others];
-          const begin = query({ text: beginText(work, deadline) });
+          const begin = query({ text: beginText(deadline, work.maxLockWaitMs) });
           const opened = await send(connection, [begin, ...statements.map(query)]);
           if (opened.error !== undefined) throw opened.error;
           const { state, rows: firstRows } = splitState(opened.rows[1], columns);
@@ -332,13 +335,14 @@ function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnectio
 /** The time after which the server ends a transaction whose client has stopped between its two round trips. */
 const MAX_IDLE_MS = MAX_STORE_CALL_MS;
 
-function beginText(
-  { maxLockWaitMs = CALL_TIMEOUT_MS }: Pick<Work<unknown>, "maxLockWaitMs">,
-  deadline: number,
-): string {
-  // The server has to give up first: its error leaves the connection usable.
-  const left = Math.max(1, Math.floor(0.9 * (deadline - performance.now())));
-  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${Math.min(maxLockWaitMs, left)}`;
+function beginText(deadline: number, maxLockWaitMs = Infinity): string {
+  const lockTimeoutMs = Math.min(maxLockWaitMs, serverTimeoutMs(deadline));
+  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}`;
+}
+
+/** The server has to stop first: its error leaves the connection usable. */
+function serverTimeoutMs(deadline: number): number {
+  return Math.max(1, Math.floor(0.9 * (deadline - performance.now())));
 }
 
 /** What is read with the first statement of a transaction: in any case the schema version. */
@@ -432,7 +436,7 @@ export async function migrateTables(
       if (error !== undefined) throw error;
       return rows[0] ?? [];
     };
-    await execute(beginText({}, deadline));
+    await execute(beginText(deadline));
     const result = await migrate(execute, schema, { onlyIfEmpty });
     await execute("COMMIT");
     return result;

@@ -10,12 +10,14 @@ import { readStatus, store, whoAmI } from "./custom-operations-fixture.ts";
 
 test("everything that is wrong with the operations is reported at startup", () => {
   const { handle: _none, ...withoutHandle } = readStatus;
+  const { success: _neither, ...withoutSuccess } = whoAmI;
   const wrong = [
     withoutHandle,
     { ...whoAmI, method: "TRACE" },
     { ...whoAmI, id: "b", path: "/pets/" },
     { ...readStatus, id: "listOrders", parameters: {}, errors: ["gone"] },
     { ...readStatus, id: "listOrders", path: "/store/orders/{id}/status" },
+    { ...withoutSuccess, id: "c", path: "/c", parameters: {} },
   ];
   const create = () =>
     createHandler({ store, operations: wrong as unknown as NonNullable<HandlerOptions["operations"]> });
@@ -54,6 +56,10 @@ test("everything that is wrong with the operations is reported at startup", () =
         {
           path: "operations[4].path",
           message: "Another operation has GET /store/orders/{id}/status too. Change one.",
+        },
+        {
+          path: "operations[5].success",
+          message: "Describe the success: its status and a description.",
         },
       ],
     }),

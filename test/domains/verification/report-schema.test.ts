@@ -51,6 +51,14 @@ example.org CAA 0 issue "letsencrypt.org"
     }
   });
 
+  test("a description in the schema is a sentence, and so is the fix of every reason", async () => {
+    const descriptions = [...JSON.stringify(hostReportsJsonSchema()).matchAll(/"description":"(.*?)"/g)];
+    expect(descriptions.length).toBeGreaterThan(10);
+    for (const [, description] of descriptions) expect(description).toMatch(/^[A-Z].*\.$/);
+    for (const { fix } of (await reportOnHosts()).flatMap(({ reasons }) => reasons))
+      expect(fix).toMatch(/^[A-Z].*\.$/);
+  });
+
   test("every host has its state in the terms of the lifecycle, and the advice for it", async () => {
     const reports = await reportOnHosts();
     expect(reports.map(({ host, state }) => [host, state])).toEqual([

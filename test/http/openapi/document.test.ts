@@ -57,6 +57,18 @@ test("it has the published operations, with their names, paths, tags and statuse
   ]);
 });
 
+test("a conflict is described with its codes, which tell one from another, and another failure without", () => {
+  const responses = openApiDocument() as unknown as {
+    readonly paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+  };
+  const cancel = responses.paths["/store/orders/{orderId}"]?.["delete"]?.responses;
+  const { order_already_shipped: shipped, order_already_cancelled: cancelled } = ERRORS;
+  expect(cancel?.["409"]?.description).toBe(
+    `\`order_already_shipped\`: ${shipped.message} \`order_already_cancelled\`: ${cancelled.message}`,
+  );
+  expect(cancel?.["404"]?.description).toBe(ERRORS.order_not_found.message);
+});
+
 test("the try-it panel of listOrders is disabled, and getPet is deprecated", () => {
   const { paths } = plain(openApiDocument());
   expect(paths["/store/orders"]?.["get"]).toMatchObject({ "x-try-it-out": false });

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
+import { verifyHost } from "../../../lib/domains/verification/verify.ts";
+
+const HOST = "orders.example.com";
+const TARGET = "d-1.platform.example.net";
+
+/** Answers by `NAME TYPE`. */
+type Answers = Readonly<Record<string, DnsAnswer>>;
+
+const found = (...records: readonly unknown[]) =>
+  ({ outcome: "found", ttlSeconds: 300, records }) as DnsAnswer;
+const failed = (reason: "servfail" | "timeout"): DnsAnswer => ({ outcome: "failed", reason });
+
+/** A resolver with these answers. `own` are those of the name servers at each address. */
+function createResolver(answers: Answers, own?: Readonly<Record<string, Answers>>): DnsResolver {
+  const exists = (name: string) => Object.keys(answers).some((query) => query.startsWith(`${name} `));
+  const resolve = (async (name: string, type: RecordType) =>
+    answers[`${name} ${type}`] ?? {
+      outcome: exists(name) ? "nodata" : "nxdomain",
+    }) as unknown as DnsResolver;
+  if (own === undefined) return resolve;
+  const at = (addresses: readonly string[]) =>
+    createResolver(addresses.map((address) => own[address]).find((known) => known !== undefined) ?? {});
+  return Object.assign(resolve, { at });
+}
+
+const ZONE: Answers = {
+  "com SOA": found("ns.registry.example"),
+  "example.com SOA": found("ns1.example.com"),
+  "example.com NS": found("ns1.example.com"),
+  "ns1.example.com A": found("192.0.2.53"),
+  [`${TARGET} A`]: found("198.51.100.7"),
+};
+const RIGHT: Answers = { [`${HOST} CNAME`]: found(TARGET) };
+const WRONG: Answers = { [`${HOST} CNAME`]: found("old.example.net") };
+
+const verify = (cached: Answers, own?: Answers) =>
+  verifyHost(HOST, {
+    target: TARGET,
+    resolver: createResolver({ ...ZONE, ...cached }, own && { "192.0.2.53": { ...ZONE, ...own } }),
+  });
+
+describe("a resolver that remembers an old answer", () => {
+  test("a record that has just been corrected only needs time, and the report says how much", async () => {
+    const { state, reasons } = await verify(WRONG, RIGHT);
+    expect(state).toBe("pending_dns");
+    expect(reasons).toMatchObject([
+      {
+        code: "answer_outdated",
+        fix: "Nothing is left to do at the DNS provider. Your resolver remembers the old answer for another 5 min.",
+      },
+    ]);
+  });
+
+  test("the time is not given if the resolver does not state it", async () => {
+    const { reasons } = await verify(
+      { [`${HOST} CNAME`]: { outcome: "found", records: ["old.example.net"] } as DnsAnswer },
+      RIGHT,
+    );
+    expect(reasons[0]?.fix).toContain("Your resolver remembers the old answer for a while.");
+  });
+
+  test("a record that has just been broken is reported as the name servers have it now", async () => {
+    const { state, reasons, notes } = await verify(RIGHT, WRONG);
+    expect(state).toBe("pending_dns");
+    expect(reasons).toMatchObject([{ code: "wrong_target", found: "CNAME old.example.net" }]);
+    expect(notes).toContain(
+      "This is what the name servers of example.com answer now. Your resolver remembers the old answer for another 5 min.",
+    );
+  });
+
+  test("a record that is as wrong at the name servers is reported once, without a note", async () => {
+    const { reasons, notes } = await verify(WRONG, WRONG);
+    expect([reasons.length, notes]).toEqual([1, []]);
+  });
+});
+
+describe("the resolver's answer counts", () => {
+  test.each([
+    ["the name servers cannot be queried", undefined],
+    ["the name servers do not know the zone", { "example.com SOA": { outcome: "nodata" } as const }],
+    ["the name servers do not answer for the zone", { "example.com SOA": failed("timeout") }],
+    ["the name servers do not answer for the host", { [`${HOST} CNAME`]: failed("timeout") }],
+  ])("if %s", async (_why, own) => {
+    expect(await verify(RIGHT, own)).toMatchObject({ state: "verified", reasons: [] });
+    expect(await verify(WRONG, own)).toMatchObject({ state: "pending_dns", dns: "wrong_target" });
+  });
+});
+
+describe("a zone whose name servers fail", () => {
+  const LAME: Answers = {
+    "com NS": found("ns.registry.example"),
+    "ns.registry.example A": found("192.0.2.1"),
+    "example.com SOA": failed("servfail"),
+    "example.com NS": failed("servfail"),
+    [`${HOST} SOA`]: failed("servfail"),
+    [`${HOST} CNAME`]: failed("servfail"),
+    "ns1.example.com A": found("192.0.2.53"),
+    "ns3.example.com AAAA": found("2001:db8::53"),
+  };
+
+  test("each is named with its failure, also one without an address, but not one that answers", async () => {
+    const resolver = createResolver(
+      { "com SOA": found("ns.registry.example"), ...LAME },
+      {
+        "192.0.2.1": {
+          "com SOA": found("ns.registry.example"),
+          "example.com NS": found("ns1.example.com", "ns2.example.com", "ns3.example.com"),
+        },
+        "192.0.2.53": { "example.com SOA": failed("timeout") },
+        "2001:db8::53": { "example.com SOA": found("ns3.example.com") },
+      },
+    );
+    const { dns, reasons } = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(dns).toBe("lame");
+    expect(reasons[0]).toMatchObject({ code: "zone_lame", name: "example.com" });
+    const text = JSON.stringify(reasons[0]);
+    expect(text).toContain("ns1.example.com: no response in time");
+    expect(text).toContain("ns2.example.com has no address");
+    expect(text).not.toContain("ns3.example.com:");
+  });
+
+  test("is not blamed while its parent fails too: then it may be the resolver", async () => {
+    const resolver = createResolver({ ...LAME, "com SOA": failed("servfail"), "com NS": failed("servfail") });
+    const { dns, reasons } = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(dns).toBe("unknown");
+    expect(reasons.map(({ code }) => code)).not.toContain("zone_lame");
+  });
+});
+
+test("a zone below that fails is named, and not the zone above it that delegates to it", async () => {
+  const host = "www.sub.example.com";
+  const resolver = createResolver(
+    {
+      ...ZONE,
+      "sub.example.com SOA": failed("servfail"),
+      "sub.example.com NS": failed("servfail"),
+      [`${host} SOA`]: failed("servfail"),
+      [`${host} CNAME`]: failed("servfail"),
+    },
+    { "192.0.2.53": { ...ZONE, "sub.example.com NS": found("ns.sub.example.com") } },
+  );
+  const { reasons } = await verifyHost(host, { resolver, target: TARGET });
+  expect(reasons[0]).toMatchObject({ code: "zone_lame", name: "sub.example.com" });
+});
+
+test("a host of which only the AAAA records cannot be looked up is unknown, not missing", async () => {
+  const answers = { [`${HOST} A`]: { outcome: "nodata" } as const, [`${HOST} AAAA`]: failed("timeout") };
+  const { state, reasons } = await verify(answers);
+  expect(state).toBe("unknown");
+  expect(reasons).toMatchObject([{ code: "dns_unanswered" }]);
+});

@@ -2,25 +2,22 @@ import { StoreOrdersError } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 
-/** The details of an error response. */
-export interface ApiErrorDetails {
-  readonly status: number;
-  /** A code of the service, or `unexpected_response` if the response was not sent by the service. */
-  readonly code: ErrorCode | "unexpected_response";
-  readonly message: string;
-  /** Identifies the request in the service's logs. */
-  readonly requestId?: string | undefined;
-}
-
 /** An error response that the call has no result for, such as a 401 for an invalid key. */
 export class ApiError extends StoreOrdersError {
   override readonly name = "ApiError";
-  readonly code: ApiErrorDetails["code"];
+  /** A code of the service, or `unexpected_response` if the response was not sent by the service. */
+  readonly code: ErrorCode | "unexpected_response";
   readonly status: number;
+  /** Identifies the request in the service's logs. */
   readonly requestId: string | undefined;
   readonly retryable: boolean;
 
-  constructor({ code, status, message, requestId }: ApiErrorDetails) {
+  constructor({
+    code,
+    status,
+    message,
+    requestId,
+  }: Pick<ApiError, "code" | "status" | "message" | "requestId">) {
     super(`${status} ${code}: ${message}`);
     this.code = code;
     this.status = status;

@@ -1,25 +1,6 @@
 import type { Clock, Instant } from "../core/time.ts";
 import { abortable, type Sleep } from "./time-limit.ts";
 
-/** The limits of a request's wait in the queue. */
-export interface WaitOptions {
-  readonly signal: AbortSignal;
-  /** If a wait would end after this instant, the request is not sent. */
-  readonly deadline: Instant;
-  /** If a wait would be longer, the request is not sent. */
-  readonly maxWaitMs: number;
-}
-
-/** The decision about a request in the queue: to send it now, or the instant at which it could be sent. */
-export type QueueTurn =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly retryAt: Instant;
-      /** True if the service asked for a longer pause than `MAX_PAUSE_MS`. */
-      readonly limitedToOneDay: boolean;
-    };
-
 /** The facts about the rate limit in a response. Empty if there was no response. */
 export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
   /** The time for which no request is sent. At most one day. */
@@ -30,8 +11,15 @@ export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
  * The queue of all requests of one key, first in, first out. It keeps the key within its limits, so it is never banned.
  */
 export interface RequestQueue {
-  /** Resolves when the request may be sent, or at once with `ok: false` if it would wait too long. */
-  acquire(options: WaitOptions): Promise<QueueTurn>;
+  /**
+   * Resolves when the request may be sent, or at once with `ok: false` if it would wait longer than `maxWaitMs` or beyond
+   * the deadline. `limitedToOneDay`: the service asked for a longer pause than `MAX_PAUSE_MS`.
+   */
+  acquire(options: {
+    readonly signal: AbortSignal;
+    readonly deadline: Instant;
+    readonly maxWaitMs: number;
+  }): Promise<{ readonly ok: true } | { readonly ok: false; retryAt: Instant; limitedToOneDay: boolean }>;
   /** Must be called exactly once for each turn with `ok: true`: when the headers arrive, or when the request fails. */
   release(feedback: QueueFeedback): void;
 }

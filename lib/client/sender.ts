@@ -20,24 +20,19 @@ export interface ApiRequest<T> {
   readonly read: (response: Response, signal: AbortSignal) => Promise<T>;
 }
 
-/** The final response to a request. */
-export type SendResult<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly error: ApiError;
-      /** True if an earlier attempt got no definite response, so the service may have executed it. */
-      readonly ambiguous: boolean;
-    };
-
 /** The dependencies and limits of a sender. */
 export interface SenderOptions
   extends Required<Omit<ClientOptions, "baseUrl" | "idleTimeoutMs" | "totalTimeoutMs">> {
   readonly queue: RequestQueue;
 }
 
-/** Sends a request through the queue and retries it until it succeeds, fails permanently, or runs out of attempts. */
-export type Sender = <T>(request: ApiRequest<T>) => Promise<SendResult<T>>;
+/**
+ * Sends a request through the queue and retries it until it succeeds, fails permanently, or runs out of attempts.
+ * `ambiguous`: an earlier attempt got no definite response, so the service may have executed it.
+ */
+export type Sender = <T>(
+  request: ApiRequest<T>,
+) => Promise<{ ok: true; value: T } | { ok: false; error: ApiError; ambiguous: boolean }>;
 
 /** The shortest pause after a 429 without `Retry-After`. */
 const MIN_PAUSE_MS = 1_000;

@@ -1,11 +1,11 @@
-/** A request target (RFC 9112, section 3.2) or a URL: the path with its query and, if it is absolute, the authority. */
-export interface RequestTarget {
+/**
+ * Splits a request target (RFC 9112, section 3.2) or a URL into the authority, if it is absolute, and the path with its
+ * query. Nothing is decoded.
+ */
+export function splitTarget(target: string): {
   readonly authority: string | undefined;
   readonly path: string;
-}
-
-/** Splits a request target or a URL. Nothing is decoded. */
-export function splitTarget(target: string): RequestTarget {
+} {
   const [start, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   if (start === undefined) return { authority, path: target };
   const path = target.slice(start.length);

@@ -153,7 +153,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     async close({ graceMs = 10_000 } = {}) {
       if (!(graceMs >= 0)) throw invalidInput("graceMs", "Use a number of milliseconds, at least 0.");
       closing = true;
-      return shutDown({ server, connections, graceMs });
+      return shutDown(server, connections, graceMs);
     },
   };
 }
@@ -176,15 +176,6 @@ function maxDescriptors(): number {
   }
 }
 
-/** Options of `shutDown`. */
-export interface ShutDownOptions {
-  readonly server: Server;
-  /** Every open connection, and whether a request is in progress on it. */
-  readonly connections: ReadonlyMap<Socket, { isBusy(): boolean }>;
-  /** Time for requests to finish, in milliseconds. */
-  readonly graceMs: number;
-}
-
 /**
  * A connection without traffic for this long is closed. One in use gets `Connection: close` with its next response:
  * closing it could lose a request on its way.
@@ -192,7 +183,11 @@ export interface ShutDownOptions {
 const IDLE_MS = 250;
 
 /** Accepts no more connections, waits for those in use, and closes the rest after `graceMs`. */
-export function shutDown({ server, connections, graceMs }: ShutDownOptions): Promise<void> {
+export function shutDown(
+  server: Server,
+  connections: ReadonlyMap<Socket, { isBusy(): boolean }>,
+  graceMs: number,
+): Promise<void> {
   return new Promise((resolve) => {
     const lastBytesRead = new Map<Socket, number>();
     const interval = setInterval(closeIdle, IDLE_MS);

@@ -182,7 +182,7 @@ test("an empty host is rejected, because Node would listen on every address of t
 
 test("a server that is not one of node:net, as in Bun, is closed by its own method", async () => {
   const close = vi.fn((done: () => void) => done());
-  await shutDown({ server: { close } as unknown as Server, connections: new Map(), graceMs: 10 });
+  await shutDown({ close } as unknown as Server, new Map(), 10);
   expect(close).toHaveBeenCalled();
 });
 

@@ -80,9 +80,7 @@ export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Insta
   return key.revokedAt === undefined && (key.expiresAt ?? Infinity) > at;
 }
 
-/**
- * Adds a key, or fails with `too_many_keys`. Adding a key that the account has changes nothing, so it can be retried.
- */
+/** Adds a key, or fails with `too_many_keys`. A key that the account has is not added again, so a retry is safe. */
 export function addKey(account: AccountSettings, key: ApiKey, at: Instant): AccountResult {
   if (account.keys.some(({ id, hash }) => id === key.id && hash === key.hash)) return { ok: true, account };
   const active = account.keys.filter((known) => isActive(known, at));
@@ -92,8 +90,7 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
 }
 
 /**
- * Adds a successor with the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated only
- * once: a second successor would inherit the shortened expiry.
+ * Adds a successor with the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated once.
  */
 export function rotateKey(
   account: AccountSettings,

@@ -44,10 +44,7 @@ export interface Accounts<Name extends string = Plan> {
   resetUsage(accountId: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
   issueKey(accountId: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
-  /**
-   * Issues a successor with the expiry of the old key, which expires after `overlapMs` (at most `MAX_OVERLAP_MS`) or
-   * earlier.
-   */
+  /** Issues a successor with the expiry of the old key, which expires after `overlapMs` or earlier. */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */
   revokeKey(keyId: string): Promise<AccountResult>;

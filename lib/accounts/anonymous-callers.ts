@@ -57,9 +57,7 @@ export function createAnonymousCallers({
   /** In the order of their last minute with a request. */
   const sites = new Map<string, Site>();
   const overflow = createSite();
-  /**
-   * The sites from the oldest on, in the current minute: a new iterator of a map would first pass all deleted entries.
-   */
+  /** The sites from the oldest on: a new iterator of a map would first pass all deleted entries. */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
   /** The last instant at which a caller had no request left: without one, no request has to check. */

@@ -20,9 +20,7 @@ const TTL_MS = 1_000;
 /** The number of keys whose rejections are cached. For any further key, the store is queried each time. */
 const MAX_KEYS = 10_000;
 
-/**
- * The rejections from memory that may be unreported: a fifth of the ban threshold. The store decides the next request.
- */
+/** The rejections from memory that may be unreported: a fifth of the ban threshold. */
 function maxUnreported({ maxRejections }: BanPolicy): number {
   return Math.ceil(maxRejections / 5);
 }

@@ -63,8 +63,8 @@ export interface Client {
 }
 
 /**
- * Creates a client. Its requests share one queue that keeps them within the rate limits: create one per key. Throws
- * `InvalidInputError` if an option is invalid.
+ * Creates a client: one per key, because its requests share a queue. Throws `InvalidInputError` if an option is
+ * invalid.
  */
 export function createClient(options: ClientOptions): Client {
   checkOptions(Object(options));

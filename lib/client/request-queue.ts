@@ -7,9 +7,7 @@ export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
   readonly pauseMs?: number;
 }
 
-/**
- * The queue of all requests of one key, first in, first out. It keeps the key within its limits, so it is never banned.
- */
+/** The queue of all requests of one key, first in, first out, which keeps the key within its limits. */
 export interface RequestQueue {
   /**
    * Resolves when the request may be sent, or at once with `ok: false` if it would wait longer than `maxWaitMs` or beyond

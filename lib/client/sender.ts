@@ -106,9 +106,7 @@ export function createSender(options: SenderOptions): Sender {
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/**
- * Exponential backoff with full jitter: a random delay in milliseconds, up to a bound that doubles with each attempt.
- */
+/** Exponential backoff with full jitter, in milliseconds: up to a bound that doubles with each attempt. */
 export function backoff(attempt: number, random: () => number): number {
   return random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
 }

@@ -1,9 +1,6 @@
 import { StoreUnavailableError } from "./errors.ts";
 
-/**
- * Maps values with at most `concurrency` calls at the same time. The results are in the order of the values. After a
- * failure, no further call starts.
- */
+/** Maps values in order with at most `concurrency` calls at the same time. After a failure, no further call starts. */
 export async function mapBounded<T, R>(
   values: readonly T[],
   concurrency: number,

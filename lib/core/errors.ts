@@ -108,9 +108,7 @@ export interface SchemaIssue {
   readonly keys?: readonly string[];
 }
 
-/**
- * Converts a schema error to issues, one for each unknown key. `keysAt` returns the keys that are allowed at a path.
- */
+/** Converts a schema error to issues, one for each unknown key. `keysAt` returns the allowed keys at a path. */
 export function toIssues(
   { code, path, message, keys = [] }: SchemaIssue,
   keysAt: (path: readonly PropertyKey[]) => readonly string[],

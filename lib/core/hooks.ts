@@ -9,10 +9,7 @@ export const logHookError: HookErrorReporter = (error, hook) => {
   console.error(`store-orders: ${hook} failed: ${errorMessage(error)}`);
 };
 
-/**
- * Calls a hook of the embedder and waits for it. An error that it throws or rejects with is reported and goes no
- * further.
- */
+/** Calls a hook of the embedder and waits for it. An error is reported and goes no further. */
 export async function callHook(name: string, hook: () => unknown, report: HookErrorReporter): Promise<void> {
   try {
     await hook();

@@ -1,7 +1,4 @@
-/**
- * Splits a request target (RFC 9112, section 3.2) or a URL into the authority, if it is absolute, and the path with its
- * query. Nothing is decoded.
- */
+/** Splits a request target (RFC 9112, 3.2) or a URL into the authority, if it is absolute, and path and query. */
 export function splitTarget(target: string): {
   readonly authority: string | undefined;
   readonly path: string;

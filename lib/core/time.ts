@@ -16,10 +16,7 @@ export const MAX_STORE_CALL_MS = 5_000;
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
 export const nextTurn: () => Promise<void> = createTurns();
 
-/**
- * Returns a function whose promise resolves in a later turn of the event loop, for at most `callersPerTurn` in each: a
- * long task that waits for such turns delays other requests by one part at most.
- */
+/** Returns a function whose promise resolves in a later turn of the event loop, for `callersPerTurn` in each turn. */
 export function createTurns(callersPerTurn = 1): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const endTurn = () => {

@@ -29,8 +29,7 @@ interface Denied {
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
 export interface AccessControl {
   /**
-   * Authenticates a request and counts it. The store may perform `operation` if it admits the request. Rejects with
-   * `StoreUnavailableError`: no request is admitted unchecked.
+   * Authenticates and counts a request, whose `operation` the store may perform. Rejects with `StoreUnavailableError`.
    */
   admit(authorization: string | null, address: string, operation?: StoreOperation): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */

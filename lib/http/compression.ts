@@ -24,10 +24,7 @@ export function gzipped(body: WebBody): ReadableStream<Uint8Array> {
 /** A larger document is sent only compressed: to send it plain would take longer than all other documents. */
 const MAX_PLAIN_BYTES = 256 * 1024;
 
-/**
- * Serves a document that does not change. It is kept in memory, plain and compressed, because a request for it needs no
- * key and is not counted.
- */
+/** Serves a document that does not change from memory, plain and compressed. */
 export function cachedDocument(
   content: string | Uint8Array<ArrayBuffer>,
   fields: HeaderFields = {},

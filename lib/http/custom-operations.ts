@@ -74,9 +74,7 @@ const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{\w+\}))+$/;
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 const IMPLEMENTED: ReadonlySet<string> = new Set(OPERATIONS.map(({ id }) => id));
 
-/**
- * Returns the operations with their parameters in the order of the path. Throws `InvalidInputError` with every issue.
- */
+/** Returns the operations with their parameters in order. Throws `InvalidInputError` with every issue. */
 export function validateOperations(operations: readonly Operation[]): readonly Operation[] {
   const issues = operations.flatMap((operation, index) => {
     // Untyped callers can pass anything.

@@ -26,9 +26,7 @@ import { createRouter } from "./routes.ts";
 /** Callers without an address share one limit. */
 const UNKNOWN_ADDRESS = "unknown";
 
-/**
- * Creates the service, one function from `Request` to `Response`. Throws `InvalidInputError` if an option is invalid.
- */
+/** Creates the service: `Request` to `Response`. Throws `InvalidInputError` if an option is invalid. */
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
   const { store, clock = systemClock, basePath = "", pets = async () => undefined } = options;

@@ -26,10 +26,7 @@ export interface HandlerOptions {
   readonly clock?: Clock;
   /** The rules by which rejected requests ban a key. @default more than 20 in a minute ban it for 15 minutes */
   readonly banPolicy?: BanPolicy;
-  /**
-   * The plans that accounts can have. An account with another plan gets 401. Pass the same to `createAccounts`.
-   * @default PLAN_LIMITS
-   */
+  /** The plans of accounts; any other gets 401. Pass the same to `createAccounts`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
   /** Caches each rejection for up to a second, so that a flood costs one store call a second per key. @default true */
   readonly cacheRejections?: boolean;
@@ -52,16 +49,11 @@ export interface HandlerOptions {
   readonly hosts?: () => HostTable;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly documents?: DocumentSource;
-  /**
-   * Called after an order was cancelled, once that is durable. The response waits for it: hand a long task to a queue.
-   */
+  /** Called after an order was cancelled, once that is durable. The response waits for it. */
   readonly onTransition?: TransitionHook;
   /** Called with each error of `onTransition` and `onRequest`. @default writes a line to the console */
   readonly onHookError?: HookErrorReporter;
-  /**
-   * Called once for each finished request. The event identifies no person; the second argument has the caller's
-   * address.
-   */
+  /** Called once for each finished request. Only the second argument identifies the caller. */
   readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
 }
 

@@ -13,9 +13,7 @@ const METHODS: ReadonlySet<string> = new Set([
   "QUERY",
 ]);
 
-/**
- * True for a method that a path can allow; any other but `TRACE` gets 501. Methods are case-sensitive (RFC 9110, 9.1).
- */
+/** True for a method that a path can allow; any other but `TRACE` gets 501. Methods are case-sensitive. */
 export function isImplementedMethod(method: string): boolean {
   return METHODS.has(method);
 }

@@ -61,10 +61,7 @@ async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" 
   return body === "aborted" ? "aborted" : body.error;
 }
 
-/**
- * Calls a handler, with the head of the request if it is from `createHandler`, otherwise with a `Request`. `req` is
- * missing if it cannot be parsed.
- */
+/** Calls a handler, one that is not from `createHandler` with a `Request`. `req` is missing if it cannot be parsed. */
 export async function callHandler(
   handler: Handler,
   req: IncomingMessage | undefined,

@@ -79,9 +79,7 @@ export function callerAddress(req: IncomingMessage, trustProxy: boolean): { read
 /** The longest address: IPv6 with IPv4 at its end, in brackets, with the name of an interface and a port. */
 const MAX_ADDRESS_CHARS = 80;
 
-/**
- * Scheme and host of a request. `undefined` if a proxy that is not trusted forwarded it: the scheme is then unknown.
- */
+/** Scheme and host of a request. `undefined` behind a proxy that is not trusted, as the scheme is unknown. */
 export function originOf({ headers }: IncomingMessage, trustProxy: boolean): string | undefined {
   if (!headers.host) return undefined;
   if (!trustProxy) return FORWARDED_BY.some((name) => name in headers) ? undefined : `http://${headers.host}`;

@@ -23,10 +23,7 @@ const LINE_FEED = 10;
 const BYTE_ORDER_MARK = "\ufeff";
 const EMPTY = new Uint8Array();
 
-/**
- * Splits a stream of bytes into lines in bounded memory; yields the lines that each chunk completes. A byte order mark
- * is removed, a carriage return is kept.
- */
+/** Splits a stream of bytes into lines in bounded memory. A byte order mark is removed, a carriage return is kept. */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let number = 1;

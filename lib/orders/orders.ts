@@ -19,10 +19,7 @@ export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly id: bigint });
 
-/**
- * Operations on single orders. Each rejects with `StoreUnavailableError`, or with `InvalidInputError` if a field or an
- * identifier is invalid.
- */
+/** Operations on single orders. Each rejects with `StoreUnavailableError` or `InvalidInputError`. */
 export interface Orders {
   /** Places a pending order. */
   place(order: NewOrder): Promise<PlacedOrder>;

@@ -93,10 +93,7 @@ const PLAIN_VALUES: Readonly<Record<string, string>> = {
   boolean: "true|false",
 };
 
-/**
- * The usual form of a line: each field once, in order, with integers that `JSON.parse` reads exactly. Such a line needs
- * no other check.
- */
+/** The usual form of a line: each field once, in order, with integers that `JSON.parse` reads exactly. */
 const PLAIN_LINE = new RegExp(
   `^\\{${[...Object.entries(ORDER_FIELDS), ["status", { schema: { type: "string" } }] as const]
     .map(([name, { schema }]) => `(?:,? ?"${name}": ?(?:${PLAIN_VALUES[`${schema["type"]}`]}))?`)

@@ -14,10 +14,7 @@ export const MINUTE_MS = 60_000;
 /** The length of the day window, which starts with a UTC day. */
 export const DAY_MS = 86_400_000;
 
-/**
- * The longest time to the start of a stored window. One that starts later was written by a wrong clock, and is
- * replaced.
- */
+/** The longest time to the start of a stored window. One that starts later is replaced: a wrong clock wrote it. */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 
 /** The number of requests admitted in the window that starts at `start`. */

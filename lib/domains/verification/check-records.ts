@@ -2,7 +2,7 @@ import { isWithin } from "../zone.ts";
 import * as explain from "./explain-records.ts";
 import { askPresent, findDelegation, findLameServers, findZone } from "./find-zone.ts";
 import { findApexRecord, isProxyAddress } from "./providers.ts";
-import { DNS_FAILURES, type HostCheckInput, type HostCheckResult, type Reason } from "./reasons.ts";
+import type { HostCheckInput, HostCheckResult, Reason } from "./reasons.ts";
 import { answersOnlyOwnZones, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
 
 /**
@@ -131,7 +131,7 @@ async function explainLameZone(
     findDelegation(resolver, input.zone, above.zone),
     resolver(input.zone, "DS"),
   ]);
-  const failing = await findLameServers(resolver, input.zone, nameServers, DNS_FAILURES);
+  const failing = await findLameServers(resolver, input.zone, nameServers);
   return explain.lameZone(input, { parent, nameServers, failing, signed: ds.outcome === "found" });
 }
 

@@ -1,4 +1,5 @@
 import { isWithin, locateInZone, placeInZone, registrableDomainOf, type ZoneMatch } from "../zone.ts";
+import { DNS_FAILURES } from "./reasons.ts";
 import { type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
@@ -67,18 +68,17 @@ export async function findDelegation(
   return own === undefined ? [] : recordsIn<"NS">(await own(zone, "NS"));
 }
 
-/** The name servers of a zone that fail to answer for it, each with the reason in words. */
+/** The name servers of a zone that fail to answer for it, each with the reason. */
 export async function findLameServers(
   resolver: DnsResolver,
   zone: string,
   nameServers: readonly string[],
-  words: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
   const checked = nameServers.slice(0, MAX_NAME_SERVERS).map(async (server) => {
     const addresses = await addressesOf(resolver, server);
     if (addresses.length === 0) return `${server} has no address`;
     const answer = await resolver.at?.(addresses)(zone, "SOA");
-    return answer?.outcome === "failed" ? `${server}: ${words[answer.reason]}` : undefined;
+    return answer?.outcome === "failed" ? `${server}: ${DNS_FAILURES[answer.reason]}` : undefined;
   });
   return (await Promise.all(checked)).filter((failure) => failure !== undefined);
 }

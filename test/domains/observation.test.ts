@@ -122,3 +122,11 @@ describe("advanceDomain", () => {
     expect(advanceDomain(added, SEEN.missing, NOON + 5)[0]).toBe(added);
   });
 });
+
+test("a verified host whose certificate was not checked waits for it", () => {
+  const seen = { verification: verification("verified") };
+  expect(advanceDomain(added, seen, NOON + 1).map(({ state }) => state)).toEqual([
+    "verified",
+    "certificate_pending",
+  ]);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
-import { verifyHost } from "../../../lib/domains/verification/verify.ts";
+import { verifyHost, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 
 const HOST = "orders.example.com";
 const TARGET = "d-1.platform.example.net";
@@ -59,6 +59,18 @@ describe("a resolver that remembers an old answer", () => {
       RIGHT,
     );
     expect(reasons[0]?.fix).toContain("Your resolver remembers the old answer for a while.");
+  });
+
+  test("a record that has just been added needs the time for which its absence is remembered", async () => {
+    const absent = { [`${HOST} CNAME`]: { outcome: "nxdomain", ttlSeconds: 900 } as const };
+    const { reasons } = await verify(absent, RIGHT);
+    expect(reasons[0]?.fix).toContain("Your resolver remembers the old answer for another 15 min.");
+  });
+
+  test("it is told from the present answer for each of several hosts", async () => {
+    const resolver = createResolver({ ...ZONE, ...WRONG }, { "192.0.2.53": { ...ZONE, ...RIGHT } });
+    const [report] = await verifyHosts([{ host: HOST, role: "primary" }], { resolver, target: TARGET });
+    expect(report?.reasons).toMatchObject([{ code: "answer_outdated" }]);
   });
 
   test("a record that has just been broken is reported as the name servers have it now", async () => {
@@ -150,4 +162,10 @@ test("a host of which only the AAAA records cannot be looked up is unknown, not 
   const { state, reasons } = await verify(answers);
   expect(state).toBe("unknown");
   expect(reasons).toMatchObject([{ code: "dns_unanswered" }]);
+});
+
+test("the zone of an alias is that of its name, not that of its target", async () => {
+  const soa = { [`${HOST} SOA`]: { outcome: "nodata", zone: "old.example.net" } as const };
+  const { reasons } = await verify({ ...WRONG, ...soa });
+  expect(reasons[0]?.fix).toMatch(/^At the DNS provider of example.com, /);
 });

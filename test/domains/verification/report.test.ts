@@ -172,3 +172,28 @@ test("a host without a target is not verified, but its CAA records are checked",
   expect(reports.map(eventOf)).toEqual(["dns_unknown"]);
   expect(formatReport(reports)).toContain("The target is not known yet.");
 });
+
+test("a report shows the status of a host in the last update of its stack, unless it was live", async () => {
+  const resolver = createResolver({});
+  const [report] = await verifyHosts([{ host: "www.example.com", role: "primary" }], {
+    resolver,
+    target: TARGET,
+  });
+  if (report === undefined) throw new Error("There is no report.");
+  const stack = { reason: "The record is missing.", next: ["Add the record.", "Deploy again."] };
+  const text = formatReport([
+    { ...report, stack: { ...stack, state: "needs_attention", attention: "certificate_overdue" } },
+  ]);
+  expect(text).toContain(
+    [
+      "  The stack, in its last update: needs_attention (certificate_overdue)",
+      "    reason    The record is missing.",
+      "    next      Add the record.",
+      "    next      Deploy again.",
+    ].join("\n"),
+  );
+  expect(formatReport([{ ...report, stack: { ...stack, state: "pending_dns" } }])).toContain(
+    "in its last update: pending_dns\n",
+  );
+  expect(formatReport([{ ...report, stack: { ...stack, state: "live" } }])).not.toContain("The stack");
+});

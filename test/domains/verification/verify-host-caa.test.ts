@@ -32,6 +32,25 @@ describe("verification of CAA records", () => {
     ]);
   });
 
+  test("CAA records that permit one of two authorities, or with limits, are noted", async () => {
+    const authorities = [AUTHORITIES.amazon, AUTHORITIES.letsencrypt];
+    const set = (value: string) => `${CORRECT}\nexample.com CAA 0 issue "${value}"`;
+    const forOne = await verify(HOST, set("letsencrypt.org"), {}, { authorities });
+    expect(forOne).toMatchObject({ certificate: "allowed", reasons: [] });
+    expect(forOne.notes).toEqual(["The CAA records at example.com permit no certificate of Amazon."]);
+    const limited = await verify(
+      HOST,
+      set("amazon.com; accounturi=https://a.example/1; validationmethods=dns-01"),
+    );
+    expect(limited.notes).toEqual([
+      "The CAA records at example.com limit Amazon: accounturi=https://a.example/1; validationmethods=dns-01.",
+    ]);
+    const twice = `${set("amazon.com; accounturi=a")}\nexample.com CAA 0 issue "amazon.com; accounturi=b"`;
+    expect((await verify(HOST, twice)).notes).toEqual([
+      "The CAA records at example.com limit Amazon: accounturi=a, or accounturi=b.",
+    ]);
+  });
+
   test("the lookup of CAA records climbs past names without any", async () => {
     const host = "v1.eu.orders.example.com";
     const { reasons } = await verify(host, `${host} CNAME ${TARGET}\nexample.com ${FORBIDDING}`);

@@ -44,6 +44,7 @@ export default defineConfig({
     slowTestThreshold: 30_000,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     sequence: { sequencer: LongestFirst },
   },
 });

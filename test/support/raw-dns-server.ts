@@ -1,6 +1,6 @@
-import { createSocket } from "node:dgram";
+import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { decode, encode, type Packet, type Question } from "dns-packet";
 
 /** The transport of a query, and what it asks of the server. */
@@ -13,6 +13,23 @@ export interface Transport {
 
 /** Responds to a question: with a message, with half of one, or not at all. */
 export type Respond = (question: Question, transport: Transport) => Partial<Packet> | "truncated" | undefined;
+
+/** Another program can have the port in one of the two protocols. */
+const MAX_ATTEMPTS = 10;
+
+async function listenOnOnePort(tcp: Server, udp: Socket): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await once(tcp.listen(0, "127.0.0.1"), "listening");
+    const { port } = tcp.address() as AddressInfo;
+    try {
+      await once(udp.bind(port, "127.0.0.1"), "listening");
+      return;
+    } catch (error) {
+      tcp.close();
+      if (attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
 
 /** A DNS server on UDP and TCP that sends exactly what a test tells it. Closed by `await using`. */
 export async function startRawDnsServer(respond: Respond) {
@@ -36,9 +53,6 @@ export async function startRawDnsServer(respond: Respond) {
     const response = answer(message, false);
     if (response !== undefined) udp.send(response, port, address);
   });
-  udp.bind(0, "127.0.0.1");
-  await once(udp, "listening");
-  const { port } = udp.address();
   const tcp = createServer((socket) => {
     socket.on("error", () => {});
     socket.on("data", (chunk) => {
@@ -50,8 +64,8 @@ export async function startRawDnsServer(respond: Respond) {
       socket.write(Buffer.concat([length, response.subarray(0, 5)]));
       setImmediate(() => socket.write(response.subarray(5)));
     });
-  }).listen(port, "127.0.0.1");
-  await once(tcp, "listening");
+  });
+  await listenOnOnePort(tcp, udp);
   return {
     address: `127.0.0.1:${(tcp.address() as AddressInfo).port}`,
     get queries() {

@@ -75,7 +75,7 @@ export const MAX_INACTIVE_KEYS = 20;
 /** The longest overlap of a rotation, in milliseconds: 90 days. */
 export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
-/** True until the key is revoked or expires. */
+/** True until the key is revoked or expires, also while it is banned. */
 export function isActive(key: Pick<ApiKey, "expiresAt" | "revokedAt">, at: Instant): boolean {
   return key.revokedAt === undefined && (key.expiresAt ?? Infinity) > at;
 }

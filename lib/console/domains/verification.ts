@@ -110,7 +110,7 @@ export function nextSteps({ domain, verification }: ObservedHost, source: Source
       ];
     case "verified":
     case "certificate_pending":
-      return [ISSUING[source]];
+      return adviceFor(domain, DEPLOYMENTS[source]);
     case "needs_attention":
       return attentionSteps(domain, verification, source);
     default:
@@ -118,15 +118,8 @@ export function nextSteps({ domain, verification }: ObservedHost, source: Source
   }
 }
 
-const ISSUING: Readonly<Record<SourceKind, string>> = {
-  file: "The server in front, such as Caddy, requests the certificate. That usually takes a couple of minutes.",
-  stack: "The certificate is issued automatically, usually within a couple of minutes.",
-};
-
-const RENEW: Readonly<Record<SourceKind, string>> = {
-  file: "Let the server in front, such as Caddy, request the certificate again. Then choose Re-verify.",
-  stack: `${REQUEST_CERTIFICATE.stack} Then choose Re-verify.`,
-};
+/** Stacks request certificates themselves; a domains file is served on one machine. */
+const DEPLOYMENTS = { file: "machine", stack: "stack" } as const;
 
 function attentionSteps(
   domain: TrackedDomain,
@@ -134,20 +127,20 @@ function attentionSteps(
   source: SourceKind,
 ): readonly string[] {
   const { host, attention } = domain;
+  const renew = `${REQUEST_CERTIFICATE[DEPLOYMENTS[source]]} Then choose Re-verify.`;
   const causes = attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
   const [cause = ""] = causes;
   if (attention === "dns_broken" || attention === "certificate_forbidden") {
     return [cause, "Fix the records as stated above, then choose Re-verify.", PROPAGATION];
   }
-  if (attention === "validation_timed_out")
-    return [cause, "Set the record at the DNS provider.", RENEW[source]];
+  if (attention === "validation_timed_out") return [cause, "Set the record at the DNS provider.", renew];
   const verifies = { ok: "yes", unknown: "unknown, because DNS did not answer" };
   const forbids = { allowed: "no", forbidden: "yes", unknown: "unknown, because DNS did not answer" };
   return [
     cause,
     `Does ${host} still verify? Now: ${dns === "ok" || dns === "unknown" ? verifies[dns] : "no"}.`,
     `Do CAA records block the certificate authority? Now: ${forbids[certificate]}.`,
-    RENEW[source],
+    renew,
   ];
 }
 

@@ -99,3 +99,15 @@ describe("an invalid mapping", () => {
     expectIssues(yaml, expected),
   );
 });
+
+test("a list of more than 500 hosts is rejected, and one of 500 is not", () => {
+  const hosts = (count: number) => Array.from({ length: count }, (_, index) => `h${index}.example.com`);
+  const aliases = (count: number) => `${P}\naliases: [${hosts(count).join(", ")}]`;
+  const redirects = (count: number) =>
+    `${P}\nredirects: [${hosts(count).map((from) => `{ from: ${from}, to: orders.example.com }`)}]`;
+  for (const list of [aliases, redirects]) expectIssues(list(500), {});
+  const message = (list: string) =>
+    `There are 501 ${list}, but a project can have at most 500. Remove some of them.`;
+  expectIssues(aliases(501), { "domains.aliases": message("aliases") });
+  expectIssues(redirects(501), { "domains.redirects": message("redirects") });
+});

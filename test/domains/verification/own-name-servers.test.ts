@@ -169,3 +169,14 @@ test("the zone of an alias is that of its name, not that of its target", async (
   const { reasons } = await verify({ ...WRONG, ...soa });
   expect(reasons[0]?.fix).toMatch(/^At the DNS provider of example.com, /);
 });
+
+test("a missing record is described, with the name servers that DNS asks if it names any", async () => {
+  const add = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`;
+  const fixOf = async (answers: Answers) => {
+    const { reasons } = await verifyHost(HOST, { target: TARGET, resolver: createResolver(answers) });
+    return reasons[0]?.fix;
+  };
+  const { "example.com NS": _none, ...withoutNameServers } = ZONE;
+  expect(await fixOf(withoutNameServers)).toBe(add);
+  expect(await fixOf(ZONE)).toMatch(`${add} DNS asks ns1.example.com for example.com`);
+});

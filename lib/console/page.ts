@@ -111,7 +111,7 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
       <p class="store"><span class="quiet">works on</span> ${view.storeName}</p>
     </header>
     <p id="problem" role="alert" hidden></p>
-    <template id="failure">${noticeOf("failure", "", "")}</template>
+    <template id="failure">${noticeBox({ kind: "failure", message: "" }, "")}</template>
     <main id="main">
       <div id="result" role="status" tabindex="-1">${notice === undefined ? "" : noticeBox(notice)}</div>
       ${body}
@@ -196,15 +196,12 @@ function documentHead(title: string): Html {
     <script src="/console.js" type="module"></script>`;
 }
 
-function noticeBox({ kind, message }: Notice): Html {
+function noticeBox({ kind, message, form = html`` }: Notice, title?: string): Html {
   // Only the notice of an issued key, which is HTML, shows one.
   const text = typeof message === "string" ? redactKeys(message) : message;
-  return noticeOf(kind, kind === "success" ? "Done." : "Not done.", text);
-}
-
-function noticeOf(kind: Notice["kind"], title: string, text: string | Html): Html {
   return html`<div class="notice ${kind}">
-    <p><strong>${title}</strong> ${text}</p>
+    <p><strong>${title ?? (kind === "success" ? "Done." : "Not done.")}</strong> ${text}</p>
+    ${form}
     <button type="button" class="plain" data-dismiss>Dismiss</button>
   </div>`;
 }

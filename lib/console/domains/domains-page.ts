@@ -123,7 +123,7 @@ function hostTable(view: View, { source, progress }: DomainsContext, snapshot: K
     ["Domain", "host"],
     ["Role"],
     ["State"],
-    ...(isStack ? ([["Reason, next"]] as const) : []),
+    ...(isStack ? ([["Reason and next step"]] as const) : []),
     ["Actions"],
   ];
   return html`${table(columns, rows, "There is no domain yet: only the platform's own host is served.")}

@@ -20,11 +20,13 @@ type Change = (store: Store, network: Network) => Partial<Store>;
 interface Network {
   isDown: boolean;
   losesResponse: boolean;
+  /** By account: the last call that has its lock. */
+  readonly locks: Map<string, Promise<unknown>>;
 }
 
 /** Checks a case over a memory store behind a network, each instance of which makes the mistake. */
 async function checkWith(change: Change, { check }: ContractCase): Promise<AssertionError | undefined> {
-  const network: Network = { isDown: false, losesResponse: false };
+  const network: Network = { isDown: false, losesResponse: false, locks: new Map() };
   const database = withTokens(createMemoryStore());
   const open = () => {
     const store = behind(network, database);
@@ -772,6 +774,28 @@ const MISTAKES: readonly Mistake[] = [
     change: ({ orders }) => ({
       check: async () => void (await orders.place([{ record: { id: 7n }, status: "pending" }])),
     }),
+  },
+  {
+    mistake: "an admission that locks its account, and not the order",
+    fails: /^when instances cancel and ship the same orders through an admission/,
+    change: ({ orders, accounts }, network) => ({
+      accounts: {
+        ...accounts,
+        async admit(key, at, policy, operation) {
+          const admission = await accounts.admit(key, at, policy);
+          if (!admission.ok || operation?.type !== "apply") return admission;
+          const { id, event } = operation;
+          const before = network.locks.get(key.accountId);
+          const result = (async () => {
+            await before;
+            return readThenWrite(orders).apply(id, event, at);
+          })();
+          network.locks.set(key.accountId, result);
+          return { ...admission, outcome: { type: "apply", result: await result } };
+        },
+      },
+    }),
+    message: /order_already|one of 4 events/,
   },
   {
     mistake: "a lost race that is answered as a missing order",

@@ -70,16 +70,25 @@ export const instanceCases: readonly UnboundedCase[] = [
       name: `when instances cancel and ship the same orders through ${through}, one succeeds and the others get its status`,
       needs: "openAnother",
       async check(store, options) {
-        await store.accounts.create({ id: "acme", ...HIGHEST, keys: [FIRST] });
         const ids = idsUpTo(200);
         await store.orders.place(ids.map(pending));
         const instances = await openAll(store, options);
+        // An account each: a store that locks the account of a request does not lock the order by that.
+        const keys = instances.map((_, index) => ({
+          accountId: `shop-${index}`,
+          hash: `${index}`.repeat(64),
+        }));
+        for (const { accountId, hash } of keys)
+          await store.accounts.create({
+            ...{ id: accountId, ...HIGHEST },
+            keys: [{ id: `${accountId}.first`, hash, createdAt: AT }],
+          });
         const races = await Promise.all(
           instances.map(async (instance, index) => {
             const event: OrderEvent = index % 2 === 0 ? "cancel" : "ship";
             const apply = async (id: bigint): Promise<ApplyResult> => {
               if (through === "apply") return instance.orders.apply(id, event, AT);
-              const { outcome } = await request(instance, { type: "apply", id, event });
+              const { outcome } = await request(instance, { type: "apply", id, event }, keys[index]);
               return outcome?.type === "apply" ? outcome.result : assert.fail("The event has an outcome.");
             };
             // Start at both ends, so that each event succeeds for some orders.

@@ -93,16 +93,7 @@ export function validateOperations(operations: readonly Operation[]): readonly O
 }
 
 function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
-  const {
-    id = "",
-    method = "",
-    path = "",
-    parameters = {},
-    success,
-    errors,
-    handle,
-    deprecation,
-  } = operation;
+  const { id = "", method = "", path = "", success, errors, handle, deprecation } = operation;
   if (typeof handle !== "function" && !(handle === undefined && IMPLEMENTED.has(id)))
     yield { path: "handle", message: `The operation ${id} has no implementation. Add a function 'handle'.` };
   if (!METHODS.has(method)) yield { path: "method", message: `Use one of: ${[...METHODS].join(", ")}.` };
@@ -112,8 +103,9 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
       message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
     };
   const names = parameterNames(path);
+  const parameters: Readonly<Record<string, unknown>> = Object(operation.parameters);
   for (const name of new Set([...names, ...Object.keys(parameters)])) {
-    if (!Object.hasOwn(parameters, name))
+    if (typeof Object(parameters[name]).description !== "string")
       yield { path: `parameters.${name}`, message: "Describe this parameter of the path." };
     if (!names.includes(name))
       yield { path: `parameters.${name}`, message: `The path has no {${name}}. Add it there, or remove it.` };

@@ -127,6 +127,11 @@ test.each([
     { operations: [null] },
     ["handle", "method", "path", "success", "errors"].map((field) => `operations[0].${field}`),
   ],
+  [{ operations: [{ ...OPERATIONS[1], parameters: null }] }, ["operations[0].parameters.orderId"]],
+  [
+    { operations: [{ ...OPERATIONS[1], parameters: { orderId: null } }] },
+    ["operations[0].parameters.orderId"],
+  ],
   [
     { operations: [{ ...OPERATIONS[1], path: 5, success: null, errors: 5, deprecation: null }] },
     ["path", "parameters.orderId", "success", "errors", "deprecation.since", "deprecation.sunset"].map(

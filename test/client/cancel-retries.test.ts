@@ -120,7 +120,10 @@ describe("time limits", () => {
     const startedAt = time.now;
     const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ name: "TimeoutError", phase: "total", retryable: true });
+    expect(error).toMatchObject({
+      ...{ name: "TimeoutError", phase: "total", retryable: true },
+      message: "The call did not finish within 5000 ms.",
+    });
     expect(time.now - startedAt).toBe(5_000);
     expect(pendingTimers()).toBe(0);
   });

@@ -76,7 +76,10 @@ describe("bodies", () => {
       });
       const error = await run(rejection(client.cancel(1n)));
       expect(error).toBeInstanceOf(TimeoutError);
-      expect(error).toMatchObject({ phase: "attempt" });
+      expect(error).toMatchObject({
+        phase: "attempt",
+        message: "The service did not respond within 3000 ms.",
+      });
       expect(time.now - NOON).toBe(6_250);
       expect(bodies.map(({ seen }) => seen.cancelled)).toEqual([true, true]);
       expect(pendingTimers()).toBe(0);

@@ -95,7 +95,7 @@ describe("incomplete lists", () => {
     const startedAt = time.now;
     const error = await run(rejection(readAll(client.list())));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error).toMatchObject({ phase: "idle" });
+    expect(error).toMatchObject({ phase: "idle", message: "The list did not continue within 7000 ms." });
     expect(time.now - startedAt).toBe(7_000);
   });
 

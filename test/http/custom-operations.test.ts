@@ -56,6 +56,12 @@ test("a custom operation is described in the OpenAPI document, with its tag and 
     ["callerId", "integer"],
   ]);
   expect(tags.map(({ name }: { name: string }) => name)).toEqual(["orders", "pets", "callers"]);
+  expect(tags.map(({ description }: { description: string }) => description)).toEqual([
+    expect.stringMatching(/order/),
+    expect.stringMatching(/./),
+    "Operations on callers.",
+  ]);
+  expect(tags[0].description).not.toBe("Operations on orders.");
 });
 
 test("an error that a custom operation throws is 500 without its text", async () => {

@@ -107,6 +107,12 @@ test("an option that resembles none is reported with all that there are, and one
   ]);
 });
 
+test("a server without a URL is reported with what to write", () => {
+  expect(problemsOf({ store: createMemoryStore(), servers: [{}] })).toEqual([
+    "servers[0].url: Give the URL of a server, which ends with /v1.",
+  ]);
+});
+
 test("a ban of more than 90 days is reported at startup, because not every store could keep it", () => {
   const day = 86_400_000;
   expect(issuesOf({ banPolicy: { maxRejections: 1, durationMs: 90 * day } })).toEqual([]);

@@ -169,15 +169,29 @@ function judge({ area, sample, of, stale, results, failure }: Outcome): Report {
   const score = tried === 0 ? 1 : (killed + timeout) / tried;
   const failures = [
     ...(failure === undefined ? [] : [`${area.name} could not be tried: ${failure}`]),
-    ...(score < area.required
+    ...(chanceOf(survived + uncovered, tried, area.required) < 0.05
       ? [
-          `${area.name}: the tests kill ${percent(score)} of the mutants, but ${percent(area.required)} are required.`,
+          `${area.name}: the tests kill ${percent(score)} of ${tried} mutants, but ${percent(area.required)} are required.`,
         ]
       : []),
     ...stale.map((entry) => `test/mutants/accepted.txt lists a mutant that does not exist: ${entry}`),
   ];
   const left = sample.length - accepted - tried;
   return { area, of, killed, timeout, survived, uncovered, accepted, left, score, failures };
+}
+
+/**
+ * The probability that a sample has so many survivors although the tests kill the required share of all mutants: a small
+ * sample can have a few by chance.
+ */
+function chanceOf(survivors: number, tried: number, required: number): number {
+  let probability = required ** tried;
+  let ofFewer = 0;
+  for (let count = 0; count < survivors; count++) {
+    ofFewer += probability;
+    probability *= ((tried - count) / (count + 1)) * ((1 - required) / required);
+  }
+  return 1 - ofFewer;
 }
 
 function describeSurvivor({ file, line, from, to }: Sampled, status: string): string {

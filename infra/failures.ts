@@ -2,16 +2,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/lifecycle.ts";
 import { MINUTE_MS } from "../lib/plans/windows.ts";
 
-/**
- * An error hook that logs an explanation of a failed operation on a resource. `explain` gets the errors of the provider
- * and the inputs; without an explanation the errors stand for themselves. None under `pulumi.runtime.setMocks`, which
- * has no engine that could call a hook, and fails on registering one.
- */
+/** An error hook that logs an explanation of a failed operation. Without one, only the provider's errors are shown. */
 function explainOnError(
   name: string,
   resource: pulumi.Resource,
   explain: (errors: readonly string[], inputs: Readonly<Record<string, unknown>>) => string | undefined,
 ): pulumi.ErrorHook[] {
+  // The mocks of a unit test have no engine that could call a hook, and fail on registering one.
   const monitor = pulumi.runtime.getMonitor();
   if (monitor !== undefined && !("registerErrorHook" in monitor)) return [];
   return [

@@ -10,16 +10,14 @@ export interface FunctionBundle {
   readonly "entry.mjs.map": string;
 }
 
-/**
- * Parts of the SDK that the functions never use, almost half of it, and their replacements. Lambda passes credentials
- * in the environment, so there are no profiles, no single sign-on and no other services. DynamoDB has no event streams.
- * Its endpoints are not discovered, unless a client asks for it.
- */
+/** Parts of the SDK that the functions never use, almost half of it, and their replacements. */
 const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
+  // Lambda passes credentials in the environment: there are no profiles and no single sign-on.
   [
     /@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/,
     'export { fromEnv as defaultProvider } from "@aws-sdk/credential-provider-env";',
   ],
+  // DynamoDB has no event streams, and its endpoints are discovered only for a client that asks for it.
   [
     /@smithy\/core\/dist-es\/submodules\/event-streams\/index\.js$/,
     "export class EventStreamSerde {}; export const eventStreamSerdeProvider = undefined;",

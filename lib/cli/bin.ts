@@ -21,15 +21,13 @@ const { runProgram } = await import("./program.ts");
 
 const PARENT_CHECK_INTERVAL_MS = 250;
 
-/**
- * Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately; SIGHUP
- * does not, since a terminal that closes can send it twice. npm scripts run in a shell, which a signal ends without
- * being forwarded to this process. Under this package's npm scripts, a new parent process therefore counts as a signal.
- */
+/** Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately. */
 function waitForStopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => resolve(signal));
+    // A terminal that closes can send it twice.
     process.on("SIGHUP", () => resolve("SIGHUP"));
+    // A signal ends the shell of an npm script without reaching this process, which then has a new parent.
     if (process.env["npm_package_name"] !== "store-orders") return;
     const parent = process.ppid;
     const timer = setInterval(() => {

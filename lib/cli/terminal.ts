@@ -66,9 +66,8 @@ function isInteractive(stream: Writable): stream is WriteStream {
 export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
 
 /**
- * Writes lines to a stream. While the reader does not keep up, lines beyond `MAX_BUFFERED_LOG_BYTES` are dropped, so
- * that a stalled reader does not exhaust memory. Once the reader has caught up, the number of dropped lines is logged, as
- * JSON if they were.
+ * Writes lines to a stream. Lines beyond `MAX_BUFFERED_LOG_BYTES` are dropped while the reader does not keep up; their
+ * number is logged once it has caught up, as JSON if they were.
  */
 export function createLogWriter(stream: Writable) {
   let dropped = 0;

@@ -37,16 +37,14 @@ export interface RequestOrigin {
 }
 
 /**
- * Decides whether a request may come from the console's own page. The name must be the machine's own: a DNS name that
- * points at 127.0.0.1 would let the page of that name read the console. `isEntry` is true for the page that the link
- * opens: it contains nothing, so any page may link to it.
+ * Decides whether a request may come from the console's own page. Any page may link to the entry, which contains nothing.
  */
 export function checkRequest(
   { method, host, origin, fetchSite }: RequestOrigin,
   port: number,
   isEntry: boolean,
 ): keyof typeof PROBLEMS | undefined {
-  // As browsers write it: without port 80.
+  // A DNS name that points at 127.0.0.1 would let the page of that name read the console. Browsers leave out port 80.
   const hosts = ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
   if (host === undefined || !hosts.includes(host)) return "wrong_host";
   const isOwnPage = fetchSite === undefined || fetchSite === "same-origin";

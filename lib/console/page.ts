@@ -207,9 +207,8 @@ function noticeBox({ kind, message, form = html`` }: Notice, title?: string): Ht
 }
 
 /**
- * A page outside the session: the entry, and every error. Anyone on the machine can ask for an error, so it does not
- * contain the base path: that would tell another server where the browser sends the cookie. A page that is `live` asks for
- * itself again, and so recovers when its problem ends.
+ * A page outside the session: the entry, and every error. It must not contain the base path, because anyone on the machine
+ * can ask for it. A page that is `live` asks for itself again, and so recovers when its problem ends.
  */
 export function plainPage(title: string, body: Html, live = false): Html {
   return html`<!doctype html>

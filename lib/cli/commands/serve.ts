@@ -215,9 +215,8 @@ function ownHosts(host: string, names: readonly string[] = []): readonly string[
 const QUIET_MS = 200;
 
 /**
- * Returns a function that returns the host table of a domains file as it is now: a change takes effect at the next
- * request. If the changed file is invalid or missing, that is reported once and the previous configuration stays in
- * effect. A file that is being written is read again once it has been quiet for a moment.
+ * Returns a function that returns the host table of a domains file as it is now. A changed file that is invalid or
+ * missing is reported once, and the previous configuration stays in effect.
  */
 export function watchDomainsFile(
   path: string,
@@ -243,6 +242,7 @@ export function watchDomainsFile(
   return () => {
     const stamp = stampOf(path);
     const isChanged = stamp.text !== last.text;
+    // A file that is being written is read again once it has been quiet for a moment.
     // A file that was renamed into place is complete; one that was written in place may not be.
     const isQuiet =
       (isChanged && stamp.identity !== last.identity) || Math.abs(clock() - stamp.mtimeMs) >= QUIET_MS;

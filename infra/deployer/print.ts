@@ -6,12 +6,8 @@ import { boundaryArn, deployerPolicies } from "./policy-documents.ts";
 
 const [stack = "", account = ""] = process.argv.slice(2);
 const file = `Pulumi.${stack}.yaml`;
-if (!/^\d{12}$/.test(account) || !existsSync(file)) {
-  process.stderr.write(
-    `Usage: npm run --silent policies -- <stack> <account>, such as production 123456789012.\n`,
-  );
-  process.exit(2);
-}
+if (!/^\d{12}$/.test(account) || !existsSync(file))
+  stop("Usage: npm run --silent policies -- <stack> <account>, such as production 123456789012.");
 const { config = {} } = parse(readFileSync(file, "utf8"));
 // A secret is an object in the file. Its value does not matter here.
 const values = Object.entries<unknown>(config).map(([key, value]) => {
@@ -19,16 +15,11 @@ const values = Object.entries<unknown>(config).map(([key, value]) => {
   return [key, isSecret ? "secret@example.com" : typeof value === "string" ? value : JSON.stringify(value)];
 });
 const parsed = parseSettings({ values: Object.fromEntries(values), secretKeys: [] });
-if (!parsed.ok) {
-  for (const { path, message } of parsed.issues) process.stderr.write(`${file}  ${path}: ${message}\n`);
-  process.exit(2);
-}
+if (!parsed.ok) stop(parsed.issues.map(({ path, message }) => `${file}  ${path}: ${message}`).join("\n"));
 const { name } = parse(readFileSync("Pulumi.yaml", "utf8"));
 const region: unknown = config["aws:region"];
-if (typeof region !== "string") {
-  process.stderr.write(`${file}  aws:region: Write the region of the stack, such as eu-central-1.\n`);
-  process.exit(2);
-}
+if (typeof region !== "string")
+  stop(`${file}  aws:region: Write the region of the stack, such as eu-central-1.`);
 const target = { region, account, prefix: `${name}-${stack}` };
 const { settings } = parsed;
 const boundary = boundaryArn(settings, target);
@@ -36,10 +27,13 @@ if (settings.permissionsBoundary === undefined)
   process.stderr.write(
     `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'deploy' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`,
   );
-else if (!boundary.includes(`:${account}:`)) {
-  process.stderr.write(
-    `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.\n`,
+else if (!boundary.includes(`:${account}:`))
+  stop(
+    `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.`,
   );
+process.stdout.write(`${JSON.stringify(deployerPolicies(settings, target), null, 2)}\n`);
+
+function stop(message: string): never {
+  process.stderr.write(`${message}\n`);
   process.exit(2);
 }
-process.stdout.write(`${JSON.stringify(deployerPolicies(settings, target), null, 2)}\n`);

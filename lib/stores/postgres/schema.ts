@@ -10,7 +10,7 @@ import { isForbidden, toStoreError } from "./errors.ts";
  * followed, and `rejections_tokens` the last calls that recorded some. `settings` holds what is true for the whole store:
  * `schema_version`, and `environment`, that of its keys.
  */
-const MIGRATIONS: readonly ((schema: string) => string)[] = [
+export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `CREATE TABLE ${schema}.orders (
   id bigint PRIMARY KEY,
   status text NOT NULL,
@@ -57,28 +57,20 @@ export function quoteSchema(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * The SQL that creates or migrates the tables, for those who apply it themselves. `from` is the schema version that the
- * database has, 0 if it is empty.
- */
-export function postgresMigrationSql({
-  schema = DEFAULT_SCHEMA,
-  from = 0,
-}: {
-  readonly schema?: string;
-  readonly from?: number;
-} = {}): string {
+/** The SQL that creates the tables in an empty database, for those who apply it themselves. */
+export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
   const name = quoteSchema(schema);
-  const version =
-    `INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${SCHEMA_VERSION}')\n` +
+  return `CREATE SCHEMA IF NOT EXISTS ${name};\n\n${tablesSql(name, 0, MIGRATIONS)}`;
+}
+
+/** The SQL that migrates the tables from a version, 0 if there are none. */
+function tablesSql(name: string, from: number, scripts: typeof MIGRATIONS): string {
+  const setVersion =
+    `INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${scripts.length}')\n` +
     "  ON CONFLICT (name) DO UPDATE SET value = excluded.value;\n";
-  return [
-    ...(from === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${name};`] : []),
-    // Waits for the transactions that read the version, and those that begin wait for this one.
-    ...(from === 0 ? [] : [`LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;`]),
-    ...MIGRATIONS.slice(from).map((script) => script(name)),
-    version,
-  ].join("\n\n");
+  // Waits for the transactions that have read the version. Those that begin wait for this one.
+  const lock = from === 0 ? [] : [`LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;`];
+  return [...lock, ...scripts.slice(from).map((script) => script(name)), setVersion].join("\n\n");
 }
 
 /** The schema that has the tables, unless another one is given. */
@@ -104,32 +96,27 @@ const MIGRATION_LOCK = 0x534f7264;
 export async function migrate(
   execute: Execute,
   schema: string,
-  { onlyIfEmpty = false } = {},
+  { onlyIfEmpty = false, scripts = MIGRATIONS } = {},
 ): Promise<MigrationResult> {
   await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
   const name = quoteSchema(schema);
-  const literal = `'${schema.replaceAll("'", "''")}'`;
-  // Read from the catalogs: to_regclass() can answer from a cache that is older than the wait for the lock.
   const [found] = await execute(
-    `SELECT (SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = ${literal}),
-       (SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = ${literal} AND c.relname = 'settings')`,
+    `SELECT to_regnamespace(${literal(name)}) IS NULL, to_regclass(${literal(`${name}.settings`)}) IS NULL`,
   );
-  const [hasSchema, hasTables] = [Number(found?.[0]) > 0, Number(found?.[1]) > 0];
-  const from = hasTables
-    ? versionIn(await execute(`SELECT value FROM ${name}.settings WHERE name = 'schema_version'`))
-    : 0;
-  if (from === SCHEMA_VERSION) return { from, to: from };
-  if (from > SCHEMA_VERSION || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
-  const sql = postgresMigrationSql({ schema, from });
+  const [lacksSchema, lacksTables] = found?.map((isMissing) => isMissing === true || isMissing === "t") ?? [];
+  const text = `SELECT value FROM ${name}.settings WHERE name = 'schema_version'`;
+  const from = lacksTables ? 0 : Number((await execute(text))[0]?.[0] ?? 0);
+  const to = scripts.length;
+  if (from === to) return { from, to };
+  if (from > to || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
   // Creating a schema takes a permission that its owner need not have, also if it exists.
-  await execute(hasSchema ? sql.replace(/^CREATE SCHEMA .*\n/, "") : sql);
-  return { from, to: SCHEMA_VERSION };
+  if (lacksSchema) await execute(`CREATE SCHEMA ${name}`);
+  await execute(tablesSql(name, from, scripts));
+  return { from, to };
 }
 
-/** The schema version in the rows of the settings. */
-function versionIn(rows: readonly (readonly unknown[])[]): number {
-  return Number(rows[0]?.[0] ?? 0);
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The command with which an operator creates or migrates the tables. */

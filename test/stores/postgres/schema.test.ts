@@ -5,7 +5,7 @@ import {
   migratePostgres,
   postgresMigrationSql,
 } from "../../../lib/stores/postgres/index.ts";
-import { SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
+import { MIGRATIONS, migrate, SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
 let server: Pglite;
@@ -142,6 +142,35 @@ describe("tables of another version", () => {
       expect(`${error}`).toContain("Run 'store-orders database migrate");
     await setVersion("versions", SCHEMA_VERSION);
     expect(await store.orders.find(1n)).toEqual(ORDER);
+  });
+
+  test("are migrated as a whole or not at all, and keep their rows", async () => {
+    const store = open("migrations");
+    await store.orders.place([ORDER]);
+    const execute = async (text: string) => {
+      const results = await server.database.exec(text, { rowMode: "array" });
+      return (results.at(-1)?.rows ?? []) as unknown as readonly (readonly unknown[])[];
+    };
+    const inTransaction = async (...scripts: string[]) => {
+      const all = [...MIGRATIONS, ...scripts.map((script) => () => script)];
+      await execute("BEGIN");
+      const result = await migrate(execute, "migrations", { scripts: all }).catch(
+        (error: unknown) => `${error}`,
+      );
+      await execute(typeof result === "string" ? "ROLLBACK" : "COMMIT");
+      return result;
+    };
+    const note = "ALTER TABLE migrations.orders ADD COLUMN note text;";
+    expect(await inTransaction(note, "ALTER TABLE migrations.missing ADD COLUMN note text;")).toContain(
+      "missing",
+    );
+    expect(await versionIn("migrations")).toBe("1");
+    expect(await store.orders.find(1n)).toEqual(ORDER);
+    expect(await inTransaction(note)).toEqual({ from: 1, to: 2 });
+    expect(await execute("SELECT record, note FROM migrations.orders")).toEqual([['{"id":1}', null]]);
+    await expect(store.orders.find(1n)).rejects.toThrow("Upgrade store-orders.");
+    expect(await inTransaction(note)).toEqual({ from: 2, to: 2 });
+    expect(await inTransaction()).toContain("A newer version has migrated the database.");
   });
 
   test("without a column are an error that names it", async () => {

@@ -12,7 +12,6 @@
  * @module store-orders/postgres
  */
 
-import type { AccountStore } from "../../accounts/account-store.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
@@ -62,7 +61,6 @@ export type PostgresStoreOptions = PostgresServer & {
 /** A store on PostgreSQL. */
 export interface PostgresStore extends Store {
   readonly orders: PostgresOrderStore;
-  readonly accounts: AccountStore;
   /** The connections of the pool that are busy or idle, and the calls that wait for one. */
   connections(): { readonly busy: number; readonly idle: number; readonly waiting: number };
 }

@@ -40,6 +40,7 @@ test("under faults of every kind, each 204 is one cancelled order, and no reques
     const tally = await runMixedRequests(service.send, random, { ...sizes, width: 24 });
     service.proxy.chooseFault = () => "pass";
 
+    expect(tally.unanswered).toBe(0);
     const figures = await reconcile(service.direct, tally, sizes.orders);
     const counted = (await service.direct.accounts.find("shop"))?.usage.minute.count ?? 0;
     const { done, unanswered } = service.proxy.writes.get(`${service.prefix}-accounts`) ?? {

@@ -80,11 +80,15 @@ async function runRound(server: PostgresServer, random: SeededRandom, randomFaul
   const [tally, faultCounts] = await Promise.all([running, faults]);
   expect((await retryWhileUnavailable(sendOther)).status, "still serves").toBe(404);
 
+  expect(service.process.exitCode, "the service has not ended").toBeNull();
+  // While a fault delays all responses, the server closes connections that wait for the next request.
+  expect(tally.unanswered).toBeLessThan(WIDTH);
+
   const figures = await reconcile(service.store, tally, ORDERS);
   const counted = (await service.store.accounts.find("shop"))?.usage.minute.count ?? 0;
   const admitted = tally.admitted + others;
   expect(counted).toBeGreaterThanOrEqual(admitted - (faultCounts[CRASH] ?? 0) * WIDTH);
-  const unanswered = tally.unavailable + tally.incompleteLists;
+  const unanswered = tally.unavailable + tally.incompleteLists + tally.unanswered;
   expect(counted, "a request without a response may be counted").toBeLessThanOrEqual(admitted + unanswered);
   reportFigures("faults of PostgreSQL", {
     "seconds under faults": ROUND_SECONDS,

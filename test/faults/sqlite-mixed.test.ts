@@ -65,6 +65,7 @@ test("under faults of every kind in a SQLite file, each 204 is one cancelled ord
   expect((await retryWhileUnavailable(sendOther)).status, "still serves").toBe(404);
 
   await service.inspect(async (store) => {
+    expect(tally.unanswered).toBe(0);
     const figures = await reconcile(store, tally, sizes.orders);
     const counted = (await store.accounts.find("shop"))?.usage.minute.count ?? 0;
     // No response is lost between the file and its process, so every count has its response.

@@ -1,5 +1,6 @@
 /** A database on a PostgreSQL server, and the service over it in its own process, as a role that may change only rows. */
 
+import type { ChildProcess } from "node:child_process";
 import type { Store } from "../../../lib/stores/store.ts";
 import { type PostgresProxy, startPostgresProxy } from "../../support/postgres/proxy.ts";
 import type { PostgresServer } from "../../support/postgres/server.ts";
@@ -10,6 +11,7 @@ import { fillStore, startService } from "../service.ts";
 /** A service over a PostgreSQL database. */
 export interface ServedPostgres {
   readonly server: PostgresServer;
+  readonly process: ChildProcess;
   readonly database: string;
   /** The role of the service. */
   readonly role: string;
@@ -48,7 +50,7 @@ export async function servePostgres(server: PostgresServer, orders: number): Pro
     await openStore({ kind: "postgres", connectionString: url }),
   ];
   return {
-    ...{ server, database, role, proxy, store, asRole, sql },
+    ...{ server, process: service.process, database, role, proxy, store, asRole, sql },
     send: createRequester(service.url, key),
     async endSessions() {
       await server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);

@@ -118,3 +118,25 @@ test("every account is listed once, in order, however many there are, and no mor
     expect(await list("", limit)).toEqual(ids.slice(0, limit));
   await store.close();
 });
+
+test("a key that an update leaves out is deleted, and the others stay", async () => {
+  const store = createSqliteStore({ path: ":memory:" });
+  const keys = ["1", "2", "3"].map((digit) => ({
+    id: `acme.${digit}`,
+    hash: digit.repeat(64),
+    createdAt: 0,
+  }));
+  await store.accounts.create({ id: "acme", plan: "free", keys });
+  await store.accounts.update("acme", (account) => ({
+    ok: true,
+    account: { ...account, keys: account.keys.filter(({ id }) => id !== "acme.2") },
+  }));
+  expect((await store.accounts.find("acme"))?.keys).toEqual([keys[0], keys[2]]);
+  const admit = (hash: string) => store.accounts.admit({ accountId: "acme", hash }, Date.UTC(2026, 10, 20));
+  expect(await Promise.all(keys.map(async ({ hash }) => (await admit(hash)).ok))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  await store.close();
+});

@@ -51,6 +51,13 @@ describe("verification of CAA records", () => {
     ]);
   });
 
+  test("CAA records of the host itself are to be changed where they are", async () => {
+    const { reasons } = await verify(HOST, `${HOST} A 192.0.2.1\n${HOST} ${FORBIDDING}`);
+    expect(reasons.find(({ code }) => code === "caa_forbids")?.fix).toBe(
+      'At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at orders.example.com; keep the existing records.',
+    );
+  });
+
   test("the lookup of CAA records climbs past names without any", async () => {
     const host = "v1.eu.orders.example.com";
     const { reasons } = await verify(host, `${host} CNAME ${TARGET}\nexample.com ${FORBIDDING}`);

@@ -337,8 +337,14 @@ const MAX_IDLE_MS = MAX_STORE_CALL_MS;
 
 function beginText(deadline: number, maxLockWaitMs = Infinity): string {
   const lockTimeoutMs = Math.min(maxLockWaitMs, serverTimeoutMs(deadline));
-  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}`;
+  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${PLAN_ONCE}`;
 }
+
+/**
+ * Every row is found by its key. So a prepared statement is planned once, and by index: a plan that was made while a
+ * table was empty would read all of it later.
+ */
+const PLAN_ONCE = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
 
 /** The server has to stop first: its error leaves the connection usable. */
 function serverTimeoutMs(deadline: number): number {

@@ -48,7 +48,7 @@ export function loadFigures(
   budgets: Partial<Record<keyof ServerLoadSample, (figure: Figure) => Verdict>>,
   { connections = 32, peers = PEERS }: { connections?: number; peers?: readonly string[] } = {},
 ): readonly Figure[] {
-  const others = [...samples.keys()].filter((name) => name.startsWith("ours,"));
+  const others = [...samples.keys()].filter((name) => ![...peers, "ours", BASELINE].includes(name));
   const figure = (
     label: string,
     unit: string,

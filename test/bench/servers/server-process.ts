@@ -51,11 +51,16 @@ export function peer(name: (typeof PEERS)[number], database: string): Program {
 }
 
 /** The hand-written services on PostgreSQL, by the number of statements of a cancel. */
-export const POSTGRES_PEERS = { "3 statements": "statements", "1 statement": "cte" } as const;
+export const POSTGRES_PEERS = ["3 statements", "1 statement"] as const;
 
 /** One of the hand-written services. */
-export function postgresPeer(name: keyof typeof POSTGRES_PEERS, url: string): Program {
-  return { file: join(PEERS_HOME, "fastify-pg.mjs"), arguments: [url, POSTGRES_PEERS[name]] };
+export function postgresPeer(
+  name: (typeof POSTGRES_PEERS)[number],
+  url: string,
+  counts: "durable" | "relaxed" = "durable",
+): Program {
+  const variant = name === "1 statement" ? "cte" : "statements";
+  return { file: join(PEERS_HOME, "fastify-pg.mjs"), arguments: [url, variant, counts] };
 }
 
 /** Starts a program and waits until it listens. */

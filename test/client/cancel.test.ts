@@ -108,3 +108,9 @@ describe("errors", () => {
     },
   );
 });
+
+test("a key with a line break is rejected with what to write, and is not repeated", () => {
+  const create = () => createClient({ baseUrl: "https://orders.example.com/v1", apiKey: "so_test_secret\n" });
+  expect(create).toThrow("apiKey: Write the key exactly as it was issued, without spaces or line breaks.");
+  expect(create).not.toThrow("secret");
+});

@@ -89,3 +89,18 @@ test.each([
 ])("Accept-Encoding %j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
   expect(acceptsGzip(header)).toBe(accepted);
 });
+
+test("the OpenAPI document has the same content with gzip", async () => {
+  const { handler } = await createHandlerFixture();
+  const get = async (coding: string) => {
+    const headers = { "accept-encoding": coding };
+    const response = await handler(new Request("http://localhost/openapi.json", { headers }));
+    return {
+      coding: response.headers.get("content-encoding"),
+      bytes: Buffer.from(await response.arrayBuffer()),
+    };
+  };
+  const [plain, gzip] = [await get("identity"), await get("gzip")];
+  expect([plain.coding, gzip.coding]).toEqual([null, "gzip"]);
+  expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+});

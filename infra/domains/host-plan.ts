@@ -66,6 +66,7 @@ export function planHosts(
   return configuredHosts(settings).map(({ host, role }) => {
     const common = { host, role, key: hostKey(host), reverify: settings.reverify[host] };
     const zone = zones.get(host);
+    // With Cloudflare every host has a zone here: the preflight has reported the others.
     if (settings.dns === "manual" || zone === undefined) {
       const dns = { provider: "manual", certificates: certificates.get(host) ?? [], observer } as const;
       return { ...common, zone: zoneNames?.get(host), dns };

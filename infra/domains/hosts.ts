@@ -91,8 +91,8 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const knownZones = plan.zone === undefined ? [] : [plan.zone];
   const { zone, type, name, ttl } = recordOf({ host, role }, "", knownZones);
   const { target, status } = domain;
-  // This program creates a CNAME at an apex, too: Cloudflare flattens it.
-  const created = dns.provider === "cloudflare" ? "CNAME" : type;
+  // Describes the record; `CustomDomain` creates it: a CNAME at an apex, too, which Cloudflare flattens.
+  const recordType = dns.provider === "cloudflare" ? "CNAME" : type;
   const validationRecord =
     dns.provider === "manual" ? { validationRecord: validationOutput(domain, zone) } : {};
   return {
@@ -103,7 +103,7 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
     next: status.next,
     since: status.apply(({ since }) => since),
     until: status.apply(({ until }) => until),
-    record: { zone, type: created, name, ttl, ...(target === undefined ? {} : { value: target }) },
+    record: { zone, type: recordType, name, ttl, ...(target === undefined ? {} : { value: target }) },
     ...validationRecord,
   };
 }

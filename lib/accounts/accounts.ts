@@ -38,7 +38,10 @@ export type KeyResult = IssuedKey | AccountFailure;
 export interface Accounts<Name extends string = Plan> {
   /** Creates an account without keys. */
   create(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
-  /** Changes the plan at once. The current windows keep their counts and get the new limits. */
+  /**
+   * Changes the plan. The current windows keep their counts and get the new limits. Takes effect at the next request, a
+   * larger plan within a second, because rejections are cached; see lib/README.md#admission.
+   */
   setPlan(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Sets the counters of both windows to zero. Bans stay. */
   resetUsage(accountId: string): Promise<AccountResult>;

@@ -63,9 +63,12 @@ interface Report {
 /** An account store with a cache of rejections. */
 export interface RejectionCache extends AccountStore {
   /**
-   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. A valid key can be
-   * invalid here if another process has just issued it, or if this process cannot list all accounts and neither has
-   * admitted a key of the account nor `mayLookUp` returns true.
+   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. A valid key is
+   * reported as invalid in two cases:
+   *
+   * - Another process issued it in the last second, or created its account in the last five.
+   * - `mayLookUp` returns false, and this process does not know whether the account exists, because it cannot list all of
+   *   them, or has already read as many accounts in this second as it may.
    */
   findInvalid(
     key: ParsedKey,

@@ -127,14 +127,17 @@ export class Session {
     return c.body(null, 204);
   };
 
-  /** Rejects requests without the cookie, and changes without the token. `onBrowser` gets the connection of any other. */
+  /**
+   * Rejects requests without the cookie, and changes without the token. `keepConnection` gets the connection of every
+   * request with the cookie.
+   */
   membersOnly(
     view: Pick<View, "storeName" | "sections">,
-    onBrowser: (connection: Socket) => void,
+    keepConnection: (connection: Socket) => void,
   ): MiddlewareHandler<ConsoleVariables> {
     return async (c, next) => {
       if (!this.#isIn(c)) return c.html(NO_ACCESS, 401);
-      onBrowser((c.env as HttpBindings).incoming.socket);
+      keepConnection((c.env as HttpBindings).incoming.socket);
       const { basePath, formToken } = this;
       const isChange = c.req.method === "POST";
       const fields = isChange ? await readForm(c) : {};

@@ -60,7 +60,7 @@ export function serializeDomains({ primary, aliases, redirects }: DomainMapping)
 
 /**
  * Reads the output of `serializeDomains`, without validating it again: for a process that gets its mapping from a
- * validated deployment and must stay small. Everything else uses `parseDomainsFile`.
+ * validated deployment and must stay small. Every other source is validated by one of the functions in parse.ts.
  */
 export function deserializeDomains(json: string): DomainMapping {
   const { primary, ...hosts }: SerializedDomains = JSON.parse(json);

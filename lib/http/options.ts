@@ -28,7 +28,10 @@ export interface HandlerOptions {
   readonly banPolicy?: BanPolicy;
   /** The plans of accounts; any other gets 401. Pass the same to `createAccounts`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
-  /** Caches each rejection for up to a second, so that a flood costs one store call a second per key. @default true */
+  /**
+   * Caches each rejection for up to a second, so that a flood costs one store call a second per key, and recognises
+   * forged keys without a store call for each. `false` switches off both. @default true
+   */
   readonly cacheRejections?: boolean;
   /** Reads the pets of the deprecated operation. @default no pets */
   readonly pets?: PetSource;

@@ -18,7 +18,7 @@ const MAX_EMPTY_BYTES = 16;
 
 const [CR, LF] = [0x0d, 0x0a];
 
-/** The connections of a server that hold input, in the order in which they began to. */
+/** The held input of a server: its size and its connections, in the order in which they began to hold it. */
 export interface HeldInput {
   bytes: number;
   readonly connections: Set<Connection>;
@@ -105,7 +105,7 @@ export class Connection {
     return this.#current?.req.complete === false ? 0 : this.#slicer.requestLineBytes(slice);
   }
 
-  /** True while a request is in progress. */
+  /** True from the end of a request's head until its response has been sent. */
   isBusy(): boolean {
     return this.#current !== undefined;
   }

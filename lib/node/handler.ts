@@ -61,7 +61,10 @@ async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" 
   return body === "aborted" ? "aborted" : body.error;
 }
 
-/** Calls a handler, one that is not from `createHandler` with a `Request`. `req` is missing if it cannot be parsed. */
+/**
+ * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. `req` is missing if it
+ * cannot be parsed.
+ */
 export async function callHandler(
   handler: Handler,
   req: IncomingMessage | undefined,

@@ -66,7 +66,8 @@ export async function sendAccountPage(
       ${panel(
         "plan",
         "Plan",
-        html`<p class="quiet small">Takes effect at the next request. What has been counted stays counted.</p>
+        html`<p class="quiet small">A smaller plan takes effect at the next request, a larger one within a second. What has been
+            counted stays counted.</p>
           ${changeForm(view, action("plan"), changePlan, "form")}`,
       )}
     </div>

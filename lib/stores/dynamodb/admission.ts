@@ -31,10 +31,10 @@ import {
 } from "./table.ts";
 
 /**
- * Admits by one conditional write, whose condition holds only if `decideAdmission` admits the request in the windows
- * that the item has. It also holds if that admits (see `admitUpdate` for the one exception). DynamoDB returns the item
- * as the condition found it, also if the write fails, and `decideAdmission` derives the result from that item. If a
- * window has rolled over or the request is rejected, a second write records it, conditional on what was read. See
+ * Admits by one conditional write. Its condition is equivalent to: `decideAdmission` admits the request in the windows
+ * that the item has. The one exception is a ban that has ended; see `admitUpdate`. DynamoDB returns the item as the
+ * condition found it, also if the write fails, and `decideAdmission` derives the result from that item. If a window has
+ * rolled over or the request is rejected, a second write records it, conditional on what was read. See
  * lib/README.md#admission.
  */
 export function createAdmission(table: TableClient): Pick<AccountStore, "admit" | "recordRejections"> {

@@ -10,8 +10,8 @@ export const CALL_TIMEOUT_MS = 4_000;
  * between; see `createRetryStrategy`. Each times out after 1.5 seconds.
  *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
- * `countOnce`. No request is admitted without being counted. If every response is lost, the call fails with
- * `StoreUnavailableError` although the write may have been applied.
+ * `newWriteToken` in table.ts. No request is admitted without being counted. If every response is lost, the call fails
+ * with `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   const client = new DynamoDBClient({

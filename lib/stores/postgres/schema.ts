@@ -100,23 +100,22 @@ export async function migrate(
 ): Promise<MigrationResult> {
   await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
   const name = quoteSchema(schema);
+  // Read from the catalogue: a function such as to_regclass() can return what this session knew before it had the lock.
+  const literal = `'${schema.replaceAll("'", "''")}'`;
   const [found] = await execute(
-    `SELECT to_regnamespace(${literal(name)}) IS NULL, to_regclass(${literal(`${name}.settings`)}) IS NULL`,
+    `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${literal}),
+            EXISTS (SELECT FROM pg_tables WHERE schemaname = ${literal} AND tablename = 'settings')`,
   );
-  const [lacksSchema, lacksTables] = found?.map((isMissing) => isMissing === true || isMissing === "t") ?? [];
+  const [hasSchema, hasTables] = found?.map((exists) => exists === true || exists === "t") ?? [];
   const text = `SELECT value FROM ${name}.settings WHERE name = 'schema_version'`;
-  const from = lacksTables ? 0 : Number((await execute(text))[0]?.[0] ?? 0);
+  const from = hasTables ? Number((await execute(text))[0]?.[0] ?? 0) : 0;
   const to = scripts.length;
   if (from === to) return { from, to };
   if (from > to || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
   // Creating a schema takes a permission that its owner need not have, also if it exists.
-  if (lacksSchema) await execute(`CREATE SCHEMA ${name}`);
+  if (!hasSchema) await execute(`CREATE SCHEMA ${name}`);
   await execute(tablesSql(name, from, scripts));
   return { from, to };
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The command with which an operator creates or migrates the tables. */

@@ -1,4 +1,4 @@
-import { BASE_PATH, OPERATIONS, type Operation } from "../../lib/http/operations.ts";
+import { API_VERSION_PATH, OPERATIONS, type Operation } from "../../lib/http/operations.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 
 /** A resource of the REST API: one path segment with its methods. */
@@ -29,7 +29,7 @@ const EVERY_METHOD = { method: "ANY", target: "api" } as const;
  */
 export function routeTree(operations: readonly Operation[] = OPERATIONS): readonly RouteNode[] {
   const streamed = operations.find(({ id }) => id === STREAMED);
-  const segments = streamed === undefined ? [] : `${BASE_PATH}${streamed.path}`.split("/").slice(1);
+  const segments = streamed === undefined ? [] : `${API_VERSION_PATH}${streamed.path}`.split("/").slice(1);
   return ["", ...segments].flatMap((segment, depth): readonly RouteNode[] => {
     const names = segments.slice(0, depth);
     const path = names.map((name) => `/${name}`).join("");

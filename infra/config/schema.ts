@@ -2,7 +2,7 @@ import * as z from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { domainsSchema } from "../../lib/domains/parse.ts";
 import { findOriginProblem } from "../../lib/http/cors.ts";
-import { BASE_PATH } from "../../lib/http/operations.ts";
+import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
@@ -48,14 +48,14 @@ const url = z
   .url({ protocol: /^https$/, error: "Write an address that begins with https://." })
   .transform((address) => new URL(address).href);
 
-const SERVER_URL = `Write a base URL that ends with ${BASE_PATH}, such as https://orders.example.com${BASE_PATH}.`;
+const SERVER_URL = `Write a base URL that ends with ${API_VERSION_PATH}, such as https://orders.example.com${API_VERSION_PATH}.`;
 
 const servers = z
   .record(
     z.string(),
-    url.refine((address) => address.endsWith(BASE_PATH), { error: SERVER_URL }),
+    url.refine((address) => address.endsWith(API_VERSION_PATH), { error: SERVER_URL }),
     {
-      error: `Write a mapping of names to base URLs, such as { production: https://orders.example.com${BASE_PATH} }.`,
+      error: `Write a mapping of names to base URLs, such as { production: https://orders.example.com${API_VERSION_PATH} }.`,
     },
   )
   .transform((byName) => Object.entries(byName).map(([description, url]) => ({ url, description })));

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
-import { BASE_PATH } from "../../lib/http/operations.ts";
+import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { ownershipTag } from "../names.ts";
 import { CustomDomain } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
@@ -72,7 +72,7 @@ export function baseUrl(
   // Known in the preview, too.
   const known = primaryUrl(hosts.map(({ plan }) => plan));
   if (known !== undefined) return pulumi.output(known);
-  const platform = pulumi.interpolate`${invokeUrl}${BASE_PATH}`;
+  const platform = pulumi.interpolate`${invokeUrl}${API_VERSION_PATH}`;
   const primary = hosts.find(({ plan }) => plan.role === "primary");
   if (primary === undefined) return platform;
   const { plan, domain } = primary;
@@ -82,7 +82,7 @@ export function baseUrl(
 }
 
 function urlOf(host: string): string {
-  return `https://${host}${BASE_PATH}`;
+  return `https://${host}${API_VERSION_PATH}`;
 }
 
 /** Describes a host for the stack's outputs. */

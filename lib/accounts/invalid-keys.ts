@@ -34,10 +34,10 @@ export interface InvalidKeys extends Pick<AccountStore, "admit"> {
     policy: AdmissionPolicy,
     mayLookUp: () => boolean,
   ): Promise<InvalidKey | undefined>;
-  /** Reads the account again before it decides about a key. */
-  forget(accountId: string): void;
-  /** Notes that the account exists. */
-  remember(accountId: string): void;
+  /** Drops the cached account, so that it is read again. */
+  discardReading(accountId: string): void;
+  /** Adds an account to those that are known to exist. */
+  addKnown(accountId: string): void;
 }
 
 /** An account for which invalid keys were presented. */
@@ -64,7 +64,7 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   let listedUntil = -Infinity;
   let listing: Promise<void> | undefined;
 
-  function remember(accountId: string): void {
+  function addKnown(accountId: string): void {
     if (known.has(accountId)) return;
     if (known.size >= MAX_KNOWN_ACCOUNTS) {
       known.clear();
@@ -111,7 +111,7 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
     } catch {
       // The process may not list accounts, or the store fails.
     }
-    if (isComplete) listed.forEach(remember);
+    if (isComplete) listed.forEach(addKnown);
     listedAt = at;
     listedUntil = at + (listed.length <= MAX_KNOWN_ACCOUNTS ? LISTING_PAUSE_MS : LONG_LISTING_PAUSE_MS);
   }
@@ -121,7 +121,7 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
     probedAccount.reading ??= accounts
       .find(accountId)
       .then((account) => {
-        if (account !== undefined) remember(accountId);
+        if (account !== undefined) addKnown(accountId);
         probedAccount.account = account;
         probedAccount.readAt = at;
       })
@@ -132,8 +132,8 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   }
 
   return {
-    remember,
-    forget: (accountId) => void probed.delete(accountId),
+    addKnown,
+    discardReading: (accountId) => void probed.delete(accountId),
 
     async admit(key, at, policy, operation) {
       const { accountId } = key;
@@ -145,7 +145,7 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
       }
       const admission = await accounts.admit(key, at, policy, operation);
       if (!admission.ok && admission.code === "invalid_api_key") probe(accountId).invalidKeys++;
-      else if (!known.has(accountId)) remember(accountId);
+      else if (!known.has(accountId)) addKnown(accountId);
       return admission;
     },
 

@@ -222,7 +222,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   function expireAccount(accountId: string): void {
     changes++;
-    invalidKeys.forget(accountId);
+    invalidKeys.discardReading(accountId);
     for (const [hash, { key }] of rejected) if (key.accountId === accountId) expire(hash);
   }
 
@@ -256,8 +256,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
     async create(settings) {
       const result = await accounts.create(settings);
-      invalidKeys.forget(settings.id);
-      if (result.ok) invalidKeys.remember(settings.id);
+      invalidKeys.discardReading(settings.id);
+      if (result.ok) invalidKeys.addKnown(settings.id);
       return result;
     },
 

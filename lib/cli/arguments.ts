@@ -4,7 +4,7 @@ import ms from "ms";
 import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
 import { isAccountId } from "../accounts/api-key.ts";
 import { InvalidInputError, isInvalidInput } from "../core/errors.ts";
-import { BASE_PATH } from "../http/operations.ts";
+import { API_VERSION_PATH } from "../http/operations.ts";
 import { parseInt64 } from "../orders/int64.ts";
 
 export function readInt64(text: string): bigint {
@@ -50,10 +50,10 @@ export function readUrl(text: string): string {
 export function readBaseUrls(text: string, previous: readonly string[] = []): readonly string[] {
   const url = parseWebUrl(text);
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
-  if (!isPlain || !url.pathname.endsWith(BASE_PATH))
+  if (!isPlain || !url.pathname.endsWith(API_VERSION_PATH))
     invalid(
-      `Use a URL with its scheme that ends with ${BASE_PATH}, without a user, a query and a fragment, such as ` +
-        `https://orders.example.com${BASE_PATH}.`,
+      `Use a URL with its scheme that ends with ${API_VERSION_PATH}, without a user, a query and a fragment, such as ` +
+        `https://orders.example.com${API_VERSION_PATH}.`,
     );
   return [...previous, text];
 }

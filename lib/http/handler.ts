@@ -1,7 +1,7 @@
 import { invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
 import { systemClock } from "../core/time.ts";
-import { announceEvent } from "../orders/transition-hook.ts";
+import { announceTransition } from "../orders/transition-hook.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createCors } from "./cors.ts";
 import { validateOperations } from "./custom-operations.ts";
@@ -82,7 +82,7 @@ export function createHandler(options: HandlerOptions): Handler {
       const reply = await perform({ request, requestId, caller }, outcome);
       // The change is durable by now.
       if (reply.error === undefined && reply.change !== undefined)
-        await announceEvent(listener, reply.change.event, reply.change.order, requestId);
+        await announceTransition(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply };
     } catch (thrown) {
       const { quota, caller } = access ?? { quota: accessControl.unusedQuota() };

@@ -3,7 +3,7 @@ import { PLAN_LIMITS, type PlanTable } from "../plans/plan-limits.ts";
 import { cachedDocument } from "./compression.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import {
-  BASE_PATH,
+  API_VERSION_PATH,
   INTERFACE_VERSION,
   OPERATIONS,
   type Operation,
@@ -19,7 +19,7 @@ export interface Server {
 }
 
 /** The server of the document, relative to it, so that it is right on every host and below every path. */
-const THIS_SERVER: Server = { url: `.${BASE_PATH}`, description: "This server" };
+const THIS_SERVER: Server = { url: `.${API_VERSION_PATH}`, description: "This server" };
 
 /** The OpenAPI 3.1 document, derived from the operations. */
 export function openApiDocument({
@@ -174,7 +174,7 @@ export function createServedDocument(
 
   return async (request, publicUrl) => {
     if (publicUrl === undefined) return relative(request);
-    const url = `${publicUrl}${BASE_PATH}`;
+    const url = `${publicUrl}${API_VERSION_PATH}`;
     let document = byAddress.get(url);
     if (document === undefined) {
       // Anyone can send any host, so a new address must cost little.
@@ -195,7 +195,7 @@ const OTHER_ERRORS = Object.entries(ERRORS).filter(([code]) => !OPERATION_ERRORS
 
 /** The description of the API, as Markdown. */
 function describeApi(plans: PlanTable = PLAN_LIMITS): string {
-  return `All paths start with \`${BASE_PATH}\`. \`HEAD\` works wherever \`GET\` does.
+  return `All paths start with \`${API_VERSION_PATH}\`. \`HEAD\` works wherever \`GET\` does.
 
 ## Keys
 

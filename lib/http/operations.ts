@@ -8,8 +8,8 @@ import type { ErrorCode } from "./errors.ts";
 import { orderList } from "./order-list.ts";
 import { type Reply, type RequestHead, toWebBody } from "./response.ts";
 
-/** All paths start with this. */
-export const BASE_PATH = "/v1";
+/** The prefix of every operation's path, below `basePath`. */
+export const API_VERSION_PATH = "/v1";
 
 /** The version of the OpenAPI document. */
 export const INTERFACE_VERSION = "1.0.0";

@@ -6,8 +6,8 @@ import { checkReply } from "./custom-operations.ts";
 import { isSunset } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import {
+  API_VERSION_PATH,
   allowedMethods,
-  BASE_PATH,
   createImplementations,
   type Implementation,
   type Operation,
@@ -81,7 +81,7 @@ function toRoute(
       : async (call: OperationCall) => checkReply(await handle(call));
   return {
     operation,
-    pattern: new RegExp(`^${BASE_PATH}${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
+    pattern: new RegExp(`^${API_VERSION_PATH}${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
     implementation,
     notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
   };

@@ -138,7 +138,7 @@ export class Connection {
     while (
       start < input.length &&
       !this.#isStopped &&
-      !this.#isInProgress() &&
+      !this.#isReceived() &&
       slices++ < MAX_SLICES_PER_TURN
     ) {
       if (!this.#isHeadStarted && this.#current?.req.complete !== false) {
@@ -151,12 +151,12 @@ export class Connection {
       start = end;
     }
     // Nothing after the last request of a connection is executed.
-    if (this.#isInProgress() && this.#current?.shouldKeepAlive === false) this.stop();
+    if (this.#isReceived() && this.#current?.shouldKeepAlive === false) this.stop();
     return this.#isStopped ? input.length : start;
   }
 
   /** True if the current request has been received, and its response has not been sent. */
-  #isInProgress(): boolean {
+  #isReceived(): boolean {
     return this.#current?.req.complete === true;
   }
 
@@ -177,7 +177,7 @@ export class Connection {
     connections.add(this);
     this.#socket.pause();
     while (this.#heldInput.bytes > MAX_HELD_BYTES) (firstWithoutKey(connections) ?? this).#destroy();
-    if (!this.#isInProgress()) this.#releaseLater();
+    if (!this.#isReceived()) this.#releaseLater();
   }
 
   /** Called when a response has been sent, or its connection closed. Other connections have their turn first. */
@@ -196,7 +196,7 @@ export class Connection {
     const rest = this.#feed(input, this.#heldStart);
     this.#heldStart = rest;
     if (rest === input.length) this.#stopHolding();
-    else if (!this.#isInProgress()) this.#releaseLater();
+    else if (!this.#isReceived()) this.#releaseLater();
   }
 
   #stopHolding(): void {

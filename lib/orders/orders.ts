@@ -5,7 +5,7 @@ import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
-import { announceEvent, announcePlaced, type TransitionHook } from "./transition-hook.ts";
+import { announcePlaced, announceTransition, type TransitionHook } from "./transition-hook.ts";
 import { parseOrder } from "./wire.ts";
 
 /** An order to place. Without `id`, an identifier is generated. */
@@ -57,7 +57,7 @@ export function createOrders({
     if (problem !== undefined) throw invalidInput("id", problem);
     if (!isInt64(BigInt(id))) return { ok: false, code: "order_not_found" };
     const result = await store.apply(BigInt(id), event, clock());
-    if (result.ok) await announceEvent(listener, event, result.order);
+    if (result.ok) await announceTransition(listener, event, result.order);
     return result;
   }
 

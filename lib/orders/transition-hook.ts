@@ -32,7 +32,7 @@ export interface TransitionListener {
 }
 
 /** Calls the hook after an event was applied to an order. Without a listener it does nothing. */
-export async function announceEvent(
+export async function announceTransition(
   listener: TransitionListener | undefined,
   event: OrderEvent,
   order: StoredOrder,

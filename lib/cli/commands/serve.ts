@@ -9,7 +9,7 @@ import { hostsOf } from "../../domains/mapping.ts";
 import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
-import { BASE_PATH } from "../../http/operations.ts";
+import { API_VERSION_PATH } from "../../http/operations.ts";
 import type { HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
@@ -82,7 +82,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
-          const [url, docs] = [`${root}${BASE_PATH}`, `${root}${DOCS_PATH}`];
+          const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
           const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };
           if (storeFlags.json) await printResult(context, result);
           else {

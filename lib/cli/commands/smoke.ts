@@ -3,7 +3,7 @@ import { redactKeys } from "../../accounts/api-key.ts";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { ERRORS, type ErrorCode } from "../../http/errors.ts";
-import { BASE_PATH } from "../../http/operations.ts";
+import { API_VERSION_PATH } from "../../http/operations.ts";
 import { invalid, readDuration, readInt64 } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
@@ -12,7 +12,7 @@ import { formatResults, printJson } from "../output.ts";
 /** `smoke`: tests a deployed service from the outside. */
 export function defineSmoke(command: Command, context: CommandContext): void {
   command
-    .argument("<base-url>", `the base URL of the service, which ends with ${BASE_PATH}`)
+    .argument("<base-url>", `the base URL of the service, which ends with ${API_VERSION_PATH}`)
     .option("--key <key>", "an API key of a test account (STORE_ORDERS_KEY)")
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
     .addOption(
@@ -62,8 +62,8 @@ function readTimeout(text: string): number {
 function readBaseUrl(text: string): string {
   const url = URL.parse(text);
   const path = url?.pathname.replace(/\/$/, "");
-  if (url?.protocol.match(/^https?:$/) && path?.endsWith(BASE_PATH)) return `${url.origin}${path}`;
-  const message = `Give the base URL of the service, such as https://orders.example.com${BASE_PATH}.`;
+  if (url?.protocol.match(/^https?:$/) && path?.endsWith(API_VERSION_PATH)) return `${url.origin}${path}`;
+  const message = `Give the base URL of the service, such as https://orders.example.com${API_VERSION_PATH}.`;
   throw invalidInput("base-url", message);
 }
 

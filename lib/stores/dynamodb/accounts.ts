@@ -12,7 +12,7 @@ import {
   keyEntries,
   type NamedKey,
   namedKeysOf,
-  packKey,
+  packEntry,
   planAttributes,
   planOf,
   rejectionsById,
@@ -354,8 +354,8 @@ function entriesPart(before: readonly NamedKey[], after: readonly NamedKey[]): P
   const gone = before.filter(({ name }) => !after.some((key) => key.name === name));
   const changed = after.flatMap((key) => {
     const known = before.find(({ name }) => name === key.name);
-    const value = packKey({ ...key, rejections: known?.rejections });
-    const valueSeen = known && packKey(known);
+    const value = packEntry({ ...key, rejections: known?.rejections });
+    const valueSeen = known && packEntry(known);
     return value === valueSeen ? [] : [{ name: key.name, value, valueSeen }];
   });
   return combine(
@@ -393,6 +393,6 @@ function unbanUpdate(item: Item, keyId: string): (() => ConditionalUpdate) | und
     set: ["#keys.#name = :plain"],
     conditions: ["#keys.#name = :seen"],
     names: { "#name": name },
-    values: { ":plain": { N: packKey({ expiresAt }) }, ":seen": { N: packKey(found) } },
+    values: { ":plain": { N: packEntry({ expiresAt }) }, ":seen": { N: packEntry(found) } },
   });
 }

@@ -4,7 +4,7 @@
  *
  * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
- * - `keys`: by short hash, one number per active key; see `packKey`
+ * - `keys`: by short hash, one number per active key; see `packEntry`
  * - `ids`: the identifiers of the keys in the order of their short hashes, if they do not follow from the hashes
  * - `tokens`: the tokens of the last writes that counted a request; see admission.ts
  * - `revision`: the token of the last change by an operator
@@ -59,7 +59,7 @@ export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
 
 /** The content of the attribute `keys`: one number for each key, by its name. */
 export function keyEntries(keys: readonly NamedKey[]): Attributes {
-  return Object.fromEntries(keys.map((key) => [key.name, { N: packKey(key) }]));
+  return Object.fromEntries(keys.map((key) => [key.name, { N: packEntry(key) }]));
 }
 
 /** The attribute `ids`, without those that follow from the hash; `undefined` if all of them do. */
@@ -76,7 +76,7 @@ export function namedKeysOf(item: Item): readonly NamedKey[] {
     .map(([name, { N: number = "" }], index) => ({
       name,
       id: fullId(accountId, name, stringOf(item["ids"]?.L?.[index])),
-      ...unpackKey(number),
+      ...unpackEntry(number),
     }));
 }
 
@@ -161,7 +161,7 @@ export const MAX_COUNT = 10 ** COUNT_DIGITS - 1;
 const BAN_BIAS = 10 ** 9;
 
 /** Converts an entry to its number. */
-export function packKey({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string {
+export function packEntry({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string {
   const expiry = digits(expiresAt, EXPIRY_DIGITS);
   if (rejections === undefined) return withCount(expiry, 0, 0);
   const { windowStart, count, bannedUntil } = rejections;
@@ -174,7 +174,7 @@ export function packKey({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string
 }
 
 /** Reads the number of an entry. */
-export function unpackKey(number: string): KeyEntry {
+export function unpackEntry(number: string): KeyEntry {
   const isBanned = number.startsWith("-");
   const length = EXPIRY_DIGITS + MINUTE_DIGITS + COUNT_DIGITS + (isBanned ? BAN_DIGITS : 0);
   const text = decimal(number.replace("-", "")).padStart(length, "0");

@@ -15,7 +15,7 @@ import type { Instant } from "../../core/time.ts";
 import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { createAccountBackOff } from "./account-back-off.ts";
-import { keyStateOf, leastUsable, MAX_COUNT, packKey, rejectedIn } from "./admission-item.ts";
+import { keyStateOf, leastUsable, MAX_COUNT, packEntry, rejectedIn } from "./admission-item.ts";
 import { callTimeout } from "./client.ts";
 import {
   type Attributes,
@@ -50,10 +50,14 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
           const { admission: result, save } = decideAdmission(state, at, policy);
           if (state === undefined || Object.keys(save).length === 0) return { result };
           const update = () =>
-            combine(countOnce(token), whileUnchanged(item, state), saveUpdate(state, save, policy));
+            combine(
+              countOnce(token),
+              whileSettingsAndWindowsUnchanged(item, state),
+              saveUpdate(state, save, policy),
+            );
           return { result, update };
         },
-        resultOfRepeated(item, decided) {
+        resultIfApplied(item, decided) {
           if (!isCounted(item, token)) return undefined;
           return decided ?? decideAdmission(withoutOneRequest(keyStateOf(item, hash)), at, policy).admission;
         },
@@ -73,12 +77,13 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
         decide(item = {}) {
           const state = keyStateOf(item, hash);
           const rejections = decideRejections(state, added, at, policy);
+          // The token is there if the caller retries a report that was counted, or if the response was lost.
           if (state === undefined || rejections === undefined || isCounted(item, token))
             return { result: undefined };
           const update = () =>
             combine(
               countOnce(token),
-              whileUnchanged(item, state),
+              whileSettingsAndWindowsUnchanged(item, state),
               rejectionsUpdate(state, rejections, added, policy),
             );
           return { result: undefined, update };
@@ -95,7 +100,7 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
  * the request in both windows.
  *
  *     decideAdmission                    condition
- *     isActive, activeBan                #keys.#hash >= :usable (a ban makes it negative; see `packKey`)
+ *     isActive, activeBan                #keys.#hash >= :usable (a ban makes it negative; see `packEntry`)
  *     usageAt: the window is current     #minute >= :minute AND #minute <= :latest, the same for the day
  *     limitsOf, hasCapacity              #plan = … AND #minuteCount < … AND #dayCount < …, for one of the plans
  *
@@ -147,7 +152,7 @@ function saveUpdate(
   policy: AdmissionPolicy,
 ): Partial<ConditionalUpdate> {
   if (rejections === undefined) return countUpdate(state, usage, policy.plans);
-  return combine(whileExhausted(state), rejectionsUpdate(state, rejections, 1, policy));
+  return combine(whileCountsUnchanged(state), rejectionsUpdate(state, rejections, 1, policy));
 }
 
 /**
@@ -204,7 +209,7 @@ function rejectionsUpdate(
 
 /** Replaces the rejections in the entry of a key, which must be the one that was read. */
 function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionCount | undefined) {
-  const [before, after] = [packKey({ ...key, rejections: seen }), packKey({ ...key, rejections })];
+  const [before, after] = [packEntry({ ...key, rejections: seen }), packEntry({ ...key, rejections })];
   const isSame = before === after;
   return {
     set: isSame ? [] : ["#keys.#hash = :entry"],
@@ -218,7 +223,7 @@ function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionC
  * The condition that the settings and windows are those that were read, so that a revoked key, a new plan and a window
  * opened by another caller take effect between the two calls as well.
  */
-function whileUnchanged(seen: Item, { usage }: KeyState): Partial<ConditionalUpdate> {
+function whileSettingsAndWindowsUnchanged(seen: Item, { usage }: KeyState): Partial<ConditionalUpdate> {
   return {
     conditions: ["#revision = :revision", "#minute = :minuteSeen", "#day = :daySeen"],
     values: {
@@ -233,7 +238,7 @@ function whileUnchanged(seen: Item, { usage }: KeyState): Partial<ConditionalUpd
  * The condition that the counts are those that were read. A window that a wrong clock wrote is replaced, and can then
  * start again at the same minute with fewer requests.
  */
-function whileExhausted({ usage }: KeyState): Partial<ConditionalUpdate> {
+function whileCountsUnchanged({ usage }: KeyState): Partial<ConditionalUpdate> {
   return {
     conditions: ["#minuteCount = :minuteCount", "#dayCount = :dayCount"],
     values: {

@@ -45,7 +45,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
     // A retry that finds the same order: the response to the first attempt was lost.
-    const existing = added.repeated ? "placed" : "unchanged";
+    const existing = added.sentAgain ? "placed" : "unchanged";
     return { outcome: isSame(before, item) ? existing : "conflict", stored: before };
   };
 
@@ -81,7 +81,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
           if (!result.ok) return { result };
           return { result, update: () => recordUpdate(item, result.order, event, token) };
         },
-        resultOfRepeated(item, decided) {
+        resultIfApplied(item, decided) {
           const isApplied = item[tokenAttribute(event)]?.S === token;
           return isApplied ? (decided ?? { ok: true, order: orderOf(item) }) : undefined;
         },

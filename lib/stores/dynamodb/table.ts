@@ -91,7 +91,7 @@ export interface WriteResult {
   /** The item before; `undefined` if there was none. */
   readonly before: Item | undefined;
   /** True if the request was sent more than once and failed, so that `before` may already contain this write. */
-  readonly repeated: boolean;
+  readonly sentAgain: boolean;
 }
 
 /**
@@ -152,11 +152,11 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
 
   const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
     if (!isConditionFailure(error)) throw error;
-    const repeated = (error.$metadata?.attempts ?? 1) > 1;
+    const sentAgain = (error.$metadata?.attempts ?? 1) > 1;
     if (error.Item !== undefined) returnsOldItem = true;
     const before = returnsOldItem ? error.Item : await get(key, signal);
     rejectLaterLayout(before);
-    return { done: false, before, repeated };
+    return { done: false, before, sentAgain };
   };
 
   /** Another process can change the layout at any time, so each item is checked. */
@@ -195,7 +195,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       });
       try {
         await send(() => client.send(command, { abortSignal }), name);
-        return { done: true, before: undefined, repeated: false };
+        return { done: true, before: undefined, sentAgain: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
@@ -218,7 +218,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
-        return { done: true, before, repeated: false };
+        return { done: true, before, sentAgain: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
@@ -269,7 +269,7 @@ export interface ItemChange<Result> {
    * Returns the result of the last write if the item shows that it was applied, although its response was lost.
    * `decided` is the result of `decide` for that write, `undefined` if the write was the first.
    */
-  resultOfRepeated?(item: Item, decided: Result | undefined): Result | undefined;
+  resultIfApplied?(item: Item, decided: Result | undefined): Result | undefined;
 }
 
 const MAX_WRITES = 8;
@@ -284,7 +284,7 @@ const WRITES_WITHOUT_WAIT = 3;
 export async function changeItem<Result>(
   table: TableClient,
   key: Item,
-  { first, decide, resultOfRepeated }: ItemChange<Result>,
+  { first, decide, resultIfApplied }: ItemChange<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
   let update = first;
@@ -301,8 +301,8 @@ export async function changeItem<Result>(
     const { done, before } = await table.update(key, update, signal);
     // The condition held for `before`, so this is what was decided and written.
     if (done) return decide(before).result;
-    const repeated = before && resultOfRepeated?.(before, decided);
-    if (repeated !== undefined) return repeated;
+    const applied = before && resultIfApplied?.(before, decided);
+    if (applied !== undefined) return applied;
     item = before;
     update = undefined;
   }

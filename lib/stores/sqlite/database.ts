@@ -234,7 +234,7 @@ export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
 
 /** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
 function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
-  const [begin, commit, rollback] = [
+  const [begin, commit, rollbackStatement] = [
     prepareWrite(db, "BEGIN IMMEDIATE"),
     prepareWrite(db, "COMMIT"),
     prepareWrite(db, "ROLLBACK"),
@@ -264,7 +264,7 @@ function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
     /** Ignores errors: they would hide the first one, and the next transaction rolls back again. */
     rollBack(): void {
       try {
-        if (db.isTransaction) rollback.run();
+        if (db.isTransaction) rollbackStatement.run();
       } catch {}
     },
   };

@@ -4,9 +4,9 @@ import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import {
   type KeyEntry,
   leastUsable,
-  packKey,
+  packEntry,
   rejectedIn,
-  unpackKey,
+  unpackEntry,
 } from "../../../lib/stores/dynamodb/admission-item.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -36,10 +36,10 @@ describe("a packed key", () => {
   test("a packed key is read as it was written, in plain digits and in scientific notation", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
-        const number = packKey(entry);
-        expect(unpackKey(number)).toEqual(entry);
+        const number = packEntry(entry);
+        expect(unpackEntry(number)).toEqual(entry);
         const [, sign = "", digits = ""] = /^(-?)(\d+)$/.exec(number) ?? [];
-        expect(unpackKey(`${sign}${digits[0]}.${digits.slice(1)}E+${digits.length - 1}`)).toEqual(entry);
+        expect(unpackEntry(`${sign}${digits[0]}.${digits.slice(1)}E+${digits.length - 1}`)).toEqual(entry);
       }),
     );
   });
@@ -47,7 +47,7 @@ describe("a packed key", () => {
   test("a packed key has at most 38 significant digits, the limit of a DynamoDB number", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
-        expect(packKey(entry).replace("-", "").length).toBeLessThanOrEqual(38);
+        expect(packEntry(entry).replace("-", "").length).toBeLessThanOrEqual(38);
       }),
     );
   });
@@ -56,25 +56,25 @@ describe("a packed key", () => {
     fc.assert(
       fc.property(anyEntry, anyInstant, (entry, at) => {
         const isUsable = (entry.expiresAt ?? Infinity) > at && entry.rejections?.bannedUntil === undefined;
-        expect(BigInt(packKey(entry)) >= BigInt(leastUsable(at))).toBe(isUsable);
+        expect(BigInt(packEntry(entry)) >= BigInt(leastUsable(at))).toBe(isUsable);
       }),
     );
   });
 
   test("a packed key counts up within the numbers of its minute, and a number beyond the maximum becomes the maximum", () => {
-    const counted = (count: number) => packKey({ expiresAt: AT, rejections: { windowStart: AT, count } });
+    const counted = (count: number) => packEntry({ expiresAt: AT, rejections: { windowStart: AT, count } });
     expect(BigInt(counted(7)) + 3n).toBe(BigInt(counted(10)));
     const { from, to } = rejectedIn({ expiresAt: AT }, AT, 20);
     expect([from, to]).toEqual([counted(1), counted(20)]);
-    expect(unpackKey(counted(1_000_000)).rejections?.count).toBe(99_999);
-    expect(unpackKey(packKey({ expiresAt: 8.64e15 }))).toEqual({});
+    expect(unpackEntry(counted(1_000_000)).rejections?.count).toBe(99_999);
+    expect(unpackEntry(packEntry({ expiresAt: 8.64e15 }))).toEqual({});
   });
 
   test("a packed key keeps a ban of 90 days, and rejects one that it would shorten", () => {
     const banned = (days: number) => ({
       rejections: { windowStart: AT, count: 1, bannedUntil: AT + days * DAY_MS },
     });
-    expect(unpackKey(packKey(banned(90)))).toEqual(banned(90));
-    expect(() => packKey(banned(105))).toThrow(RangeError);
+    expect(unpackEntry(packEntry(banned(90)))).toEqual(banned(90));
+    expect(() => packEntry(banned(105))).toThrow(RangeError);
   });
 });

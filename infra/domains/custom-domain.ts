@@ -72,13 +72,13 @@ export class CustomDomain extends pulumi.ComponentResource {
     const { dns, createAfter } = args;
     const previous = createAfter === undefined ? undefined : createAfter.#lastDomainName;
 
-    this.certificate = this.#certificate();
+    this.certificate = this.#requestCertificate();
     this.validationRecord = validationRecordOf(this.certificate);
-    const records = dns.provider === "cloudflare" ? [this.#validationRecord(dns)] : [];
+    const records = dns.provider === "cloudflare" ? [this.#createValidationRecord(dns)] : [];
     if (dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
       this.status = this.#statusBeforeDomain(dns);
     } else {
-      this.domainName = this.#domainName(this.#validation(records), previous);
+      this.domainName = this.#createDomainName(this.#awaitValidation(records), previous);
       this.status = this.#publish(this.domainName);
     }
     this.target = this.domainName?.regionalDomainName;
@@ -87,7 +87,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.registerOutputs({ host: args.host, state: this.state });
   }
 
-  #certificate() {
+  #requestCertificate() {
     const { host, dns, tags = {}, reverify = 0 } = this.#args;
     // Tells later runs when the certificate was requested: ACM waits 72 hours, and no provider function has the time.
     const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTimestamp(Date.now()) } : {};
@@ -104,11 +104,11 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** Deleted with the host: a record that outlives the state could not be created again with the host. */
-  #validationRecord(dns: CloudflareDns) {
-    return this.#record("validation-record", "validation", dns, this.validationRecord);
+  #createValidationRecord(dns: CloudflareDns) {
+    return this.#createRecord("validation-record", "validation", dns, this.validationRecord);
   }
 
-  #validation(dependsOn: pulumi.Resource[]) {
+  #awaitValidation(dependsOn: pulumi.Resource[]) {
     const { host, reverify = 0 } = this.#args;
     const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
@@ -119,7 +119,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 
-  #domainName(
+  #createDomainName(
     { certificateArn }: aws.acm.CertificateValidation,
     previous: aws.apigateway.DomainName | undefined,
   ) {
@@ -158,7 +158,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     const route = { name: host, value: regionalDomainName };
     // A host can have only one CNAME, so the old one has to be deleted first.
     const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
-    return this.#record("route", "routing", dns, route, options).id.apply(() => SERVED);
+    return this.#createRecord("route", "routing", dns, route, options).id.apply(() => SERVED);
   }
 
   /** The status of a host with manual DNS whose certificate has not been issued. */
@@ -190,7 +190,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     });
   }
 
-  #record(
+  #createRecord(
     suffix: string,
     purpose: RecordPurpose,
     { zoneId, comment }: CloudflareDns,

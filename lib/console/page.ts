@@ -10,7 +10,7 @@ import type { TrafficSampler } from "./accounts/traffic.ts";
 import type { DomainsOptions } from "./domains/host-source.ts";
 
 /** The dependencies of the pages. */
-export interface ConsoleContext {
+export interface ConsoleDependencies {
   readonly store: Store;
   /** The store's name for people. */
   readonly storeName: string;
@@ -33,7 +33,7 @@ export interface Section {
   readonly path: string;
   readonly title: string;
   /** Adds the pages, with paths below the console's own. */
-  add(app: ConsoleApp, context: ConsoleContext): void;
+  add(app: ConsoleApp, dependencies: ConsoleDependencies): void;
 }
 
 /** Escaped HTML, from the template `html`. */

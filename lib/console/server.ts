@@ -18,7 +18,7 @@ import { accountsSection } from "./accounts/accounts.ts";
 import { TrafficSampler } from "./accounts/traffic.ts";
 import { domainsSection } from "./domains/domains.ts";
 import { ordersSection } from "./orders/orders.ts";
-import { type ConsoleApp, type ConsoleContext, type Html, plainPage, type Section } from "./page.ts";
+import { type ConsoleApp, type ConsoleDependencies, type Html, plainPage, type Section } from "./page.ts";
 
 /** The navigation, in its order. */
 const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSection];
@@ -30,7 +30,7 @@ export const LOOPBACK = "127.0.0.1";
 const SAMPLE_INTERVAL_MS = 20_000;
 
 /** Options of `startConsole`. */
-export interface ConsoleOptions extends Omit<ConsoleContext, "traffic"> {
+export interface ConsoleOptions extends Omit<ConsoleDependencies, "traffic"> {
   /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
   /** Replaces an error of the store by one that names the fix. */

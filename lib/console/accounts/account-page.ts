@@ -16,7 +16,7 @@ import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../.
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
   backLink,
-  type ConsoleContext,
+  type ConsoleDependencies,
   type ConsoleRequest,
   formatInstant,
   type Html,
@@ -32,7 +32,7 @@ import type { MinuteTraffic } from "./traffic.ts";
 /** Sends the page of one account, after a change with its result. */
 export async function sendAccountPage(
   c: ConsoleRequest,
-  { store, clock, plans, traffic }: ConsoleContext,
+  { store, clock, plans, traffic }: ConsoleDependencies,
   id: string,
   result?: FormResult,
 ): Promise<Response> {
@@ -152,10 +152,10 @@ export function planFields(
 }
 
 /**
- * Reads the fields of a plan, which the operation validates. The limits that an account has had are no limits of its next
- * plan if that one has fixed limits.
+ * Reads the fields of a plan, which the operation validates. If the chosen plan has fixed limits and the limit fields
+ * still show the account's own, they are left out; changed ones are passed on, and `setPlan` rejects them.
  */
-export function readPlan(
+export function readPlanFields(
   fields: Readonly<Record<string, string>>,
   plans: PlanTable = PLAN_LIMITS,
   account?: AccountSettings,

@@ -5,7 +5,7 @@ import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import {
-  type ConsoleContext,
+  type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
   pager,
@@ -37,7 +37,7 @@ const PAGE_SIZE = 50;
 /** Sends one page of the list of accounts. */
 export async function sendAccountsPage(
   c: ConsoleRequest,
-  { store, clock, plans, traffic }: ConsoleContext,
+  { store, clock, plans, traffic }: ConsoleDependencies,
   starts: PageStarts,
   result?: FormResult,
 ): Promise<Response> {

@@ -8,13 +8,13 @@ import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { invalidForm, submit } from "../form.ts";
 import {
   type ConsoleApp,
-  type ConsoleContext,
+  type ConsoleDependencies,
   type Html,
   type Notice,
   pathOf,
   type Section,
 } from "../page.ts";
-import { readPlan, sendAccountPage } from "./account-page.ts";
+import { readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseStarts, sendAccountsPage } from "./accounts-page.ts";
 
 /** The section about accounts: usage, bans, plans and keys. */
@@ -25,11 +25,11 @@ const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "ov
 
 type Fields = Readonly<Record<string, string>>;
 
-function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
-  const { store, environment, clock, plans } = context;
-  const table: PlanTable = plans ?? PLAN_LIMITS;
-  const accounts = createAccounts({ store: store.accounts, environment, clock, plans: table });
-  app.get("/accounts", (c) => sendAccountsPage(c, context, parseStarts(c.req.query("after"))));
+function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
+  const { store, environment, clock, plans } = dependencies;
+  const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
+  const accounts = createAccounts({ store: store.accounts, environment, clock, plans: knownPlans });
+  app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseStarts(c.req.query("after"))));
   // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
   app.post("/find-account", async (c) => {
     const view = c.get("view");
@@ -37,20 +37,20 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
     if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
     const problem = invalidInput("id", "Enter the ID of an account, such as acme.");
     const result = invalidForm("open", view.fields, problem);
-    return sendAccountsPage(c, context, parseStarts(view.fields["list"]), result);
+    return sendAccountsPage(c, dependencies, parseStarts(view.fields["list"]), result);
   });
-  app.get("/accounts/:id", (c) => sendAccountPage(c, context, c.req.param("id")));
+  app.get("/accounts/:id", (c) => sendAccountPage(c, dependencies, c.req.param("id")));
 
   app.post("/accounts", async (c) => {
     const { fields } = c.get("view");
     const id = (fields["account"] ?? "").trim();
     const create = async () =>
       noticeOf(
-        await accounts.create(id, readPlan(fields, plans)),
+        await accounts.create(id, readPlanFields(fields, plans)),
         `The account ${id} has been created. Issue its first key on its page.`,
       );
     const result = await submit("create", c.get("view"), create, FIELD_NAMES);
-    return sendAccountsPage(c, context, parseStarts(fields["list"]), result);
+    return sendAccountsPage(c, dependencies, parseStarts(fields["list"]), result);
   });
 
   /** Adds a change of an account, which shows the page of the account with its outcome. */
@@ -65,11 +65,11 @@ function addAccountPages(app: ConsoleApp, context: ConsoleContext): void {
       if (key !== "" && !key.startsWith(`${id}.`)) return c.notFound();
       const view = c.get("view");
       const result = await submit(form, view, () => change(id, view.fields, key), FIELD_NAMES);
-      return sendAccountPage(c, context, id, result);
+      return sendAccountPage(c, dependencies, id, result);
     });
   }
   addChange("plan", "plan", async (id, fields) => {
-    const plan = readPlan(fields, plans, await store.accounts.find(id));
+    const plan = readPlanFields(fields, plans, await store.accounts.find(id));
     return noticeOf(await accounts.setPlan(id, plan), `The plan is now ${fields["plan"]}.`);
   });
   addChange("keys", "issue", async (id, { expires = "" }) =>

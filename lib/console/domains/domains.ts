@@ -6,7 +6,7 @@ import { REASONS } from "../../domains/verification/reasons.ts";
 import { changeForm, type FormResult } from "../form.ts";
 import {
   type ConsoleApp,
-  type ConsoleContext,
+  type ConsoleDependencies,
   type Notice,
   pathOf,
   type Section,
@@ -21,7 +21,7 @@ import { createProgress } from "./progress.ts";
 /** The section about domains: the hosts of the project, their records, and their verification until they are live. */
 export const domainsSection: Section = { path: "domains", title: "Domains", add: addDomainPages };
 
-function addDomainPages(app: ConsoleApp, { domains, clock }: ConsoleContext): void {
+function addDomainPages(app: ConsoleApp, { domains, clock }: ConsoleDependencies): void {
   if (domains === undefined) {
     app.get("/domains", sendHowToStart);
     return;

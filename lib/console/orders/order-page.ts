@@ -17,7 +17,7 @@ import { toLine } from "../../orders/wire.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
   backLink,
-  type ConsoleContext,
+  type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
   type Notice,
@@ -31,7 +31,7 @@ import {
 /** Sends the page of one order, with every event. One that the state machine does not allow has the reason. */
 export async function sendOrderPage(
   c: ConsoleRequest,
-  { store, clock }: ConsoleContext,
+  { store, clock }: ConsoleDependencies,
   id: bigint,
   result?: FormResult,
 ): Promise<Response> {

@@ -7,7 +7,7 @@ import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import {
-  type ConsoleContext,
+  type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
   pager,
@@ -106,7 +106,7 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
 /** Sends one page of the table of orders. */
 export async function sendOrdersPage(
   c: ConsoleRequest,
-  { store, clock, isMetered }: ConsoleContext,
+  { store, clock, isMetered }: ConsoleDependencies,
   counter: OrderCounter,
   shown: OrderTable,
   result?: FormResult,

@@ -7,7 +7,7 @@ import { createOrders, type Orders } from "../../orders/orders.ts";
 import { invalidForm, submit } from "../form.ts";
 import {
   type ConsoleApp,
-  type ConsoleContext,
+  type ConsoleDependencies,
   type ConsoleRequest,
   type Notice,
   pathOf,
@@ -21,14 +21,14 @@ import { FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orde
 /** The section about orders: their number by status, all of them page by page, and each through its lifecycle. */
 export const ordersSection: Section = { path: "orders", title: "Orders", add: addOrderPages };
 
-function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
-  const { store, clock } = context;
+function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
+  const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock });
   const counter = new OrderCounter(store.orders, clock);
 
   /** Sends the table with the issues of an input. */
   function sendInvalid(c: ConsoleRequest, id: string, error: unknown): Promise<Response> {
-    return sendOrdersPage(c, context, counter, FIRST_TABLE, invalidForm("find", { id }, error));
+    return sendOrdersPage(c, dependencies, counter, FIRST_TABLE, invalidForm("find", { id }, error));
   }
 
   function sendWrongId(c: ConsoleRequest, id: string): Promise<Response> {
@@ -37,7 +37,7 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
 
   app.get("/orders", (c) => {
     try {
-      return sendOrdersPage(c, context, counter, parseTable(new URL(c.req.url).search));
+      return sendOrdersPage(c, dependencies, counter, parseTable(new URL(c.req.url).search));
     } catch (error) {
       return sendInvalid(c, c.req.query("before") ?? c.req.query("after") ?? "", error);
     }
@@ -53,13 +53,13 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
 
   app.get("/orders/:id{-?\\d+}", async (c) => {
     const id = parseInt64(c.req.param("id"));
-    return id === undefined ? sendWrongId(c, c.req.param("id")) : sendOrderPage(c, context, id);
+    return id === undefined ? sendWrongId(c, c.req.param("id")) : sendOrderPage(c, dependencies, id);
   });
 
   app.post("/orders", async (c) => {
     const view = c.get("view");
     const result = await submit("place", view, () => placeOrder(orders, view));
-    return sendOrdersPage(c, context, counter, listOf(view), result);
+    return sendOrdersPage(c, dependencies, counter, listOf(view), result);
   });
 
   app.post("/orders/count", async (c) => {
@@ -68,7 +68,7 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
     const message = failure ?? (isRunning ? "The count has started." : "Every order has been counted.");
     const notice: Notice = { kind: failure === undefined ? "success" : "failure", message };
     const result = { form: "count", notice, errors: {}, values: {} };
-    return sendOrdersPage(c, context, counter, listOf(c.get("view")), result);
+    return sendOrdersPage(c, dependencies, counter, listOf(c.get("view")), result);
   });
 
   for (const event of EVENTS) {
@@ -77,8 +77,8 @@ function addOrderPages(app: ConsoleApp, context: ConsoleContext): void {
       if (id === undefined) return c.notFound();
       const view = c.get("view");
       const result = await submit(event, view, () => applyEvent(orders, event, id));
-      if (view.fields["list"] === undefined) return sendOrderPage(c, context, id, result);
-      return sendOrdersPage(c, context, counter, listOf(view), result);
+      if (view.fields["list"] === undefined) return sendOrderPage(c, dependencies, id, result);
+      return sendOrdersPage(c, dependencies, counter, listOf(view), result);
     });
   }
 }

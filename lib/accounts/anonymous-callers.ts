@@ -19,8 +19,11 @@ export interface AnonymousCallers {
   peek(address: string, at: Instant): Quota;
   /** True if the caller has used up its quota. */
   isExhausted(address: string, at: Instant): boolean;
-  /** True once in five seconds for each network: then an unknown key of an exhausted caller may cost a store call. */
-  mayLookUp(address: string, at: Instant): boolean;
+  /**
+   * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted
+   * caller may cost a store call.
+   */
+  takeLookup(address: string, at: Instant): boolean;
   /** The quota of a caller without a request. */
   unused(at: Instant): Quota;
 }
@@ -112,7 +115,7 @@ export function createAnonymousCallers({
 
     isExhausted: (address, at) => at < lastExhaustedAt + MINUTE_MS && peek(address, at).remaining === 0,
 
-    mayLookUp(address, at) {
+    takeLookup(address, at) {
       const site = sites.get(networkOf(address).site) ?? overflow;
       if (at >= site.lookedUpAt && at < site.lookedUpAt + LOOKUP_INTERVAL_MS) return false;
       site.lookedUpAt = at;

@@ -26,13 +26,13 @@ const LONG_LISTING_PAUSE_MS = 60_000;
 export interface InvalidKeys extends Pick<AccountStore, "admit"> {
   /**
    * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. Reads its account at
-   * most once a second, and only if the account is known to exist or `mayLookUp` returns true.
+   * most once a second, and only if the account is known to exist or `takeLookup` returns true.
    */
   findInvalid(
     key: ParsedKey,
     at: Instant,
     policy: AdmissionPolicy,
-    mayLookUp: () => boolean,
+    takeLookup: () => boolean,
   ): Promise<InvalidKey | undefined>;
   /** Drops the cached account, so that it is read again. */
   discardReading(accountId: string): void;
@@ -149,11 +149,11 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
       return admission;
     },
 
-    async findInvalid(key, at, policy, mayLookUp) {
+    async findInvalid(key, at, policy, takeLookup) {
       const { accountId } = key;
       const isExisting = await exists(accountId, at);
       if (isExisting === false) return UNKNOWN_KEY;
-      if ((isExisting === undefined || isCrowdedOut(accountId, at)) && !mayLookUp()) return UNKNOWN_KEY;
+      if ((isExisting === undefined || isCrowdedOut(accountId, at)) && !takeLookup()) return UNKNOWN_KEY;
       const account = probe(accountId);
       if (!isCurrent(account, at)) await read(account, accountId, at);
       return explain(account, key, at, policy);

@@ -67,14 +67,14 @@ export interface RejectionCache extends AccountStore {
    * reported as invalid in two cases:
    *
    * - Another process issued it in the last second, or created its account in the last five.
-   * - `mayLookUp` returns false, and this process does not know whether the account exists, because it cannot list all of
+   * - `takeLookup` returns false, and this process does not know whether the account exists, because it cannot list all of
    *   them, or has already read as many accounts in this second as it may.
    */
   findInvalid(
     key: ParsedKey,
     at: Instant,
     policy?: AdmissionPolicy,
-    mayLookUp?: () => boolean,
+    takeLookup?: () => boolean,
   ): Promise<InvalidKey | undefined>;
 }
 
@@ -251,8 +251,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       }
     },
 
-    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, mayLookUp = () => true) =>
-      invalidKeys.findInvalid(key, at, policy, mayLookUp),
+    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, takeLookup = () => true) =>
+      invalidKeys.findInvalid(key, at, policy, takeLookup),
 
     async create(settings) {
       const result = await accounts.create(settings);

@@ -29,9 +29,10 @@ interface Denied {
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
 export interface AccessControl {
   /**
-   * Authenticates and counts a request, whose `operation` the store may perform. Rejects with `StoreUnavailableError`.
+   * Authenticates and counts a request, whose `storeOperation` the store may perform. Rejects with
+   * `StoreUnavailableError`.
    */
-  admit(authorization: string | null, address: string, operation?: StoreOperation): Promise<Access>;
+  admit(authorization: string | null, address: string, storeOperation?: StoreOperation): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Quota;
   /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
@@ -66,7 +67,7 @@ export function createAccessControl(
   }
 
   return {
-    async admit(authorization, address, operation) {
+    async admit(authorization, address, storeOperation) {
       const at = clock();
       const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
       if (presented === undefined) return deny("missing_api_key", address, at);
@@ -75,11 +76,11 @@ export function createAccessControl(
 
       // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
       if (cache !== undefined && anonymous.isExhausted(address, at)) {
-        const mayLookUp = () => anonymous.mayLookUp(address, at);
-        const invalid = await cache.findInvalid(key, at, policy, mayLookUp);
+        const takeLookup = () => anonymous.takeLookup(address, at);
+        const invalid = await cache.findInvalid(key, at, policy, takeLookup);
         if (invalid !== undefined) return deny("invalid_api_key", address, at);
       }
-      const admission = await accounts.admit(key, at, policy, operation);
+      const admission = await accounts.admit(key, at, policy, storeOperation);
       if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;

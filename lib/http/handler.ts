@@ -40,7 +40,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const listener = onTransition && { onTransition, onHookError };
 
   /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
-  async function decide(
+  async function findReply(
     request: RequestHead,
     context: RequestContext,
     requestId: string,
@@ -57,16 +57,17 @@ export function createHandler(options: HandlerOptions): Handler {
     const fullPath = parsePath(target);
     if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
-    const found = publicReply({ request, context, target, path });
+    const finding = publicReply({ request, context, target, path });
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
-    return (found instanceof Promise ? await found : found) ?? call(request, path, address, requestId);
+    const found = finding instanceof Promise ? await finding : finding;
+    return found ?? admitAndPerform(request, path, address, requestId);
   }
 
   /**
    * Admits a request to the API and performs its operation. That is found first, because the store may perform it in
    * the transaction that admits the request; only an admitted caller learns that no operation matches.
    */
-  async function call(
+  async function admitAndPerform(
     request: RequestHead,
     path: string,
     address: string,
@@ -91,11 +92,11 @@ export function createHandler(options: HandlerOptions): Handler {
   }
 
   /** Responds to a request, and reports it once its body has ended. */
-  async function answer(request: RequestHead, context: RequestContext): Promise<PlainResponse> {
+  async function respondAndReport(request: RequestHead, context: RequestContext): Promise<PlainResponse> {
     const { requestId = crypto.randomUUID() } = context;
     const startedAt = onRequest && performance.now();
     const isHead = request.method === "HEAD";
-    const result = await decide(request, context, requestId).catch((thrown): RequestResult => {
+    const result = await findReply(request, context, requestId).catch((thrown): RequestResult => {
       return { quota: accessControl.unusedQuota(), reply: failureReply(thrown), thrown };
     });
     const response = createResponse(result, requestId, isHead);
@@ -124,7 +125,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
   async function respond(request: RequestHead, context?: RequestContext): Promise<PlainResponse> {
     try {
-      return await answer(request, readContext(context));
+      return await respondAndReport(request, readContext(context));
     } catch (thrown) {
       return internalError(thrown);
     }

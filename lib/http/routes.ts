@@ -25,7 +25,7 @@ export interface PreparedCall {
   /** Its part in the store, which the store may perform in the transaction that admits the request. */
   readonly storeOperation?: StoreOperation;
   /** Returns the reply once the request is admitted. Without the `outcome` of `storeOperation`, that is performed now. */
-  perform(admitted: Omit<OperationCall, "parameters">, outcome: StoreOutcome | undefined): Promise<Reply>;
+  perform(call: Omit<OperationCall, "parameters">, outcome: StoreOutcome | undefined): Promise<Reply>;
 }
 
 /** The dependencies of the operations. */
@@ -98,14 +98,14 @@ function prepareCall(
   const parameters = readParameters(operation.parameters, match);
   if (parameters === undefined) return answered({ error: notFound }, operation);
   if (typeof implementation === "function")
-    return { operation, perform: (admitted) => implementation({ ...admitted, parameters }) };
+    return { operation, perform: (call) => implementation({ ...call, parameters }) };
   const storeOperation = implementation.toStoreOperation(parameters);
   return {
     operation,
     storeOperation,
-    async perform(admitted, outcome) {
+    async perform(call, outcome) {
       const performed = outcome ?? (await performStoreOperation(orders, storeOperation, clock()));
-      return implementation.toReply(performed, { ...admitted, parameters });
+      return implementation.toReply(performed, { ...call, parameters });
     },
   };
 }

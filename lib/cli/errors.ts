@@ -70,10 +70,19 @@ function usageMessage({ code, message }: CommanderError): string {
 
 /** Formats a report for people, with one line per issue if there are several, or as one line of JSON. */
 export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
-  if (json) return JSON.stringify({ code, message, issues });
-  if (issues === undefined || issues.length <= 1) return escapeControls(`error: ${message}`);
+  if (json) return JSON.stringify({ code, message: withoutPasswords(message), issues });
+  if (issues === undefined || issues.length <= 1) return toPrinted(`error: ${message}`);
   const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
-  return escapeControls(`error: The input has ${lines.length} errors:${lines.join("")}`);
+  return toPrinted(`error: The input has ${lines.length} errors:${lines.join("")}`);
+}
+
+/** The message of an error as it is printed. It can repeat an argument, such as a URL with a password. */
+export function toPrinted(message: string): string {
+  return escapeControls(withoutPasswords(message));
+}
+
+function withoutPasswords(message: string): string {
+  return message.replace(/(:\/\/[^\s:/@]*):\S*@/g, "$1@").replace(/([?&]\w*password=)[^\s&']*/gi, "$1…");
 }
 
 /**

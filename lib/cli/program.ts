@@ -5,7 +5,6 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
-import { escapeControls } from "../core/text.ts";
 import { systemClock } from "../core/time.ts";
 import type { DefineCommand, GlobalFlags } from "./context.ts";
 import {
@@ -16,6 +15,7 @@ import {
   formatErrorReport,
   toErrorReport,
   toExitStatus,
+  toPrinted,
   wantsJson,
 } from "./errors.ts";
 import type { EnvironmentVariables } from "./settings.ts";
@@ -156,8 +156,7 @@ function createProgram({ print, log }: Terminal, version: string, json: boolean)
     .configureOutput({
       writeOut: (text) => void print(text),
       writeErr: (text) => {
-        // The text can repeat an argument.
-        if (!json) log(escapeControls(text.replace(/\n$/, "")));
+        if (!json) log(toPrinted(text.replace(/\n$/, "")));
       },
     })
     .showHelpAfterError("(add --help for usage)")

@@ -1,6 +1,7 @@
 /** The stores that the command line can use: their options, and the choice and the opening of one. */
 import { existsSync, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
+import { readConnectionString } from "../stores/postgres/connection-string.ts";
 import type { Store } from "../stores/store.ts";
 import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
@@ -126,8 +127,13 @@ function chooseOne(
   });
   const sources = chosen.map(({ source }) => source).join(" and ");
   if (chosen.length > 1) throw invalidInput(sources, "Set only one of them.");
-  if (chosen[0]?.location === "") throw invalidInput(sources, "The value must not be empty.");
-  return chosen[0] && { kind: chosen[0].kind, location: chosen[0].location };
+  const [{ kind, location } = {}] = chosen;
+  if (location === "") throw invalidInput(sources, "The value must not be empty.");
+  if (kind === "sqlite" && /^[a-z][a-z\d+.-]*:\/\//i.test(location ?? "")) {
+    const message = "This is a URL, not the path of a file. For PostgreSQL, use --postgres or ";
+    throw invalidInput(sources, `${message}${STORES.postgres.variable}.`);
+  }
+  return kind === undefined || location === undefined ? undefined : { kind, location };
 }
 
 /** Opens a store, and loads only the code for its kind. */
@@ -200,39 +206,22 @@ async function openPostgres(url: string, { create }: OpenOptions): Promise<Opene
   };
 }
 
-/** Reads the URL of a PostgreSQL database. Its parameter `schema` is ours, all others are those of `pg`. */
-export function readPostgresUrl(text: string): {
-  readonly connectionString: string;
-  readonly schema?: string;
-  /** The database for people, without secrets. */
-  readonly name: string;
-} {
-  const url = parseUrl(text);
-  if (url === undefined) {
-    const message =
-      "Use a URL such as postgres://user:password@host:5432/database, with %40 for an @ in the password.";
-    throw invalidInput("--postgres", message);
-  }
-  const schema = url.searchParams.get("schema");
-  url.searchParams.delete("schema");
-  const place = `PostgreSQL, ${url.host || "this machine"}${url.pathname}`;
-  return schema === null
-    ? { connectionString: url.href, name: place }
-    : { connectionString: url.href, schema, name: `${place}, schema ${schema}` };
+/** Reads the URL of a PostgreSQL database. `name` is the database for people, without secrets. */
+export function readPostgresUrl(text: string) {
+  const options = readConnectionString(text, "--postgres");
+  const url = URL.parse(options.connectionString);
+  const place = `PostgreSQL, ${url?.host || "this machine"}${url?.pathname ?? ""}`;
+  const { schema } = options;
+  return { ...options, name: schema === undefined ? place : `${place}, schema ${schema}` };
 }
 
 /** A URL as it may be printed. */
 function withoutPassword(text: string): string {
-  const url = parseUrl(text);
-  if (url === undefined) return text.includes("@") ? "URL" : text;
+  const url = URL.parse(text);
+  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) return text.includes("@") ? "URL" : text;
   url.password = "";
   for (const name of [...url.searchParams.keys()]) if (/password/i.test(name)) url.searchParams.delete(name);
   return url.href;
-}
-
-function parseUrl(text: string): URL | undefined {
-  const url = URL.parse(text);
-  return url !== null && /^postgres(ql)?:$/.test(url.protocol) ? url : undefined;
 }
 
 async function openDynamodb(prefix: string): Promise<OpenedStore> {

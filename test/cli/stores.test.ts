@@ -71,12 +71,34 @@ test("the password of a PostgreSQL URL is shown neither in a command to copy, no
       expect(result.stderr).not.toContain("s3cret");
     }),
   );
+  const excess = await cli.run(["keys", "list", url, "--database", "x.db"]);
+  expect(excess).toMatchObject({ status: 2, stderr: expect.stringContaining("postgres://app@127.0.0.1:1/") });
+  const excessJson = await cli.run(["keys", "list", url, "--json"]);
+  expect(JSON.parse(excessJson.stderr)).toMatchObject({ code: "usage_error" });
+  for (const { stderr } of [excess, excessJson]) expect(stderr).not.toContain("s3cret");
   const invalid = await cli.run(["keys", "list", "--postgres", "app:s3cret@db"]);
   expect(invalid).toMatchObject({
     status: 2,
     stderr: expect.stringContaining("Use a URL such as postgres://"),
   });
   expect(invalid.stderr).not.toContain("s3cret");
+});
+
+test("a URL is not the path of a SQLite database", async () => {
+  const create = ["accounts", "create", "acme", "--plan", "free"];
+  const url = "postgres://app:s3cret@127.0.0.1:1/shop";
+  const runs = [
+    await cli.run([...create, "--database", url]),
+    await cli.run(create, { env: { STORE_ORDERS_DATABASE: url.replace("postgres", "POSTGRESQL") } }),
+  ];
+  for (const { status, stderr } of runs) {
+    expect(status).toBe(2);
+    expect(stderr).toMatch(
+      /(DATABASE|--database): This is a URL, .* use --postgres or STORE_ORDERS_POSTGRES\.$/m,
+    );
+    expect(stderr).not.toContain("s3cret");
+  }
+  expect(existsSync(pathOf("postgres:")) || existsSync(pathOf("POSTGRESQL:"))).toBe(false);
 });
 
 test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {

@@ -15,6 +15,7 @@
 import { invalidInput } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
+import { readConnectionString } from "./connection-string.ts";
 import {
   CALL_TIMEOUT_MS,
   type Database,
@@ -52,7 +53,7 @@ export type PostgresServer =
 
 /** Options of `createPostgresStore`. */
 export type PostgresStoreOptions = PostgresServer & {
-  /** The schema that has the tables. @default store_orders */
+  /** The schema that has the tables. @default `?schema=` of the connection string, or store_orders */
   readonly schema?: string | undefined;
   /** True if missing tables are an error instead of being created. @default false */
   readonly existing?: boolean | undefined;
@@ -65,13 +66,9 @@ export interface PostgresStore extends Store {
   connections(): { readonly busy: number; readonly idle: number; readonly waiting: number };
 }
 
-/** Opens the store. Nothing is sent before the first call. */
-export function createPostgresStore({
-  schema = DEFAULT_SCHEMA,
-  existing = false,
-  ...server
-}: PostgresStoreOptions): PostgresStore {
-  const { pool, close } = openPool(server);
+/** Opens the store. Nothing is sent before the first call. Throws `InvalidInputError` for options that cannot be used. */
+export function createPostgresStore({ existing = false, ...options }: PostgresStoreOptions): PostgresStore {
+  const { pool, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;
   return {
@@ -91,7 +88,7 @@ export function createPostgresStore({
 
 /** Options of `migratePostgres`. */
 export type PostgresMigrationOptions = PostgresServer & {
-  /** @default store_orders */
+  /** @default `?schema=` of the connection string, or store_orders */
   readonly schema?: string | undefined;
   /** True if tables of an older version are an error. @default false */
   readonly onlyIfEmpty?: boolean | undefined;
@@ -99,11 +96,10 @@ export type PostgresMigrationOptions = PostgresServer & {
 
 /** Creates the tables, or migrates them to the version of this program, in one transaction. */
 export async function migratePostgres({
-  schema = DEFAULT_SCHEMA,
   onlyIfEmpty = false,
-  ...server
+  ...options
 }: PostgresMigrationOptions): Promise<MigrationResult> {
-  const { pool, close } = openPool(server);
+  const { pool, schema, close } = openPool(options);
   try {
     const deadline = performance.now() + (onlyIfEmpty ? CALL_TIMEOUT_MS : MIGRATION_TIMEOUT_MS);
     return await migrateTables(pool, { schema, onlyIfEmpty, deadline });
@@ -118,13 +114,25 @@ const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 /** Connections of the pool that the store opens. One is busy with admissions; the others read, or change one order. */
 const POOL_SIZE = 10;
 
-function openPool({ pool, connectionString }: PostgresServer): {
+function openPool({
+  pool,
+  connectionString: text,
+  schema: chosen,
+}: PostgresServer & { readonly schema?: string | undefined }): {
   readonly pool: PostgresPool;
+  readonly schema: string;
   close(): Promise<void>;
 } {
-  if ((pool === undefined) === (connectionString === undefined))
+  if ((pool === undefined) === (text === undefined))
     throw invalidInput("pool", "Give either a pool or a connectionString.");
-  if (pool !== undefined) return { pool, close: async () => {} };
+  if (pool !== undefined) {
+    if (typeof pool?.connect !== "function")
+      throw invalidInput("pool", "Give a Pool of pg, or an object with its method connect().");
+    return { pool, schema: chosen ?? DEFAULT_SCHEMA, close: async () => {} };
+  }
+  const { connectionString, schema = chosen ?? DEFAULT_SCHEMA } = readConnectionString(text);
+  if (chosen !== undefined && chosen !== schema)
+    throw invalidInput("schema", "The connectionString names another schema. Give one of them.");
   let opening: Promise<OwnPool> | undefined;
   let opened: OwnPool | undefined;
   const open = async () => {
@@ -133,6 +141,7 @@ function openPool({ pool, connectionString }: PostgresServer): {
     return opened;
   };
   return {
+    schema,
     pool: {
       connect: async () => (opened ?? (await open())).connect(),
       get totalCount() {

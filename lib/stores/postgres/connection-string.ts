@@ -1,0 +1,29 @@
+import { invalidInput } from "../../core/errors.ts";
+
+/**
+ * Reads a connection string. Its parameter `schema` is ours, all others are those of `pg`. Throws `InvalidInputError`,
+ * without the string, for one that `pg` cannot read.
+ */
+export function readConnectionString(
+  text: string,
+  option = "connectionString",
+): { readonly connectionString: string; readonly schema?: string } {
+  if (!isConnectionString(text)) {
+    const message =
+      "Use a URL such as postgres://user:password@host:5432/database, with %40 for an @ in the password.";
+    throw invalidInput(option, message);
+  }
+  const [start = "", query] = text.split(/\?(.*)/s);
+  const parameters = new URLSearchParams(query);
+  const schema = parameters.get("schema");
+  if (schema === null) return { connectionString: text };
+  parameters.delete("schema");
+  return { connectionString: parameters.size === 0 ? start : `${start}?${parameters}`, schema };
+}
+
+/** True for a URL, also one whose host is in a parameter, and for the path of a socket. */
+function isConnectionString(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  if (text.startsWith("/")) return true;
+  return /^(postgres(ql)?:\/\/|socket:)/.test(text) && URL.canParse(text.replace("@/", "@host/"));
+}

@@ -4,7 +4,6 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../store.ts";
 import { DatabaseError, isForeignSession, isMissingTable, isRepeatable, toStoreError } from "./errors.ts";
 import {
-  explainMigrationError,
   type MigrationResult,
   migrate,
   missingTables,
@@ -447,7 +446,7 @@ export async function migrateTables(
     await execute("COMMIT");
     return result;
   }).catch((error: unknown) => {
-    throw explainMigrationError(error);
+    throw toStoreError(error);
   });
 }
 

@@ -57,6 +57,11 @@ function hasState(error: unknown, states: readonly string[]): boolean {
   return error instanceof DatabaseError && states.includes(error.sqlState ?? "");
 }
 
+/** The server's message, which follows, names the schema or table. */
+const FORBIDDEN =
+  "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
+  "api_keys.";
+
 /** The classes of errors that a value causes which cannot be stored: data exceptions and violated constraints. */
 const CAUSED_BY_A_VALUE = /^2[23]/;
 
@@ -64,5 +69,7 @@ const CAUSED_BY_A_VALUE = /^2[23]/;
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
   if (CAUSED_BY_A_VALUE.test(error.sqlState ?? "")) return error.cause;
-  return new StoreUnavailableError("The database cannot be used.", { cause: error });
+  return new StoreUnavailableError(isForbidden(error) ? FORBIDDEN : "The database cannot be used.", {
+    cause: error,
+  });
 }

@@ -1,5 +1,5 @@
 import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
-import { isForbidden, toStoreError } from "./errors.ts";
+import { isForbidden } from "./errors.ts";
 
 /**
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
@@ -57,17 +57,23 @@ export function quoteSchema(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The SQL that creates the tables in an empty database, for those who apply it themselves. */
+/**
+ * The SQL that creates the tables in an empty database, for those who apply it themselves. It is one transaction, and
+ * fails without a change if there are tables: `psql -v ON_ERROR_STOP=1` reports the first error.
+ */
 export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
   const name = quoteSchema(schema);
-  return `CREATE SCHEMA IF NOT EXISTS ${name};\n\n${tablesSql(name, 0, MIGRATIONS)}`;
+  const create = `CREATE SCHEMA IF NOT EXISTS ${name};\n\n${tablesSql(name, 0, MIGRATIONS)}`;
+  return `BEGIN;\n\n${create}\nCOMMIT;\n`;
 }
 
 /** The SQL that migrates the tables from a version, 0 if there are none. */
 function tablesSql(name: string, from: number, scripts: typeof MIGRATIONS): string {
+  // Tables that are created have no version. If they have one, it is never lowered.
+  const conflict = from === 0 ? "NOTHING" : "UPDATE SET value = excluded.value";
   const setVersion =
     `INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${scripts.length}')\n` +
-    "  ON CONFLICT (name) DO UPDATE SET value = excluded.value;\n";
+    `  ON CONFLICT (name) DO ${conflict};\n`;
   // Waits for the transactions that have read the version. Those that begin wait for this one.
   const lock = from === 0 ? [] : [`LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;`];
   return [...lock, ...scripts.slice(from).map((script) => script(name)), setVersion].join("\n\n");
@@ -111,10 +117,14 @@ export async function migrate(
   const from = hasTables ? Number((await execute(text))[0]?.[0] ?? 0) : 0;
   const to = scripts.length;
   if (from === to) return { from, to };
-  if (from > to || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
-  // Creating a schema takes a permission that its owner need not have, also if it exists.
-  if (!hasSchema) await execute(`CREATE SCHEMA ${name}`);
-  await execute(tablesSql(name, from, scripts));
+  if (!(from < to) || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
+  try {
+    // Creating a schema takes a permission that its owner need not have, also if it exists.
+    if (!hasSchema) await execute(`CREATE SCHEMA ${name}`);
+    await execute(tablesSql(name, from, scripts));
+  } catch (error) {
+    throw isForbidden(error) ? mayNotMigrate(error) : error;
+  }
   return { from, to };
 }
 
@@ -130,6 +140,10 @@ export function wrongVersion(version: number): StoreUnavailableError {
     const message = "A newer version has migrated the database. Upgrade store-orders.";
     return new StoreUnavailableError(message, { cause, retryable: false });
   }
+  if (Number.isNaN(version))
+    return new StoreUnavailableError(
+      "The setting schema_version of the database is not a number. Correct it.",
+    );
   return new StoreUnavailableError(
     `The database has schema version ${version}, and this version needs ${SCHEMA_VERSION}. Run ${COMMAND}.`,
   );
@@ -142,11 +156,10 @@ export function missingTables(schema: string): StoreUnavailableError {
   );
 }
 
-/** Explains the error of a migration. */
-export function explainMigrationError(error: unknown): unknown {
-  if (!isForbidden(error)) return toStoreError(error);
+/** The error of a role that may not create or change tables. */
+function mayNotMigrate(cause: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `The role may not create tables. Run ${COMMAND} as a role that may, or apply what --print prints.`,
-    { cause: error },
+    { cause },
   );
 }

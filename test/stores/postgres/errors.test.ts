@@ -7,7 +7,7 @@ const fromServer = (code: string, severity = "ERROR") =>
   Object.assign(new Error(`error ${code}`), { code, severity });
 
 describe("what a caller gets for an error", () => {
-  test.each(["53300", "57014", "57P01", "25006", "42501", "42P01", "55P03", "XX001", "28P01", "3D000"])(
+  test.each(["53300", "57014", "57P01", "25006", "42P01", "55P03", "XX001", "28P01", "3D000"])(
     "%s: the database cannot be used",
     (code) => {
       const error = toStoreError(new DatabaseError(fromServer(code)));
@@ -15,6 +15,11 @@ describe("what a caller gets for an error", () => {
       expect(errorMessage(error)).toBe(`The database cannot be used. (error ${code})`);
     },
   );
+
+  test("a missing permission: what to grant", () => {
+    const message = errorMessage(toStoreError(new DatabaseError(fromServer("42501"))));
+    expect(message).toMatch(/^The role lacks a permission\. GRANT it USAGE .*\(error 42501\)$/);
+  });
 
   test.each(["22003", "22021", "23514"])("%s: the value that caused it, as it is", (code) => {
     const cause = fromServer(code);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { errorMessage, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import {
   createPostgresStore,
   migratePostgres,
@@ -41,6 +41,26 @@ describe("the tables of an empty database", () => {
     for (const schema of ["migrated", "printed"]) {
       expect(await open(schema, { existing: true }).orders.place([ORDER])).toEqual(["placed"]);
       expect(await versionIn(schema)).toBe(`${SCHEMA_VERSION}`);
+    }
+  });
+
+  test("of a newer version are not changed by that SQL, also if its errors are ignored", async () => {
+    const { database } = server;
+    const sql = postgresMigrationSql({ schema: "reprinted" });
+    await database.exec(sql);
+    await database.exec("UPDATE reprinted.settings SET value = '99' WHERE name = 'schema_version'");
+    for (const isWrapped of [true, false]) {
+      const statements = sql.split(/;\n/).filter((text) => isWrapped || !/^\s*(BEGIN|COMMIT)/.test(text));
+      const failed = await Promise.all(
+        statements.map((text) =>
+          database.exec(text).then(
+            () => false,
+            () => true,
+          ),
+        ),
+      );
+      expect(failed).toContain(true);
+      expect(await versionIn("reprinted")).toBe("99");
     }
   });
 
@@ -107,9 +127,25 @@ describe("the tables of an empty database", () => {
     } finally {
       await database.exec("RESET ROLE");
     }
-    await database.exec("REVOKE UPDATE ON granted.accounts FROM service; SET ROLE service");
-    await expect(open("granted").check()).rejects.toSatisfy(isStoreUnavailable);
-    await database.exec("RESET ROLE");
+    for (const right of [
+      "UPDATE ON granted.accounts",
+      "SELECT ON granted.settings",
+      "USAGE ON SCHEMA granted",
+    ]) {
+      await database.exec(`REVOKE ${right} FROM service; SET ROLE service`);
+      const errors = await errorsOf([
+        open("granted").check(),
+        migratePostgres({ pool: server.pool, schema: "granted", onlyIfEmpty: true }),
+      ]);
+      await database.exec("RESET ROLE");
+      // A migration reads only the settings.
+      for (const error of right.startsWith("UPDATE") ? errors.slice(0, 1) : errors) {
+        expect(isStoreUnavailable(error) && errorMessage(error), right).toMatch(
+          /GRANT it .*permission denied for/,
+        );
+        expect(`${error}`).not.toContain("migrate");
+      }
+    }
   });
 });
 
@@ -140,6 +176,10 @@ describe("tables of another version", () => {
     await setVersion("versions", 0);
     for (const error of await errorsOf(calls()))
       expect(`${error}`).toContain("Run 'store-orders database migrate");
+    await server.database.exec("UPDATE versions.settings SET value = 'x' WHERE name = 'schema_version'");
+    const migration = migratePostgres({ pool: server.pool, schema: "versions" });
+    for (const error of await errorsOf([...calls(), migration]))
+      expect(`${error}`).toContain("schema_version of the database is not a number");
     await setVersion("versions", SCHEMA_VERSION);
     expect(await store.orders.find(1n)).toEqual(ORDER);
   });

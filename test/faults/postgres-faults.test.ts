@@ -3,8 +3,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { MAX_STORE_CALL_MS } from "../../lib/stores/store.ts";
 import {
   type PostgresServer,
@@ -153,6 +155,28 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
     await held;
     expect((await service.asRole.orders.find(1n))?.record.id).toBe(1n);
   });
+
+  test.for([{ pipeline: true }, { pipeline: false }])(
+    "a transaction of the program that has waited too long can no longer be committed: %o",
+    async ({ pipeline }) => {
+      const database = `own_transaction_${pipeline}`;
+      await server.sql(`CREATE DATABASE ${database}`);
+      const pool = new Pool({ connectionString: server.url(database), pipeline });
+      const { orders } = createPostgresStore({ pool });
+      await orders.place([{ record: { id: 1n }, status: "pending" }]);
+      const [holder, waiting] = [await pool.connect(), await pool.connect()];
+      for (const client of [holder, waiting]) await client.query("BEGIN");
+      await orders.using(holder).apply(1n, "ship", 0);
+      await waiting.query("CREATE TABLE invoices ()");
+      await expect(orders.using(waiting).apply(1n, "cancel", 0)).rejects.toThrow(StoreUnavailableError);
+      const committed = waiting.query("COMMIT");
+      await holder.query("ROLLBACK");
+      expect((await committed).command).toBe("ROLLBACK");
+      expect((await orders.find(1n))?.status).toBe("pending");
+      for (const client of [holder, waiting]) client.release();
+      await pool.end();
+    },
+  );
 
   describe.concurrent("when its database cannot be used", () => {
     test("a server that does not respond causes a 503 in time, and is served again when it does", async () => {

@@ -189,27 +189,45 @@ export function openDatabase(
   };
 }
 
-/** The same tables in a transaction of the caller, who commits it or rolls it back. */
+/**
+ * The same tables in a transaction of the caller, who commits it or rolls it back. The server ends a statement that takes
+ * too long, and with it the transaction: a statement that still ran could be committed after its call has rejected.
+ */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
-  const run = async (statements: readonly Statement[]): Promise<readonly Rows[]> => {
-    const deadline = performance.now() + CALL_TIMEOUT_MS;
-    const queries = statements.map((statement) => toQuery(statement, deadline, false));
+  const run = async (
+    statements: readonly Statement[],
+    deadline = performance.now() + CALL_TIMEOUT_MS,
+  ): Promise<readonly Rows[]> => {
+    if (statements.length === 0) return [];
+    const limited = [{ text: limitText(deadline) }, ...statements, { text: RESTORE_LIMIT }];
+    const queries = limited.map((statement) => toQuery(statement, deadline, false));
     const { rows, error } = await send(connection, queries);
     if (error !== undefined) throw toStoreError(error);
-    return rows;
+    return rows.slice(1, -1);
   };
   return {
     ...database,
     read: async (statement) =>
       splitState((await run([withState(schema, statement, VERSION)]))[0], VERSION).rows,
     async change({ first: [first, ...others], decide }) {
-      const [firstRows, ...rows] = await run([withState(schema, first, VERSION), ...others]);
+      const deadline = performance.now() + CALL_TIMEOUT_MS;
+      const [firstRows, ...rows] = await run([withState(schema, first, VERSION), ...others], deadline);
       const { writes, result } = decide([splitState(firstRows, VERSION).rows, ...rows]);
-      return result(await run(writes));
+      return result(await run(writes, deadline));
     },
   };
 }
+
+/** Limits the next statements of the transaction, unless the caller has set a lower limit. */
+function limitText(deadline: number): string {
+  const setMs = "extract(epoch FROM current_setting('statement_timeout')::interval) * 1000";
+  return `SELECT set_config('store_orders.statement_timeout', current_setting('statement_timeout'), true),
+    set_config('statement_timeout', least(nullif(${setMs}, 0), ${serverTimeoutMs(deadline)})::int::text, true)`;
+}
+
+const RESTORE_LIMIT =
+  "SELECT set_config('statement_timeout', current_setting('store_orders.statement_timeout'), true)";
 
 type ToQuery = (statement: Statement) => PostgresQuery;
 

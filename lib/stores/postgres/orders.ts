@@ -11,7 +11,8 @@ import { countOrders, listPages, readPage } from "./list.ts";
 export interface PostgresOrderStore extends OrderStore {
   /**
    * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
-   * rows, or not at all. `connection` is a client of `pg` on which the transaction has begun.
+   * rows, or not at all. `connection` is a client of `pg` on which the transaction has begun. After any rejection, roll it
+   * back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(client) })` validates them.
    */
   using(connection: PostgresConnection): OrderStore;
 }

@@ -18,7 +18,8 @@ type OrderDatabase = Pick<Database<{ readonly orders: OrderQueries }>, "read" | 
 export interface SqliteOrderStore extends OrderStore {
   /**
    * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
-   * rows, or not at all. `connection` has the same file open, and its transaction has begun.
+   * rows, or not at all. `connection` has the same file open, and its transaction has begun. After any rejection, roll it
+   * back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(connection) })` validates them.
    */
   using(connection: DatabaseSync): OrderStore;
 }

@@ -78,3 +78,34 @@ test("a transaction sees another schema version as every call does", async () =>
     await expect(orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
   });
 });
+
+test("the server limits the statements of a call, and keeps the limits of the transaction", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "limited" });
+  await store.check();
+  for (const [limit, expected] of [
+    ["0", /^[34]\d\d\dms$|^4s$/],
+    ["1min", /^[34]\d\d\dms$|^4s$/],
+    ["700ms", /^700ms$/],
+  ] as const) {
+    await inTransaction("ROLLBACK", async (client) => {
+      const limits: string[] = [];
+      const readLimit = async () => String(await sql(client, "SHOW statement_timeout"));
+      const watched: PooledConnection = {
+        ...client,
+        async query(query) {
+          if (query.values !== undefined) limits.push(await readLimit());
+          return client.query(query);
+        },
+      };
+      await sql(client, `SET LOCAL statement_timeout = '${limit}'`);
+      const orders = store.orders.using(watched);
+      await orders.place([pending(1n)]);
+      expect(await readLimit()).toBe(limit);
+      await orders.apply(1n, "cancel", AT);
+      await orders.find(1n);
+      expect(await readLimit()).toBe(limit);
+      expect(limits).toHaveLength(4);
+      for (const set of limits) expect(set).toMatch(expected);
+    });
+  }
+});

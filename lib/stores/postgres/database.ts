@@ -17,6 +17,7 @@ export const CALL_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
 
 /** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
 export interface PostgresPool {
+  /** Lends a connection. */
   connect(): Promise<PooledConnection>;
   readonly totalCount?: number;
   readonly idleCount?: number;
@@ -27,6 +28,7 @@ export interface PostgresPool {
 export interface PostgresConnection {
   /** True if several queries can be sent at once. Otherwise each is sent when the one before has ended. */
   readonly pipeline?: boolean;
+  /** Sends a query. */
   query(query: PostgresQuery): Promise<{ readonly rows: readonly (readonly unknown[])[] }>;
 }
 
@@ -34,7 +36,9 @@ export interface PostgresConnection {
 export interface PooledConnection extends PostgresConnection {
   /** Returns the connection to the pool, or closes it. */
   release(close?: boolean): void;
+  /** Adds a listener for the loss of the connection. */
   on?(event: "error", listener: (error: Error) => void): unknown;
+  /** Removes such a listener. */
   removeListener?(event: "error", listener: (error: Error) => void): unknown;
 }
 
@@ -45,7 +49,10 @@ export interface PostgresQuery {
   /** The name of the prepared statement. */
   readonly name?: string;
   readonly rowMode: "array";
-  readonly types: { getTypeParser(): (value: string) => unknown };
+  readonly types: {
+    /** Returns what converts a value. */
+    getTypeParser(): (value: string) => unknown;
+  };
   /** In milliseconds. A query that takes longer rejects, and its connection is closed. */
   readonly query_timeout?: number;
 }

@@ -61,9 +61,8 @@ const MOUNTS: readonly Mount[] = [
   {
     framework: "Fastify",
     runtimes: RUNTIMES,
-    program: () =>
-      `${MOUNTED} import fastify from "fastify"; const app = fastify(); const mounted = toNodeHandler(handler);
-      app.all("/*", (request, reply) => { reply.hijack(); mounted(request.raw, reply.raw); });
+    program: (code) =>
+      `${MOUNTED} import fastify from "fastify"; const app = fastify(); const serve = toNodeHandler(handler); ${code};
       await app.listen({ port, host: "127.0.0.1" });`,
     knowsAddress: true,
   },

@@ -219,7 +219,7 @@ interface Claim {
   readonly host: string | undefined;
 }
 
-/** Aliases and redirects need a primary. A mapping without any host is valid: its only claim is that of the primary. */
+/** Aliases and redirects need a primary. A mapping without any host is valid. */
 function findMissingPrimary(mapping: unknown, claims: readonly Claim[]): readonly Conflict[] {
   if ("primary" in asRecord(mapping) || claims.length === 1) return [];
   const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";

@@ -29,7 +29,7 @@ describe.each([
   }
 
   test.each(NOT_A_TEXT.map((id) => [id]))(
-    "an identifier that is %j instead of a text is rejected and changes nothing",
+    "an identifier that is %j instead of a string is rejected and changes nothing",
     async (id) => {
       const before = await store.accounts.find("acme");
       expect(await pathOf(() => accounts.create(id, PLAN))).toBe("accountId");

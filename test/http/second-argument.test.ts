@@ -34,7 +34,7 @@ const FOREIGN: readonly (readonly [string, unknown])[] = [
     "a context with no field of the right type",
     { address: 1, target: 2, host: 3, origin: 4, requestId: 5, requestError: 6 },
   ],
-  ["an error that is none", { requestError: "toString" }],
+  ["an unknown error code", { requestError: "toString" }],
   ["a request identifier that no header can have", { requestId: "a\r\nset-cookie: b" }],
   [
     "an object whose fields throw",
@@ -76,7 +76,7 @@ test.each([
   ["an empty object", {}],
   ["a request without headers", { method: "GET", url: URL_OF_LIST }],
   ["a request whose headers throw", { method: "GET", url: URL_OF_LIST, headers: { get: fail } }],
-  ["a request whose URL is none", { method: "GET", url: 7, headers: new Headers() }],
+  ["a request whose URL is not a string", { method: "GET", url: 7, headers: new Headers() }],
 ])("the handler never rejects, also when its request is %s", async (_name, request) => {
   const problems: unknown[] = [];
   const { handler } = await createHandlerFixture({

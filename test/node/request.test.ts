@@ -143,7 +143,7 @@ describe("callerAddress()", () => {
     for (const none of [undefined, "", " ", "192.0.2.1,"]) expect(addressOf(none)).toBe("192.0.2.7");
   });
 
-  test("an entry that is too long for an address is none", () => {
+  test("an entry that is too long to be an address gives no address", () => {
     expect(addressOf(`192.0.2.1, ${"a".repeat(81)}`)).toBeUndefined();
   });
 

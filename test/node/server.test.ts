@@ -147,7 +147,7 @@ test("starting a server on a port in use rejects", async () => {
 });
 
 test.each([Number.NaN, -1, 1.5, 65_536, null, "", "8787", "orders"])(
-  "a port that is %o is rejected with what to use, because Node would take a text for the path of a socket",
+  "a port that is %o is rejected with what to use, because Node would take a string for the path of a socket",
   async (port) => {
     const handler = createHandler({ store: createMemoryStore() });
     const started = startNodeServer({ handler, port: port as number });

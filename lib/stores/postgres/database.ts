@@ -238,7 +238,7 @@ const RESTORE_LIMIT =
 
 type ToQuery = (statement: Statement) => PostgresQuery;
 
-/** The names of prepared statements by their texts. A text has the same name in every process. */
+/** The names of prepared statements by their SQL, the same in every process. */
 const names = new Map<string, string>();
 
 function toQuery(

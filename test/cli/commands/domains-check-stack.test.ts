@@ -98,7 +98,7 @@ describe("domains check --stack", () => {
     ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
     ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
     [
-      "a status that is none",
+      "an unknown status",
       '{"a.example.com":{"role":"alias","record":{"name":"a"},"state":"lively"}}',
       "a.example.com.state: ",
     ],

@@ -84,7 +84,7 @@ describe("check", () => {
 });
 
 describe("an existing database", () => {
-  test("a store of an existing database opens it, and creates none where there is none", async () => {
+  test("a store of an existing database opens it, and does not create a missing one", async () => {
     const [path, missing, empty] = [newPath(), newPath(), newPath()];
     await createSqliteStore({ path }).close();
     const store = createSqliteStore({ path, existing: true });

@@ -14,6 +14,9 @@ import { homeOfPackages, installPackages } from "../support/install-packages.ts"
 import { AREAS, type Area } from "./areas.ts";
 import type { Message, Sampled, SampleOptions } from "./sampler.ts";
 
+/** One sample in a thousand: every change of the sources changes the sample, and most samples are small. */
+const MIN_CHANCE = 0.001;
+
 /** The sample of an area, and the result of each mutant that was tried. */
 interface Outcome {
   readonly area: Area;
@@ -156,9 +159,6 @@ interface Report {
   readonly score: number;
   readonly failures: readonly string[];
 }
-
-/** One sample in a thousand: every change of the sources changes the sample, and most samples are small. */
-const MIN_CHANCE = 0.001;
 
 function judge({ area, sample, of, stale, results, failure }: Outcome): Report {
   for (const entry of stale)

@@ -59,8 +59,9 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/orders.ts")).defineOrders,
   },
   database: {
-    description: "Backs up a SQLite database; creates or migrates the tables in a PostgreSQL database.",
-    stores: ["sqlite", "postgres"],
+    description:
+      "Checks a database; backs up a SQLite database; creates or migrates the tables in PostgreSQL.",
+    plans: true,
     load: async () => (await import("./commands/database.ts")).defineDatabase,
   },
   domains: {

@@ -1,8 +1,9 @@
 /** The stores that the command line can use: their options, and the choice and the opening of one. */
 import { existsSync, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
+import type { Inspection } from "../stores/check.ts";
 import { readConnectionString } from "../stores/postgres/connection-string.ts";
-import type { Store } from "../stores/store.ts";
+import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
 
@@ -45,6 +46,8 @@ export interface StoreKind {
   readonly peer?: string;
   /** Opens the store that the option's value names. Loads the code of the store. */
   open(location: string, options: OpenOptions): Promise<OpenedStore>;
+  /** Opens the database that the option's value names to check it. Nothing in it is changed. */
+  inspect(location: string): Promise<Inspection>;
   /** The files of the database, if it has any. */
   filesOf?(location: string): readonly string[];
   /** The location without its secrets, if it can have some. */
@@ -60,6 +63,10 @@ export const STORES = {
     variable: "STORE_ORDERS_DATABASE",
     fallback: ".data/store-orders.db",
     open: openSqlite,
+    async inspect(path) {
+      requireDatabase(path);
+      return (await import("../stores/sqlite/inspect.ts")).inspectSqlite(path);
+    },
     filesOf: (path) => ["", "-wal", "-shm"].map((suffix) => `${path}${suffix}`),
   },
   postgres: {
@@ -69,6 +76,7 @@ export const STORES = {
     variable: "STORE_ORDERS_POSTGRES",
     peer: "pg",
     open: openPostgres,
+    inspect: inspectPostgresUrl,
     toShown: withoutPassword,
   },
   dynamodb: {
@@ -78,6 +86,7 @@ export const STORES = {
     variable: "STORE_ORDERS_DYNAMODB",
     peer: "@aws-sdk/client-dynamodb",
     open: openDynamodb,
+    inspect: async (prefix) => (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb(prefix),
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
@@ -144,6 +153,20 @@ export async function openStore({ kind, location }: StoreChoice, options: OpenOp
   });
 }
 
+/** Opens a database to check it. */
+export async function openInspection({ kind, location }: StoreChoice): Promise<Inspection> {
+  const { inspect, peer }: StoreKind = STORES[kind];
+  return inspect(location).catch((error: unknown) => {
+    throw explainMissingPackage(error, peer);
+  });
+}
+
+/** The location of a store without its secrets. */
+export function locationOf({ kind, location }: StoreChoice): string {
+  const { toShown }: StoreKind = STORES[kind];
+  return toShown?.(location) ?? location;
+}
+
 async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
   if (!create) requireDatabase(path);
   const isNew = !existsSync(path);
@@ -170,12 +193,12 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
 }
 
 /** Throws if there is no database file at a path. */
-export function requireDatabase(path: string): void {
+export function requireDatabase(path: string, argument = "--database"): void {
   if (existsSync(path)) return;
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +
     "'accounts create', 'orders place', 'orders import' or 'serve'.";
-  throw invalidInput("--database", message);
+  throw invalidInput(argument, message);
 }
 
 /** True if the store could not make the database private. Windows has no file modes. */
@@ -204,6 +227,22 @@ async function openPostgres(url: string, { create }: OpenOptions): Promise<Opene
     check: store.check,
     explain: (error) => error,
   };
+}
+
+async function inspectPostgresUrl(url: string): Promise<Inspection> {
+  const { connectionString, schema } = readPostgresUrl(url);
+  const [{ inspectPostgres }, { Pool }] = await Promise.all([
+    import("../stores/postgres/inspect.ts"),
+    import("pg"),
+  ]);
+  const pool = new Pool({
+    connectionString,
+    max: 1,
+    pipeline: true,
+    connectionTimeoutMillis: MAX_STORE_CALL_MS,
+  });
+  pool.on("error", () => {});
+  return { ...inspectPostgres(pool, schema), close: () => pool.end() };
 }
 
 /** Reads the URL of a PostgreSQL database. `name` is the database for people, without secrets. */
@@ -296,9 +335,9 @@ const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "s
 /** Formats a command that can be run as it is printed, on the store that the flags of this command select. */
 export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): string {
   const store = STORE_NAMES.flatMap((name) => {
-    const { option, toShown }: StoreKind = STORES[name];
-    const location = flags[option as keyof StoreFlags];
-    return location === undefined ? [] : [`--${option}`, toShown?.(location) ?? location];
+    const { option } = STORES[name];
+    const location = flags[option];
+    return location === undefined ? [] : [`--${option}`, locationOf({ kind: name, location })];
   });
   return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
 }

@@ -25,7 +25,6 @@ beforeAll(async () => {
 const STORE_FLAGS = ["--database <path>", "--postgres <url>", "--dynamodb <prefix>"];
 /** The options that select a store which a group of commands does not use. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
-  database: ["--dynamodb <prefix>"],
   tables: ["--database <path>", "--postgres <url>"],
   domains: STORE_FLAGS,
   openapi: STORE_FLAGS,

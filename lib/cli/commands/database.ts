@@ -1,15 +1,87 @@
-import { statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
+import { escapeControls } from "../../core/text.ts";
+import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import { backUpSqlite } from "../../stores/sqlite/backup.ts";
+import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import type { CommandContext } from "../context.ts";
-import { explainFileError } from "../errors.ts";
-import { printResult } from "../output.ts";
-import { chooseStore, readPostgresUrl, requireDatabase, STORES } from "../stores.ts";
+import { EXIT, explainFileError } from "../errors.ts";
+import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
+import { readPlans } from "../settings.ts";
+import {
+  chooseStore,
+  explainDynamodbError,
+  locationOf,
+  openInspection,
+  readPostgresUrl,
+  requireDatabase,
+  STORES,
+  type StoreChoice,
+} from "../stores.ts";
 
-/** `database`: copies a database, or creates and migrates its tables. */
+/** `database`: checks or copies a database, rehearses a restore, or creates and migrates its tables. */
 export function defineDatabase(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
+
+  /** Checks a database, prints what is wrong and how to repair it, and exits with 1 if anything is. */
+  async function check(choice: StoreChoice, subject: Result): Promise<void> {
+    const { env, flags, terminal, clock } = context;
+    const plans = await readPlans(flags, env);
+    const findings: Finding[] = [];
+    const report = (finding: Finding) => void (findings.length < MAX_FINDINGS && findings.push(finding));
+    const initial = { orders: 0, accounts: 0, findings: 0 };
+    const format = "{orders} orders, {accounts} accounts, {findings} findings";
+    const progress = await createProgress(terminal, { format, initial });
+    const update = (counts: CheckProgress) => progress.update({ ...counts }, 0);
+    const counts = await openInspection(choice)
+      .then((inspection) =>
+        checkDatabase(inspection, { at: clock(), plans, report, update }).finally(inspection.close),
+      )
+      .catch((error: unknown) => {
+        throw choice.kind === "dynamodb" ? explainDynamodbError(error, choice.location) : error;
+      })
+      .finally(progress.stop);
+    const summary = { ...subject, ...counts };
+    if (flags.json) await printJson(context, { ...summary, found: findings });
+    else {
+      const lines = findings.map(({ subject, problem, repair }) => `${subject}: ${problem} ${repair}\n`);
+      await terminal.print(`${escapeControls(lines.join(""))}${formatResult(summary)}`);
+    }
+    if (counts.findings > 0) context.exit(EXIT.failed);
+  }
+
+  group
+    .command("check")
+    .description(
+      "Reads the whole database, also while it is served, and says what is wrong and how to repair it.",
+    )
+    .action(() => {
+      const choice = chooseStore(context.flags, context.env);
+      return check(choice, { database: locationOf(choice) });
+    });
+
+  group
+    .command("rehearse")
+    .description(
+      "Restores a SQLite backup beside it, as a service would open it, checks it, and deletes it again.",
+    )
+    .argument("<file>", "the backup, or a file that another tool has restored")
+    .action(async (file: string) => {
+      requireDatabase(file, file);
+      const folder = mkdtempSync(`${resolve(file)}.rehearsal-`);
+      try {
+        const location = join(folder, "restored.db");
+        const writtenAt = statSync(file).mtime.toISOString();
+        await copy(file, location);
+        const store = createSqliteStore({ path: location, existing: true });
+        await store.check().finally(store.close);
+        await check({ kind: "sqlite", location }, { backup: file, writtenAt });
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
 
   group
     .command("backup")
@@ -19,15 +91,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       const { kind, location } = chooseStore(context.flags, context.env);
       if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
       requireDatabase(location);
-      const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
-        throw isSystemError(error) ? invalidInput(file, explainFileError(error, "written")) : error;
-      });
-      if (!result.ok) {
-        throw invalidInput(
-          file,
-          "The file already exists, and was not changed. Delete it, or name another file.",
-        );
-      }
+      await copy(location, file);
       await printResult(context, {
         database: location,
         backup: file,
@@ -61,12 +125,26 @@ const MIGRATION_HINT =
 
 const HELP = `
 Examples:
+  $ store-orders database check
+  $ store-orders database rehearse /var/backups/store-orders-2026-11-20.db
   $ store-orders database backup /var/backups/store-orders-2026-11-20.db
   $ store-orders database backup copy.db --database /var/lib/store-orders/store-orders.db
   $ store-orders database migrate --postgres postgres://owner@localhost/shop
   $ store-orders database migrate --print > store-orders.sql
 
 A copy contains the hashes of all keys, and only its owner can read it.`;
+
+/** The most findings that are listed. All of them are counted. */
+const MAX_FINDINGS = 1_000;
+
+async function copy(path: string, to: string): Promise<void> {
+  const result = await backUpSqlite({ path, to }).catch((error: unknown) => {
+    throw isSystemError(error) ? invalidInput(to, explainFileError(error, "written")) : error;
+  });
+  if (result.ok) return;
+  const message = "The file already exists, and was not changed. Delete it, or name another file.";
+  throw invalidInput(to, message);
+}
 
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;

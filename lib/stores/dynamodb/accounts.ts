@@ -66,22 +66,8 @@ type Updater = (account: AccountSettings) => AccountResult;
 export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
   const changeInSequence = inSequence();
 
-  /** Reads both items. */
-  async function read(id: string): Promise<AccountItems | undefined> {
-    if (!isAccountId(id)) return undefined;
-    const signal = callTimeout();
-    for (let round = 1; ; round++) {
-      const items = await table.getAll([primaryKeyOf(id), primaryKeyOf(detailsIdOf(id))], signal);
-      const item = items.find((found) => stringOf(found["id"]) === id);
-      if (item === undefined) return undefined;
-      const details = items.find((found) => found !== item);
-      if (belongTogether({ item, details }) || round === MAX_READS) return { item, details };
-      await backOff(round, READ_WAIT_MS);
-    }
-  }
-
   async function find(id: string): Promise<Account | undefined> {
-    const items = await read(id);
+    const items = await readItems(table, id);
     return items && accountOf(items);
   }
 
@@ -178,7 +164,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
         values: { ":zero": numberValue(0) },
       };
       const { done } = await table.update(primaryKeyOf(id), reset, callTimeout());
-      const items = done ? await read(id) : undefined;
+      const items = done ? await readItems(table, id) : undefined;
       if (items === undefined) return NOT_FOUND;
       return { ok: true, account: settingsOf(items) };
     },
@@ -213,15 +199,29 @@ function inSequence(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
   };
 }
 
+/** Reads both items of an account. */
+export async function readItems(table: TableClient, id: string): Promise<AccountItems | undefined> {
+  if (!isAccountId(id)) return undefined;
+  const signal = callTimeout();
+  for (let round = 1; ; round++) {
+    const items = await table.getAll([primaryKeyOf(id), primaryKeyOf(detailsIdOf(id))], signal);
+    const item = items.find((found) => stringOf(found["id"]) === id);
+    if (item === undefined) return undefined;
+    const details = items.find((found) => found !== item);
+    if (belongTogether({ item, details }) || round === MAX_READS) return { item, details };
+    await backOff(round, READ_WAIT_MS);
+  }
+}
+
 /** The two items of an account. */
-interface AccountItems {
+export interface AccountItems {
   /** The admission item. */
   readonly item: Item;
   readonly details: Item | undefined;
 }
 
 /** False if the items were read while the account was changed, so that they do not belong together. */
-function belongTogether({ item, details }: AccountItems): boolean {
+export function belongTogether({ item, details }: AccountItems): boolean {
   return keysIn(details, item) !== undefined;
 }
 
@@ -235,7 +235,7 @@ function settingsOf({ item, details }: AccountItems): AccountSettings {
 }
 
 /** Reads the whole account. */
-function accountOf(items: AccountItems): Account {
+export function accountOf(items: AccountItems): Account {
   const { item } = items;
   return { ...settingsOf(items), usage: usageOf(item), rejections: rejectionsById(item) };
 }

@@ -26,7 +26,7 @@ export async function backUpSqlite({
   readonly path: string;
   readonly to: string;
 }): Promise<BackupResult> {
-  const source = openSource(path);
+  const source = openReadOnly(path);
   try {
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
     if (!reserve(to)) return { ok: false, code: "file_exists" };
@@ -48,7 +48,8 @@ export async function backUpSqlite({
   }
 }
 
-function openSource(path: string): sqlite.DatabaseSync {
+/** Opens a database to read it. Nothing is created or migrated. */
+export function openReadOnly(path: string): sqlite.DatabaseSync {
   let source: sqlite.DatabaseSync | undefined;
   try {
     source = new sqlite.DatabaseSync(toFileName(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });

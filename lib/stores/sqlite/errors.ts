@@ -40,12 +40,14 @@ export function isConstraint(error: unknown): boolean {
   return primaryCode(error) === CONSTRAINT;
 }
 
+/** True if what SQLite has read is no database, or not as it was written. */
+export function isDamaged(error: unknown): error is Error {
+  return DAMAGED.includes(primaryCode(error));
+}
+
 /** True if the connection must be replaced: the database is damaged, or the open file is not the one at the path. */
 export function needsReopening(error: unknown): boolean {
-  return (
-    isStoreUnavailable(error) &&
-    (error.cause instanceof FileMovedError || DAMAGED.includes(primaryCode(error.cause)))
-  );
+  return isStoreUnavailable(error) && (error.cause instanceof FileMovedError || isDamaged(error.cause));
 }
 
 /**

@@ -148,3 +148,30 @@ test("a database whose service was killed is backed up with what its write-ahead
   });
   expect(orderIdsIn(pathOf("rescued.db"))).toEqual(new Set([5n]));
 });
+
+test("a check beside a running store says what is wrong and how to repair it, and a rehearsal checks a backup", async () => {
+  const store = createSqliteStore({ path: pathOf("checked.db") });
+  await store.orders.place([{ record: { id: 5n }, status: "pending" }]);
+  const check = (...args: string[]) => cli.run(["database", "check", "--database", "checked.db", ...args]);
+  expect(JSON.parse((await check("--json")).stdout)).toEqual({
+    ...{ database: "checked.db", orders: 1, accounts: 0, findings: 0, found: [] },
+  });
+  expect((await cli.run(["database", "backup", "good.db", "--database", "checked.db"])).status).toBe(0);
+  const good = await cli.run(["database", "rehearse", "good.db", "--json"]);
+  expect(good).toMatchObject({ status: 0, stderr: "" });
+  expect(JSON.parse(good.stdout)).toMatchObject({ backup: "good.db", orders: 1, findings: 0 });
+
+  const db = new DatabaseSync(pathOf("checked.db"));
+  db.exec("UPDATE orders SET status = 'lost\n'");
+  db.close();
+  const { status, stdout, stderr } = await check();
+  expect({ status, stderr }).toEqual({ status: 1, stderr: "" });
+  expect(stdout).toMatch(/^order 5: The status 'lost.*Correct the status in the database\.$/ms);
+  await cli.run(["database", "backup", "bad.db", "--database", "checked.db"]);
+  expect((await cli.run(["database", "rehearse", "bad.db"])).status).toBe(1);
+  expect(globSync("*rehearsal*", { cwd: cli.directory })).toEqual([]);
+  writeFileSync(pathOf("torn.db"), readFileSync(pathOf("good.db")).fill(0xff, 4_096, 8_192));
+  expect((await cli.run(["database", "rehearse", "torn.db"])).status).toBe(1);
+  expect((await cli.run(["database", "rehearse", "none.db"])).status).toBe(2);
+  await store.close();
+});

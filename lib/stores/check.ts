@@ -1,0 +1,154 @@
+/** The check of a whole database: what no sequence of calls of a store could have left in it, and how to repair it. */
+import { type Account, isActive, MAX_ACTIVE_KEYS } from "../accounts/account.ts";
+import { MAX_BAN_MS } from "../accounts/admission.ts";
+import { isAccountId } from "../accounts/api-key.ts";
+import { explainIssues, isInvalidInput } from "../core/errors.ts";
+import { type Instant, nextTurn } from "../core/time.ts";
+import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
+import { parseLine, toWire } from "../orders/wire.ts";
+import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
+
+/** Something wrong in a database. */
+export interface Finding {
+  /** What has it, such as `order 7`. */
+  readonly subject: string;
+  readonly problem: string;
+  readonly repair: string;
+}
+
+/** An order as a database keeps it. */
+export interface InspectedOrder {
+  readonly id: bigint;
+  readonly status: string;
+  readonly wire: string;
+  /** What only this kind of database can have wrong with an order. */
+  readonly findings?: readonly Finding[];
+}
+
+/** What a check reads of a database. It changes nothing, and each page is a read of its own, so that none takes long. */
+export interface Inspection {
+  /** What only this kind of database can have wrong, beside its rows. False if the rows cannot be read. */
+  inspect(report: (finding: Finding) => void): Promise<boolean>;
+  orders(): AsyncIterable<readonly InspectedOrder[]>;
+  accounts(): AsyncIterable<Account>;
+  close(): Promise<void>;
+}
+
+/** How far a check has come. */
+export interface CheckProgress {
+  readonly orders: number;
+  readonly accounts: number;
+  readonly findings: number;
+}
+
+/** Checks a database, and reports each finding. It can be in use: a finding is true of one moment. */
+export async function checkDatabase(
+  { inspect, orders, accounts }: Inspection,
+  { at, plans, report, update }: CheckOptions,
+): Promise<CheckProgress> {
+  const counts = { orders: 0, accounts: 0, findings: 0 };
+  const add = (finding: Finding) => {
+    counts.findings++;
+    report(finding);
+  };
+  if (!(await inspect(add))) return counts;
+  for await (const account of accounts()) {
+    for (const finding of findInAccount(account, at, plans)) add(finding);
+    counts.accounts++;
+    update(counts);
+  }
+  for await (const page of orders()) {
+    for (const order of page) for (const finding of findInOrder(order)) add(finding);
+    counts.orders += page.length;
+    update(counts);
+    await nextTurn();
+  }
+  return counts;
+}
+
+interface CheckOptions {
+  readonly at: Instant;
+  readonly plans: PlanTable;
+  report(finding: Finding): void;
+  update(progress: CheckProgress): void;
+}
+
+function findInOrder({ id, status, wire, findings = [] }: InspectedOrder): readonly Finding[] {
+  const found = [...findings];
+  const add = (problem: string, repair: string) => found.push({ subject: `order ${id}`, problem, repair });
+  if (!isOrderStatus(status))
+    add(
+      `The status '${status}' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
+      "Correct the status in the database.",
+    );
+  const parsed = parseLine(wire);
+  const { record } = parsed.ok ? parsed.order : {};
+  const repair = "Replace the record in the database by that of a backup or an export.";
+  if (!parsed.ok) add(`The record cannot be read: ${explainIssues(parsed.issues)}`, repair);
+  else if (record?.id !== id) add(`The record is that of order ${record?.id}.`, repair);
+  else if (toWire(record) !== wire) add("The record is not in the form in which it is sent.", repair);
+  return found;
+}
+
+function findInAccount(account: Account, at: Instant, plans: PlanTable): readonly Finding[] {
+  const { id, plan, customLimits, keys, usage, rejections } = account;
+  const found: Finding[] = [];
+  const add = (problem: string, repair: string, subject = `account ${id}`) =>
+    found.push({ subject, problem, repair });
+  const restore = "Correct it in the database, or restore a backup.";
+  if (!isAccountId(id)) add("No account can have this identifier, so no key leads to it.", restore);
+  try {
+    validatePlan({ plan, ...(customLimits === undefined ? {} : { customLimits }) }, plans);
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    add(
+      `The plan '${plan}' gives it no limits, so its keys are rejected. ${error.message}`,
+      `Give the file of your own plans with --plans; otherwise run 'accounts set-plan ${id}'.`,
+    );
+  }
+  const active = keys.filter((key) => isActive(key, at));
+  if (active.length > MAX_ACTIVE_KEYS)
+    add(`It has ${active.length} active keys; at most ${MAX_ACTIVE_KEYS} are possible.`, "Revoke some.");
+  for (const [index, key] of keys.entries()) {
+    const { createdAt, expiresAt = createdAt, revokedAt = createdAt } = key;
+    const isFirst = keys.findIndex((other) => other.id === key.id || other.hash === key.hash) === index;
+    const isOwn = key.id.startsWith(`${id}.`) && isFirst;
+    // A short hash is that of a key whose details are lost, on DynamoDB.
+    const isValid = HASH.test(key.hash) && [createdAt, expiresAt, revokedAt].every(Number.isSafeInteger);
+    if (!isOwn || !isValid)
+      add(
+        "Its identifier, hash or dates are not those of a key of this account.",
+        `Revoke the key, and issue another one: 'keys list --account ${id}'.`,
+        `key ${key.id}`,
+      );
+  }
+  const windows = { minute: MINUTE_MS, day: DAY_MS } as const;
+  for (const name of ["minute", "day"] as const) {
+    const { start, count } = usage[name];
+    if (!isCount(start) || start % windows[name] !== 0 || !isCount(count))
+      add(`The window of its ${name}, ${count} requests since ${start}, is impossible.`, RESET(id));
+    else if (start > at + MAX_CLOCK_SKEW_MS)
+      add(`The window of its ${name} begins in the future. A clock was wrong.`, CLOCKS);
+  }
+  const { minute, day } = usage;
+  if (minute.start >= day.start && minute.start < day.start + DAY_MS && minute.count > day.count)
+    add(`It has ${minute.count} requests in a minute of a day that has ${day.count}.`, RESET(id));
+  for (const [keyId, { windowStart, count, bannedUntil = windowStart }] of Object.entries(rejections)) {
+    const banMs = bannedUntil - windowStart;
+    const isPossible = isCount(windowStart) && windowStart % MINUTE_MS === 0 && isCount(count);
+    if (!isPossible || !Number.isSafeInteger(bannedUntil) || banMs > MAX_BAN_MS + MINUTE_MS)
+      add("Its rejections or its ban are impossible.", `Run 'keys unban ${keyId}'.`, `key ${keyId}`);
+    else if (windowStart > at + MAX_CLOCK_SKEW_MS)
+      add("Its rejections are of a minute in the future. A clock was wrong.", CLOCKS, `key ${keyId}`);
+  }
+  return found;
+}
+
+const HASH = /^(?:[0-9a-f]{64}|[0-9A-Za-z]{20})$/;
+const RESET = (id: string) => `Run 'accounts reset ${id}'; a wrong start is replaced when the window ends.`;
+const CLOCKS = "Compare the clocks of the machines. The next request replaces what the wrong one wrote.";
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

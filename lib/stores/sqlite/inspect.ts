@@ -1,0 +1,105 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Account } from "../../accounts/account.ts";
+import { isStoreUnavailable } from "../../core/errors.ts";
+import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
+import type { Finding, InspectedOrder, Inspection } from "../check.ts";
+import { accountQueries } from "./accounts.ts";
+import { openReadOnly } from "./backup.ts";
+import { isDamaged } from "./errors.ts";
+import { SCHEMA_VERSION, versionOf } from "./schema.ts";
+
+const DATABASE = "database";
+const RESTORE = "Restore a backup, and import what was exported since. See lib/stores/README.md#restore.";
+
+/** Rows of one read. */
+const PAGE_SIZE = 1_000;
+
+/** Opens a database file to check it. Each read is a statement of its own, so that none keeps the log from being reset. */
+export function inspectSqlite(path: string): Inspection {
+  let db: DatabaseSync | undefined;
+
+  function inspectFile(report: (finding: Finding) => void): boolean {
+    const opened = openReadOnly(path);
+    db = opened;
+    const version = versionOf(opened);
+    if (version !== SCHEMA_VERSION) {
+      const repair = "Run 'accounts list', which migrates it, and check again.";
+      report({
+        subject: DATABASE,
+        problem: `It has schema version ${version}, not ${SCHEMA_VERSION}.`,
+        repair,
+      });
+      return false;
+    }
+    const all = (sql: string) => opened.prepare(sql).all() as Record<string, string | number | null>[];
+    let isReadable = true;
+    // One table at a time: a long read keeps the write-ahead log from being reset.
+    for (const { name } of all("SELECT name FROM sqlite_schema WHERE type = 'table'")) {
+      for (const { integrity_check: problem } of all(`PRAGMA integrity_check("${name}")`)) {
+        if (problem === "ok") continue;
+        isReadable = false;
+        report({ subject: `table ${name}`, problem: `It is damaged: ${problem}.`, repair: RESTORE });
+      }
+    }
+    for (const { table, rowid, parent } of all("PRAGMA foreign_key_check")) {
+      const problem = `A row${rowid === null ? "" : ` (${rowid})`} belongs to a row of ${parent} that does not exist.`;
+      const repair = `Delete it: 'PRAGMA foreign_key_check' in sqlite3 lists such rows.`;
+      report({ subject: `table ${table}`, problem, repair });
+    }
+    for (const { id } of all("SELECT id FROM accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)"))
+      report({
+        ...{ subject: `account ${id}`, problem: "It has only one of its two limits." },
+        repair: `Run 'accounts set-plan ${id}'.`,
+      });
+    const counted =
+      all(`SELECT c.status, c.count, (SELECT count(*) FROM orders o WHERE o.status = c.status) AS orders
+      FROM order_counts c WHERE c.count <> orders`);
+    for (const { status, count, orders } of counted)
+      report({
+        ...{ subject: DATABASE, problem: `It counts ${count} ${status} orders, and has ${orders}.` },
+        repair: `Run: UPDATE order_counts SET count = (SELECT count(*) FROM orders o WHERE o.status = order_counts.status)`,
+      });
+    return isReadable;
+  }
+
+  return {
+    async inspect(report) {
+      try {
+        return inspectFile(report);
+      } catch (error) {
+        const cause = isStoreUnavailable(error) ? error.cause : error;
+        if (!isDamaged(cause)) throw error;
+        report({ subject: DATABASE, problem: `The file is damaged: ${cause.message}.`, repair: RESTORE });
+        return false;
+      }
+    },
+
+    async *orders() {
+      if (db === undefined) return;
+      const select = db.prepare(
+        "SELECT id, status, record AS wire FROM orders WHERE id >= ? ORDER BY id LIMIT ?",
+      );
+      select.setReadBigInts(true);
+      for (let from: bigint | undefined = MIN_INT64; from !== undefined; ) {
+        const page = select.all(from, PAGE_SIZE) as unknown as readonly InspectedOrder[];
+        yield page;
+        const last = page.at(-1)?.id ?? MAX_INT64;
+        from = last === MAX_INT64 ? undefined : last + 1n;
+      }
+    },
+
+    async *accounts() {
+      if (db === undefined) return;
+      const { page } = accountQueries(db);
+      for (let last: string | undefined = ""; last !== undefined; ) {
+        const accounts: readonly Account[] = page(last, PAGE_SIZE);
+        yield* accounts;
+        last = accounts.at(-1)?.id;
+      }
+    },
+
+    async close() {
+      db?.close();
+    },
+  };
+}

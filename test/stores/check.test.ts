@@ -1,0 +1,217 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import {
+  type AttributeValue,
+  DeleteItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
+import type { OrderStatus } from "../../lib/orders/lifecycle.ts";
+import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
+import { checkDatabase, type Inspection } from "../../lib/stores/check.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import { inspectDynamodb } from "../../lib/stores/dynamodb/inspect.ts";
+import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
+import { inspectPostgres } from "../../lib/stores/postgres/inspect.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { inspectSqlite } from "../../lib/stores/sqlite/inspect.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { useEmulator } from "../support/dynamodb/use-emulator.ts";
+import { type Pglite, startPglite } from "./postgres/pglite.ts";
+import { temporaryDirectory } from "./sqlite/fixture.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+/** More than a page of each store on SQL. */
+const ORDERS = 1_200;
+
+/** The findings as lines, sorted, and the counts. */
+async function findings(inspection: Inspection) {
+  const found: string[] = [];
+  const counts = await checkDatabase(inspection, {
+    ...{ at: AT, plans: PLAN_LIMITS, update: () => {} },
+    report: ({ subject, problem, repair }) => {
+      expect(repair).toMatch(/\.$|[)]$/);
+      found.push(`${subject}: ${problem}`);
+    },
+  });
+  await inspection.close();
+  return { found: found.sort(), ...counts };
+}
+
+/** Orders of every status and identifier, and accounts with keys in every state. */
+async function fill(store: Store, orders = ORDERS): Promise<void> {
+  const ids = [
+    -(2n ** 63n),
+    2n ** 63n - 1n,
+    ...Array.from({ length: orders - 2 }, (_, index) => BigInt(index)),
+  ];
+  const statuses: readonly OrderStatus[] = ["pending", "shipped", "cancelled"];
+  await store.orders.place(
+    ids.map((id, index) => ({ record: { id, quantity: 2 }, status: statuses[index % 3] ?? "pending" })),
+  );
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  await store.accounts.recordEnvironment("test");
+  for (const id of ["acme", "beta"]) await accounts.create(id, { plan: "free" });
+  await accounts.create("big", { plan: "enterprise", customLimits: { perMinute: 5, perDay: 9 } });
+  for (const id of ["acme", "beta", "big"]) {
+    const keys = [await accounts.issueKey(id), await accounts.issueKey(id, { expiresAt: AT + 1 })];
+    const [first] = keys;
+    if (first?.ok !== true) throw new Error("no key");
+    await accounts.rotateKey(first.keyId, { overlapMs: 0 });
+    const [key] = (await store.accounts.find(id))?.keys ?? [];
+    const hash = (await store.accounts.find(id))?.keys.at(-1)?.hash ?? "";
+    for (let call = 0; call < 8; call++) await store.accounts.admit({ accountId: id, hash }, AT);
+    await store.accounts.recordRejections({ accountId: id, hash }, 25, AT);
+    await accounts.revokeKey(key?.id ?? "");
+  }
+}
+
+const HEALTHY = { found: [], orders: ORDERS, accounts: 3, findings: 0 };
+
+const emulator = useEmulator();
+const { newPath } = temporaryDirectory();
+const path = newPath();
+let pglite: Pglite;
+
+beforeAll(async () => {
+  const store = createSqliteStore({ path });
+  await fill(store);
+  await store.close();
+  pglite = await startPglite();
+  await fill(createPostgresStore({ pool: pglite.pool }));
+  await createDynamodbTables({ prefix: "check", client: emulator.client });
+  await fill(createDynamodbStore({ prefix: "check", client: emulator.client }), 60);
+});
+afterAll(() => pglite.database.close());
+
+/** Mistakes that the tables of both SQL stores can have. */
+const SQL_MISTAKES = [
+  ["UPDATE orders SET status = 'lost' WHERE id = 0", /^order 0: The status 'lost'/],
+  ["UPDATE orders SET record = '{\"id\":1' WHERE id = 1", /^order 1: The record cannot be read/],
+  [`UPDATE orders SET record = '{"id":3,"quantity":2}' WHERE id = 2`, /^order 2: .* that of order 3\.$/],
+  [`UPDATE orders SET record = '{"id": 5}' WHERE id = 5`, /^order 5: .* not in the form/],
+  [`UPDATE orders SET record = '{"id":6,"quantity":-1}' WHERE id = 6`, /^order 6: .*quantity/],
+  ["UPDATE accounts SET per_day = NULL WHERE id = 'big'", /^account big: It has only one/],
+  [
+    "UPDATE accounts SET per_day = NULL WHERE id = 'big'",
+    /^account big: The plan 'enterprise' gives it no limits/,
+  ],
+  [
+    "UPDATE accounts SET plan = 'gold' WHERE id = 'acme'",
+    /^account acme: The plan 'gold' gives it no limits/,
+  ],
+  ["UPDATE accounts SET minute_count = -1 WHERE id = 'acme'", /^account acme: The window of its minute, -1/],
+  ["UPDATE accounts SET day_count = 1 WHERE id = 'big'", /^account big: It has 5 requests in a minute/],
+  ["UPDATE accounts SET day_start = day_start + 1 WHERE id = 'acme'", /^account acme: The window of its day/],
+  [
+    "UPDATE accounts SET minute_start = minute_start + 600000 WHERE id = 'beta'",
+    /^account beta: .*in the future/,
+  ],
+  ["UPDATE api_keys SET hash = 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
+  ["UPDATE api_keys SET id = 'other.1' WHERE position = 2 AND account = 'beta'", /^key other\.1: /],
+  [
+    "UPDATE api_keys SET banned_until = 9e14 WHERE account = 'beta' AND banned_until > 0",
+    /^key beta.*ban are imp/,
+  ],
+] as const;
+
+test("a healthy database has no findings, in every store", async () => {
+  expect(await findings(inspectSqlite(path))).toEqual(HEALTHY);
+  expect(await findings(inspectPostgres(pglite.pool))).toEqual(HEALTHY);
+  expect(await findings(inspectDynamodb("check", emulator.client))).toEqual({ ...HEALTHY, orders: 60 });
+});
+
+test("each mistake in a SQLite database is found alone, as are rows without their account and wrong counts", async () => {
+  const mistakes = [
+    ...SQL_MISTAKES,
+    [
+      "UPDATE order_counts SET count = 7 WHERE status = 'shipped'",
+      /^database: It counts 7 shipped orders, and has 400/,
+    ],
+    [
+      "UPDATE api_keys SET account = 'gone' WHERE account = 'beta' AND position = 0",
+      /^table api_keys: A row/,
+    ],
+  ] as const;
+  for (const [sql, expected] of mistakes) {
+    const copy = newPath();
+    cpSync(path, copy);
+    const db = new DatabaseSync(copy, { enableForeignKeyConstraints: false });
+    expect(db.prepare(sql).run().changes, sql).toBeGreaterThan(0);
+    db.close();
+    const { found } = await findings(inspectSqlite(copy));
+    expect(found.join("\n"), sql).toMatch(new RegExp(expected, "m"));
+    expect(found.length, found.join("\n")).toBeLessThanOrEqual(2);
+  }
+});
+
+test("a damaged SQLite file is a finding, and its rows are not read", async () => {
+  // The first page is the header, the second one the root of the orders.
+  for (const offset of [0, 4096]) {
+    const copy = newPath();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, offset, offset + 3_000);
+    writeFileSync(copy, bytes);
+    const { found, orders } = await findings(inspectSqlite(copy));
+    expect(found.join("\n")).toMatch(/damaged: /);
+    expect(orders).toBe(0);
+  }
+});
+
+test("each mistake in a PostgreSQL database is found, as are a missing key and rows without their account", async () => {
+  const mistakes = [
+    ...SQL_MISTAKES,
+    ["ALTER TABLE api_keys DROP CONSTRAINT api_keys_account_fkey", /^table api_keys: .*foreign key/],
+    [
+      "UPDATE api_keys SET account = 'gone' WHERE account = 'acme' AND position = 1",
+      /^key acme\..*: Its account does not exist/,
+    ],
+    ["ALTER TABLE orders DROP CONSTRAINT orders_pkey", /^table orders: It has no valid primary key/],
+  ] as const;
+  await pglite.database.exec("SET search_path = store_orders");
+  // The mistakes stay, and are found beside each other.
+  for (const [sql] of mistakes) await pglite.database.exec(sql);
+  const { found } = await findings(inspectPostgres(pglite.pool));
+  for (const [sql, expected] of mistakes)
+    expect(
+      found.filter((line) => expected.test(line)),
+      sql,
+    ).not.toEqual([]);
+});
+
+test("each mistake in DynamoDB tables is found: wrong buckets, items that disagree, a missing item, settings", async () => {
+  const { client } = emulator;
+  const [orders, accounts] = ["check-orders", "check-accounts"];
+  const order = (bucket: string, id: string) => ({ bucket: { N: bucket }, id: { N: id } });
+  await client.send(
+    new PutItemCommand({
+      TableName: orders,
+      Item: { ...order("3", "0"), status: { S: "lost" }, wire: { S: '{"id":0}' } },
+    }),
+  );
+  const set = (id: string, expression: string, values: Record<string, AttributeValue>) =>
+    client.send(
+      new UpdateItemCommand({
+        ...{ TableName: accounts, Key: { id: { S: id } } },
+        ...(expression.includes("#") ? { ExpressionAttributeNames: { "#keys": "keys" } } : {}),
+        ...{ UpdateExpression: `SET ${expression}`, ExpressionAttributeValues: values },
+      }),
+    );
+  await client.send(new DeleteItemCommand({ TableName: accounts, Key: { id: { S: "acme/keys" } } }));
+  await set("beta", "dayCount = :one, #keys = :none", { ":one": { N: "1" }, ":none": { M: {} } });
+  await client.send(new DeleteItemCommand({ TableName: accounts, Key: { id: { S: "big" } } }));
+  await client.send(new DeleteItemCommand({ TableName: accounts, Key: { id: { S: "/settings" } } }));
+  const { found } = await findings(inspectDynamodb("check", client));
+  const expected = [
+    /^account acme: Its details item lacks/,
+    /^account beta: It has 8 requests/,
+    /^account beta: Its two items disagree/,
+    /^account big: It has details of keys, but/,
+    /^order 0: It is in bucket 3, .* its bucket is 0/,
+    /^order 0: The status 'lost'/,
+    /^table accounts: Its item \/settings/,
+  ];
+  expect(found).toEqual(expected.map((line) => expect.stringMatching(line)));
+});

@@ -27,7 +27,7 @@ export async function seedDemo(
   // If several processes start at once, the one that creates the account adds the rest.
   const created = await accounts.create(DEMO_ACCOUNT, { plan: "free" });
   if (!created.ok) return undefined;
-  await store.orders.place(demoOrders(clock()));
+  await store.orders.place(demoOrders(clock()), clock(), { by: "demo" });
   const issued = await accounts.issueKey(DEMO_ACCOUNT);
   return issued.ok ? issued.key : undefined;
 }

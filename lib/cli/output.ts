@@ -8,7 +8,10 @@ import type { Terminal } from "./terminal.ts";
 
 /** A result to print. Its property names are the JSON keys and, split into words, the headings of the table. */
 export type Result = Readonly<
-  Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>
+  Record<
+    string,
+    string | number | bigint | boolean | readonly string[] | readonly object[] | null | undefined
+  >
 >;
 
 /** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */

@@ -77,7 +77,11 @@ export function createHandler(options: HandlerOptions): Handler {
     const matched = operation === undefined ? {} : { operation };
     let access: Access | undefined;
     try {
-      access = await accessControl.admit(request.headers.get("authorization"), address, storeOperation);
+      access = await accessControl.admit(
+        request.headers.get("authorization"),
+        address,
+        storeOperation && { ...storeOperation, requestId },
+      );
       if (!access.ok) return { ...matched, ...access };
       const { quota, caller, outcome } = access;
       const reply = await perform({ request, requestId, caller }, outcome);

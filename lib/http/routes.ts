@@ -104,7 +104,9 @@ function prepareCall(
     operation,
     storeOperation,
     async perform(call, outcome) {
-      const performed = outcome ?? (await performStoreOperation(orders, storeOperation, clock()));
+      const { caller, requestId } = call;
+      const origin = { by: caller.keyId, requestId };
+      const performed = outcome ?? (await performStoreOperation(orders, storeOperation, clock(), origin));
       return implementation.toReply(performed, { ...call, parameters });
     },
   };

@@ -18,6 +18,13 @@ export {
   StoreUnavailableError,
 } from "../core/errors.ts";
 export type { HookErrorReporter } from "../core/hooks.ts";
+export {
+  type DeliveredChange,
+  type DeliverOptions,
+  type Delivery,
+  deliverChanges,
+} from "./delivery.ts";
+export { type ChangeOrigin, isChange, type OrderChange, type OrderWithHistory } from "./history.ts";
 export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
   acceptsEvent,
@@ -44,7 +51,16 @@ export {
   type OrderQueryPage,
   validateOrderQuery,
 } from "./order-query.ts";
-export type { ApplyResult, OrderCounts, OrderPage, OrderStore, PlaceOutcome } from "./order-store.ts";
+export type {
+  ApplyResult,
+  OrderCounts,
+  OrderPage,
+  OrderStore,
+  Outbox,
+  OutboxBacklog,
+  PlaceOutcome,
+  WaitingOrder,
+} from "./order-store.ts";
 export { createOrders, type NewOrder, type Orders, type OrdersOptions, type PlacedOrder } from "./orders.ts";
 export { performStoreOperation, type StoreOperation, type StoreOutcome } from "./store-operation.ts";
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";

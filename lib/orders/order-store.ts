@@ -1,5 +1,6 @@
 import type { Failure } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
+import type { ChangeOrigin, OrderWithHistory } from "./history.ts";
 import type { OrderEvent, OrderStatus, StoredOrder, TransitionResult } from "./lifecycle.ts";
 import type { OrderQuery, OrderQueryPage } from "./order-query.ts";
 
@@ -20,6 +21,47 @@ export interface OrderPage {
 /** The number of orders with each status. */
 export type OrderCounts = Readonly<Record<OrderStatus, number>>;
 
+/** An order with changes that have not been delivered. */
+export interface WaitingOrder {
+  readonly order: OrderWithHistory;
+  /** The number of its changes that have been delivered. The one that follows is next. */
+  readonly delivered: number;
+  /** The failed attempts to deliver that change. */
+  readonly attempts: number;
+  /** The end of a lease, or the next attempt. Missing if the change was set aside. */
+  readonly due?: Instant;
+}
+
+/** What an outbox has. */
+export interface OutboxBacklog {
+  /** Orders with changes that are to be delivered, and how long ago the oldest of these changes was made. */
+  readonly waiting: number;
+  readonly oldest?: Instant;
+  /** Orders with a change that was set aside. */
+  readonly failed: number;
+}
+
+/**
+ * The orders with changes that have not been delivered. While it is on, each write that changes an order marks it, by
+ * whatever process. No clock decides whether a change has been delivered: a mark stays until all of them are.
+ */
+export interface Outbox {
+  /** Records in the database whether writes mark orders. Resolves when those of every process do. Marks stay. */
+  switch(on: boolean): Promise<void>;
+  isOn(): Promise<boolean>;
+  /** Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. */
+  lease(limit: number, at: Instant, until: Instant): Promise<readonly WaitingOrder[]>;
+  /** Records that the first `delivered` changes of an order were delivered, and removes the mark if these are all. */
+  acknowledge(id: bigint, delivered: number): Promise<void>;
+  /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
+  postpone(id: bigint, lease: Instant, due: Instant | undefined): Promise<void>;
+  /** Lists at most `limit` orders, the oldest first: those that wait, or those that were set aside. */
+  list(kind: "waiting" | "failed", limit: number): Promise<readonly WaitingOrder[]>;
+  /** Makes the changes that were set aside due at once, of one order or of all. Returns their number. */
+  retry(id?: bigint): Promise<number>;
+  backlog(): Promise<OutboxBacklog>;
+}
+
 /**
  * A store of orders. Every change is atomic per order across all processes that share the database, and durable when
  * its promise resolves. Each method rejects with `StoreUnavailableError` if the store cannot be reached.
@@ -27,15 +69,28 @@ export type OrderCounts = Readonly<Record<OrderStatus, number>>;
 export interface OrderStore {
   /**
    * Adds orders, never overwrites one, and returns an outcome for each, in their order: `unchanged` if the order exists
-   * with the same record and status, `conflict` if it exists with others.
+   * with the same record and status, `conflict` if it exists with others. The history of a new order begins with `place`
+   * at the instant, by default the current time.
    */
-  place(orders: readonly StoredOrder[]): Promise<readonly PlaceOutcome[]>;
+  place(
+    orders: readonly StoredOrder[],
+    at?: Instant,
+    origin?: ChangeOrigin,
+  ): Promise<readonly PlaceOutcome[]>;
 
-  /** Returns the order, or `undefined` if there is none. */
-  find(id: bigint): Promise<StoredOrder | undefined>;
+  /** Returns the order with its history, or `undefined` if there is none. */
+  find(id: bigint): Promise<OrderWithHistory | undefined>;
 
-  /** Applies `transition` to the stored order. Concurrent events on one order are applied one after another. */
-  apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): Promise<ApplyResult<E>>;
+  /**
+   * Applies `transition` to the stored order, and adds the event to the history in the same write, unless it leaves the
+   * order as it was. Concurrent events on one order are applied one after another.
+   */
+  apply<E extends OrderEvent>(
+    id: bigint,
+    event: E,
+    at: Instant,
+    origin?: ChangeOrigin,
+  ): Promise<ApplyResult<E>>;
 
   /**
    * Lists every record, ascending by identifier, in pages that are read on demand, at least one. An order that exists

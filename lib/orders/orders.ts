@@ -1,6 +1,7 @@
 import { type Failure, InvalidInputError, invalidInput, StoreUnavailableError } from "../core/errors.ts";
 import { type HookErrorReporter, logHookError } from "../core/hooks.ts";
 import { type Clock, systemClock } from "../core/time.ts";
+import type { OrderWithHistory } from "./history.ts";
 import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
@@ -21,6 +22,8 @@ export type PlacedOrder =
 
 /** Operations on single orders. Each rejects with `StoreUnavailableError` or `InvalidInputError`. */
 export interface Orders {
+  /** Returns the order with its history, or `undefined` if there is none. */
+  find(id: bigint): Promise<OrderWithHistory | undefined>;
   /** Places a pending order. */
   place(order: NewOrder): Promise<PlacedOrder>;
   /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
@@ -36,38 +39,60 @@ export interface OrdersOptions {
   readonly store: OrderStore;
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
-  /** Called after each change is durable, for refunds and stock. @default none */
+  /** Who makes the changes, for their history, such as the name of a program. @default nobody */
+  readonly by?: string;
+  /**
+   * Called after each change is durable, at most once. For what must not be lost, such as a refund, use
+   * `deliverChanges`. @default none
+   */
   readonly onTransition?: TransitionHook;
   /** Called with each error of `onTransition`. @default writes a line to the console */
   readonly onHookError?: HookErrorReporter;
 }
 
+/** The history is stored with the order, which is read as a whole. */
+const MAX_BY_CHARS = 100;
+
 /** Creates the order operations over a store. */
 export function createOrders({
   store,
   clock = systemClock,
+  by,
   onTransition,
   onHookError = logHookError,
 }: OrdersOptions): Orders {
   const listener = onTransition && { onTransition, onHookError };
+  const origin = by === undefined ? {} : { by };
+  if (by !== undefined && (typeof by !== "string" || by.length > MAX_BY_CHARS))
+    throw invalidInput("by", `Use a text of at most ${MAX_BY_CHARS} characters.`);
 
-  async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
+  /** The identifier as a `bigint`; `undefined` if it names no order. */
+  function readId(id: bigint): bigint | undefined {
     // A caller without types can pass a number or a string, which each store would compare in its own way.
     const problem = typeof id === "bigint" ? undefined : ORDER_FIELDS.id.validate(id);
     if (problem !== undefined) throw invalidInput("id", problem);
-    if (!isInt64(BigInt(id))) return { ok: false, code: "order_not_found" };
-    const result = await store.apply(BigInt(id), event, clock());
+    return isInt64(BigInt(id)) ? BigInt(id) : undefined;
+  }
+
+  async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
+    const known = readId(id);
+    if (known === undefined) return { ok: false, code: "order_not_found" };
+    const result = await store.apply(known, event, clock(), origin);
     if (result.ok) await announceTransition(listener, event, result.order);
     return result;
   }
 
   return {
+    async find(id) {
+      const known = readId(id);
+      return known === undefined ? undefined : store.find(known);
+    },
     async place(order) {
       for (let attempt = 0; attempt < MAX_GENERATED_IDS; attempt++) {
         const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock() + attempt) } : order);
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
         const { record } = parsed.order;
-        const [outcome] = await store.place([parsed.order]);
+        const [outcome] = await store.place([parsed.order], clock(), origin);
         // Another order already has the generated identifier, so generate one of the next millisecond.
         if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };

@@ -1,11 +1,16 @@
 import type { Instant } from "../core/time.ts";
+import type { ChangeOrigin } from "./history.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import type { ApplyResult, OrderPage, OrderStore } from "./order-store.ts";
 
 /** The part of an admitted request in the store, which a store can perform in the admission's transaction. */
-export type StoreOperation =
+export type StoreOperation = (
   | { readonly type: "apply"; readonly id: bigint; readonly event: OrderEvent }
-  | { readonly type: "list" };
+  | { readonly type: "list" }
+) & {
+  /** For the history of an order that it changes. */
+  readonly requestId?: string;
+};
 
 /** The outcome of a `StoreOperation`. That of a list is its first page, and the pages that follow. */
 export type StoreOutcome =
@@ -17,9 +22,10 @@ export async function performStoreOperation(
   orders: Pick<OrderStore, "apply" | "list">,
   operation: StoreOperation,
   at: Instant,
+  origin?: ChangeOrigin,
 ): Promise<StoreOutcome> {
   if (operation.type === "apply")
-    return { type: "apply", result: await orders.apply(operation.id, operation.event, at) };
+    return { type: "apply", result: await orders.apply(operation.id, operation.event, at, origin) };
   const pages = orders.list()[Symbol.asyncIterator]();
   const { done, value } = await pages.next();
   const first = done === true ? { json: "", last: true } : value;

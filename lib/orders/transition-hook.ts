@@ -56,6 +56,6 @@ function announce({ onTransition, onHookError }: TransitionListener, transition:
 }
 
 /** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */
-function statusBefore(event: OrderEvent): OrderStatus {
+export function statusBefore(event: OrderEvent): OrderStatus {
   return ORDER_STATUSES.find((candidate) => acceptsEvent(candidate, event)) as OrderStatus;
 }

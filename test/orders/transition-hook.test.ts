@@ -26,7 +26,7 @@ test("onTransition is called once for each change, after it is stored, and not f
     ["ship", "pending", "shipped"],
     ["fulfil", "shipped", "shipped"],
   ]);
-  for (const { order, stored } of seen) expect(stored).toEqual(order);
+  for (const { order, stored } of seen) expect(stored).toMatchObject(order);
 });
 
 test.each([

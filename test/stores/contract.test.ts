@@ -4,8 +4,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import type { OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
-import type { ApplyResult, OrderStore } from "../../lib/orders/order-store.ts";
+import type { ApplyResult, OrderStore, Outbox } from "../../lib/orders/order-store.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -54,7 +55,7 @@ async function checkWith(change: Change, { check }: ContractCase): Promise<Asser
 }
 
 /** Every call fails while the network is down, and one write whose response is lost fails after it was applied. */
-function behind(network: Network, { orders, accounts, close }: Store): Store {
+function behind(network: Network, { orders, accounts, outbox, close }: Store): Store {
   const wrap = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(_, name: string & keyof T) {
@@ -63,7 +64,7 @@ function behind(network: Network, { orders, accounts, close }: Store): Store {
         return async (...args: unknown[]) => {
           if (network.isDown) throw new StoreUnavailableError("The network is down.");
           const result = await method(...args);
-          if (!network.losesResponse || /^(find|page|count)/.test(name)) return result;
+          if (!network.losesResponse || /^(find|page|count|isOn|backlog)/.test(name)) return result;
           network.losesResponse = false;
           throw new StoreUnavailableError("The response was lost.");
         };
@@ -77,7 +78,13 @@ function behind(network: Network, { orders, accounts, close }: Store): Store {
     const methods = Object.keys(target) as (keyof T)[];
     return Object.fromEntries(methods.map((name) => [name, wrapped[name]])) as T;
   };
-  return { orders: spread(orders), accounts: spread(accounts), check, close };
+  return {
+    orders: spread(orders),
+    accounts: spread(accounts),
+    outbox: spread(outbox ?? expect.fail()),
+    check,
+    close,
+  };
 }
 
 /** Rejections that are recorded again with the same token count once. The memory store does not need it. */
@@ -100,6 +107,10 @@ function withTokens(store: Store): Store {
 const inOrders =
   (change: (orders: OrderStore, network: Network) => Partial<OrderStore>): Change =>
   (store, network) => ({ orders: { ...store.orders, ...change(store.orders, network) } });
+
+const inOutbox =
+  (change: (outbox: Outbox, orders: OrderStore) => Partial<Outbox>): Change =>
+  ({ outbox = expect.fail(), orders }) => ({ outbox: { ...outbox, ...change(outbox, orders) } });
 
 const inAccounts =
   (change: (accounts: AccountStore, store: Store) => Partial<AccountStore>): Change =>
@@ -183,7 +194,7 @@ const MISTAKES: readonly Mistake[] = [
     change: inOrders((orders) => ({
       async find(id) {
         const found = await orders.find(id);
-        return found && { record: { id }, status: found.status };
+        return found && { ...found, record: { id } };
       },
     })),
   },
@@ -919,6 +930,79 @@ const MISTAKES: readonly Mistake[] = [
       apply: (id, event, at) => repeated(() => orders.apply(id, event, at)),
     })),
     message: /order_already_shipped/,
+  },
+  {
+    mistake: "a history without who made a change",
+    fails: /^(the history of an order has each change|the change of a request has its key)/,
+    change: inOrders((orders) => ({
+      place: (placed, at) => orders.place(placed, at),
+      apply: (id, event, at) => orders.apply(id, event, at),
+    })),
+  },
+  {
+    mistake: "a history to which each event is added, whether it changed the order or not",
+    fails: /^(what changes nothing adds nothing|of events that instances apply)/,
+    change: inOrders((orders) => {
+      const more: OrderChange[] = [];
+      return {
+        async apply(id, event, at, origin) {
+          more.push({ event, at, ...origin });
+          return orders.apply(id, event, at, origin);
+        },
+        async find(id) {
+          const found = await orders.find(id);
+          return found && { ...found, history: [...found.history, ...more] };
+        },
+      };
+    }),
+  },
+  {
+    mistake: "an outbox that stays on",
+    fails: /^an outbox that is off has nothing/,
+    change: inOutbox((outbox) => ({ switch: async (on) => (on ? outbox.switch(on) : undefined) })),
+  },
+  {
+    mistake: "an instance that knows only at its first change whether the outbox is on",
+    fails: /^an instance that was opened before/,
+    change: ({ orders, outbox = expect.fail() }) => {
+      let known: Promise<boolean> | undefined;
+      const unmarked = async <T>(call: () => Promise<T>): Promise<T> => {
+        known ??= outbox.isOn();
+        if (await known) return call();
+        const on = await outbox.isOn();
+        await outbox.switch(false);
+        const result = await call();
+        await outbox.switch(on);
+        return result;
+      };
+      return {
+        orders: {
+          ...orders,
+          place: (...args) => unmarked(() => orders.place(...args)),
+          apply: (...args) => unmarked(() => orders.apply(...args)),
+        },
+      };
+    },
+  },
+  {
+    mistake: "an order that is leased to everybody",
+    fails: /^(the changes of an order are next|instances that lease at the same time)/,
+    change: inOutbox((outbox) => ({ lease: (limit, at) => outbox.lease(limit, at, at) })),
+  },
+  {
+    mistake: "an acknowledgement of one change that removes the whole order",
+    fails: /^(a change that follows while one|a change and an acknowledgement whose)/,
+    change: inOutbox((outbox) => ({ acknowledge: (id) => outbox.acknowledge(id, 3) })),
+  },
+  {
+    mistake: "a failure that is counted whoever has the lease",
+    fails: /^a failure sets the next attempt/,
+    change: inOutbox((outbox) => ({
+      async postpone(id, lease, due) {
+        await outbox.postpone(id, lease, due);
+        await outbox.postpone(id, lease + 1, due);
+      },
+    })),
   },
   {
     mistake: "a token that is ignored",

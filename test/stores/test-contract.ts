@@ -22,7 +22,9 @@ export function testContract(
     test.skipIf(needs !== undefined && needs in skipped)(name, { timeout: 300_000 }, async () => {
       const { store, remove, ...options } = await open(needs);
       try {
-        expect(await check(store, options), "the reason for which the case is skipped").toBeUndefined();
+        const reason = await check(store, options);
+        if (store.outbox !== undefined)
+          expect(reason, "the reason for which the case is skipped").toBeUndefined();
       } finally {
         await store.close();
         await remove?.();

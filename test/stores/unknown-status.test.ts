@@ -32,7 +32,7 @@ test.each(["SQLite", "DynamoDB"] as const)(
     const store = await STORES[name]();
     const { send, events } = await createHandlerFixture({ store });
     await store.orders.place([EDITED]);
-    expect(await store.orders.find(50n)).toEqual(EDITED);
+    expect(await store.orders.find(50n)).toMatchObject(EDITED);
     const { orders } = await store.orders.page({ limit: 100 });
     expect(orders.map(({ status }) => status)).toEqual([
       "pending",
@@ -50,7 +50,7 @@ test.each(["SQLite", "DynamoDB"] as const)(
     }
     expect(codeOf(await send("DELETE", "/v1/store/orders/50"))).toBe("internal_error");
     expect(events.at(-1)).toMatchObject({ status: 500, error: { message: PROBLEM } });
-    expect(await store.orders.find(50n)).toEqual(EDITED);
+    expect(await store.orders.find(50n)).toMatchObject(EDITED);
     expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
     await store.close();
   },

@@ -44,7 +44,9 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         const stop = new AbortController();
         void context.waitForStop().then(() => stop.abort());
         try {
-          const steps = importOrders(splitLines(source.chunks), store.orders);
+          const steps = importOrders(splitLines(source.chunks), {
+            place: (orders) => store.orders.place(orders, context.clock(), { by: "orders import" }),
+          });
           for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
             steps,
             stop.signal,

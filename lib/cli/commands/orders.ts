@@ -39,7 +39,14 @@ export function defineOrders(group: Command, context: CommandContext): void {
       withStore(context, async ({ store }) => {
         const order = await store.orders.find(id);
         if (order === undefined) return fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
-        return printResult(context, summarizeOrder(order));
+        const changes = order.history.map(({ at, ...change }) => ({
+          at: new Date(at).toISOString(),
+          ...change,
+        }));
+        const history = context.flags.json
+          ? changes
+          : changes.map((change) => Object.values(change).join(" "));
+        return printResult(context, { ...summarizeOrder(order), history });
       }),
     );
 
@@ -74,7 +81,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
       });
       return withStoreOrCreate(context, async ({ store }) => {
-        const result = await createOrders({ store: store.orders, clock }).place(order);
+        const result = await createOrders({ store: store.orders, clock, by: "orders place" }).place(order);
         if (!result.ok) {
           const message = `Order ${result.id} already exists with different content; it was not changed.`;
           return fail({ code: result.code, message });
@@ -92,7 +99,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
       .argument("<id>", "the order's ID", readInt64)
       .action((id: bigint) =>
         withStore(context, async ({ store }) => {
-          const result = await createOrders({ store: store.orders, clock })[event](id);
+          const result = await createOrders({ store: store.orders, clock, by: `orders ${event}` })[event](id);
           if (result.ok) return printResult(context, summarizeOrder(result.order));
           const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
           return fail({ code: result.code, message: `${id}: ${reason}` });

@@ -25,6 +25,7 @@ import {
   pathOf,
   sendMissing,
   sendPage,
+  table,
   type View,
 } from "../page.ts";
 
@@ -53,13 +54,20 @@ export async function sendOrderPage(
   const events = isOrderStatus(status)
     ? eventList(view, order, clock())
     : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`;
+  const history = order.history.map(({ event, at, by = "–", requestId = "–" }) => ({
+    id: `change-${event}`,
+    cells: [event, new Date(at).toISOString(), by, requestId],
+  }));
   const body = html`<div>${back}<h1 class="number">Order ${id}</h1></div>
     <div class="columns">
       ${panel("record", "Record", facts)}
       ${panel("events", "What can happen next", events)}
-    </div>`;
+    </div>
+    ${panel("history", "History", table(HISTORY_COLUMNS, history, "Its changes are not known."))}`;
   return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice });
 }
+
+const HISTORY_COLUMNS = [["Change"], ["Time"], ["By"], ["Request"]] as const;
 
 /** Every event: a button if it changes the order, otherwise the reason why it does not. */
 function eventList(view: View, order: StoredOrder, at: Instant): Html {

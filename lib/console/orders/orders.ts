@@ -23,7 +23,7 @@ export const ordersSection: Section = { path: "orders", title: "Orders", add: ad
 
 function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, clock } = dependencies;
-  const orders = createOrders({ store: store.orders, clock });
+  const orders = createOrders({ store: store.orders, clock, by: "console" });
   const counter = new OrderCounter(store.orders, clock);
 
   /** Sends the table with the issues of an input. */

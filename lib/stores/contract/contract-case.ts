@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { StoredOrder } from "../../orders/lifecycle.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
 import type { Store } from "../store.ts";
 
 /** What some cases need besides an empty store. A case is skipped without what it needs. */
@@ -34,6 +36,8 @@ export interface AllOptions extends Required<ContractOptions> {
 
 /** A case before it is `bounded`. */
 export interface UnboundedCase extends Pick<ContractCase, "name" | "needs"> {
+  /** The case is skipped for a store without an outbox. */
+  readonly needsOutbox?: true;
   check(store: Store, options: AllOptions): Promise<void>;
 }
 
@@ -50,18 +54,25 @@ export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
+/** Finds an order, without its history. */
+export async function findOrder(orders: OrderStore, id: bigint): Promise<StoredOrder | undefined> {
+  const found = await orders.find(id);
+  return found && { record: found.record, status: found.status };
+}
+
 /** The time within which a case ends, also over a store of which a call never settles. */
 const MAX_CASE_MS = 120_000;
 
 const MAX_MESSAGE_CHARS = 2_000;
 
 /** The same case, which always ends, closes what it opens, and whose message a person can read. */
-export function bounded({ name, needs, check }: UnboundedCase): ContractCase {
+export function bounded({ name, needs, needsOutbox, check }: UnboundedCase): ContractCase {
   return {
     name,
     ...(needs === undefined ? {} : { needs }),
     async check(store, options = {}) {
       if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
+      if (needsOutbox && store.outbox === undefined) return "the store has no outbox";
       const opened = new Set<Store>();
       const openAnother = async () => {
         const another = (await options.openAnother?.()) ?? assert.fail();

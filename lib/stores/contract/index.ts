@@ -17,11 +17,13 @@ import assert from "node:assert/strict";
 import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
 import { banCases } from "./ban-cases.ts";
-import { bounded, type ContractCase, collect, type UnboundedCase } from "./contract-case.ts";
+import { bounded, type ContractCase, collect, findOrder, type UnboundedCase } from "./contract-case.ts";
+import { historyCases } from "./history-cases.ts";
 import { instanceCases } from "./instance-cases.ts";
 import { operationCases } from "./operation-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { outageCases } from "./outage-cases.ts";
+import { outboxCases } from "./outbox-cases.ts";
 import { pageCases } from "./page-cases.ts";
 import { planCases } from "./plan-cases.ts";
 
@@ -37,6 +39,8 @@ const cases: readonly UnboundedCase[] = [
   ...planCases,
   ...operationCases,
   ...instanceCases,
+  ...historyCases,
+  ...outboxCases,
   ...outageCases,
   {
     name: "a store that can serve requests passes its check, which changes nothing",
@@ -47,7 +51,7 @@ const cases: readonly UnboundedCase[] = [
       const order = { record: { id: 1n }, status: "pending" } as const;
       await orders.place([order]);
       await Promise.all([check(), check(), orders.apply(1n, "cancel", 0), check()]);
-      assert.deepEqual(await orders.find(1n), { ...order, status: "cancelled" });
+      assert.deepEqual(await findOrder(orders, 1n), { ...order, status: "cancelled" });
     },
   },
 ];

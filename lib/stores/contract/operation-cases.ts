@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
 import type { Store } from "../store.ts";
-import { assertSameList, collect, recordsOf, type UnboundedCase } from "./contract-case.ts";
+import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
@@ -16,7 +16,8 @@ export async function request({ accounts, orders }: Store, operation: StoreOpera
     assert.equal("outcome" in admission, false, "a rejected request has no outcome");
     return { name: outcomeName(admission) };
   }
-  const outcome = admission.outcome ?? (await performStoreOperation(orders, operation, AT));
+  const origin = { by: admission.caller.keyId, requestId: operation.requestId };
+  const outcome = admission.outcome ?? (await performStoreOperation(orders, operation, AT, origin));
   return { name: "admitted", outcome };
 }
 
@@ -31,7 +32,7 @@ export const operationCases: readonly UnboundedCase[] = [
       assert.equal((await request(store, CANCEL, { ...KEY, hash: SECOND.hash })).name, "unknown_key");
       assert.equal((await request(store, { type: "list" })).name, "admitted");
       assert.equal((await request(store, CANCEL)).name, "rate_limit_exceeded");
-      assert.deepEqual(await store.orders.find(7n), ORDER);
+      assert.deepEqual(await findOrder(store.orders, 7n), ORDER);
     },
   },
   {
@@ -44,7 +45,7 @@ export const operationCases: readonly UnboundedCase[] = [
       const { outcome } = await request(store, CANCEL);
       const cancelled = { ...ORDER, status: "cancelled" };
       assert.deepEqual(outcome, { type: "apply", result: { ok: true, order: cancelled } });
-      assert.deepEqual(await orders.find(7n), cancelled);
+      assert.deepEqual(await findOrder(orders, 7n), cancelled);
       assert.deepEqual(await collect(orders.list()), [list]);
       assert.equal((await accounts.find("acme"))?.usage.minute.count, 1);
     },

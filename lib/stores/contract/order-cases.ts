@@ -10,7 +10,7 @@ import {
 } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { toWire } from "../../orders/wire.ts";
-import { assertSameList, collect, recordsOf, type UnboundedCase } from "./contract-case.ts";
+import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const MAX = 2n ** 63n - 1n;
@@ -50,7 +50,7 @@ export const orderCases: readonly UnboundedCase[] = [
         { record: { id: 2n ** 53n + 1n, complete: false }, status: "pending" },
       ];
       assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
-      for (const order of placed) assert.deepEqual(await orders.find(order.record.id), order);
+      for (const order of placed) assert.deepEqual(await findOrder(orders, order.record.id), order);
       assert.equal(await orders.find(1n), undefined);
     },
   },
@@ -71,8 +71,8 @@ export const orderCases: readonly UnboundedCase[] = [
         ]),
         ["unchanged", "conflict", "conflict", "placed", "unchanged", "conflict"],
       );
-      assert.deepEqual(await orders.find(1n), pending(1n));
-      assert.deepEqual(await orders.find(2n), pending(2n));
+      assert.deepEqual(await findOrder(orders, 1n), pending(1n));
+      assert.deepEqual(await findOrder(orders, 2n), pending(2n));
       assert.deepEqual(await orders.place([]), []);
     },
   },
@@ -89,7 +89,7 @@ export const orderCases: readonly UnboundedCase[] = [
           const expected = transition(before, event, AT);
           assert.deepEqual(await orders.apply(MAX, event, AT), expected);
           const after = expected.ok ? expected.order : before;
-          assert.deepEqual(await orders.find(MAX), after);
+          assert.deepEqual(await findOrder(orders, MAX), after);
           assert.equal(await listed(orders), `${toWire(pending(MAX - 1n).record)},${toWire(after.record)}`);
         },
       }),
@@ -112,7 +112,7 @@ export const orderCases: readonly UnboundedCase[] = [
         const applied = orders.apply(1n, event as OrderEvent, AT);
         await assert.rejects(applied, isInvalidInput, `the event ${event}`);
       }
-      assert.deepEqual(await orders.find(1n), pending(1n));
+      assert.deepEqual(await findOrder(orders, 1n), pending(1n));
     },
   },
   {
@@ -124,7 +124,7 @@ export const orderCases: readonly UnboundedCase[] = [
       assert.deepEqual(await orders.countByStatus(), { pending: 1, shipped: 0, cancelled: 0 });
       for (const event of ORDER_EVENTS)
         await assert.rejects(orders.apply(1n, event, AT), /pending, shipped, cancelled/);
-      assert.deepEqual(await orders.find(1n), edited);
+      assert.deepEqual(await findOrder(orders, 1n), edited);
     },
   },
   {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../store.ts";
-import { collect, type UnboundedCase } from "./contract-case.ts";
+import { collect, findOrder, type UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
@@ -86,7 +86,7 @@ export const outageCases: readonly UnboundedCase[] = [
       }
       await onceAvailable(() => store.check());
       assert.deepEqual(
-        await onceAvailable(() => orders.find(7n)),
+        await onceAvailable(() => findOrder(orders, 7n)),
         ORDER,
         "the rejected cancel changed nothing",
       );
@@ -107,7 +107,7 @@ export const outageCases: readonly UnboundedCase[] = [
         if (!isStoreUnavailable(error)) throw error;
       });
       assert.equal(await onceAvailable(() => countOf(store)), 1, "the request counts once");
-      const order = await onceAvailable(() => store.orders.find(7n));
+      const order = await onceAvailable(() => findOrder(store.orders, 7n));
       const cancelled = { ...ORDER, status: "cancelled" } as const;
       if (result?.outcome !== undefined)
         assert.deepEqual(result.outcome, { type: "apply", result: { ok: true, order: cancelled } });
@@ -128,7 +128,7 @@ export const outageCases: readonly UnboundedCase[] = [
         if (!isStoreUnavailable(error)) throw error;
       });
       if (result !== undefined) assert.deepEqual(result, { ok: true, order: shipped });
-      assert.deepEqual(await onceAvailable(() => orders.find(7n)), shipped);
+      assert.deepEqual(await onceAvailable(() => findOrder(orders, 7n)), shipped);
       await loseResponse();
       const placed = await inTime("place()", orders.place([OTHER])).catch((error: unknown) => {
         if (!isStoreUnavailable(error)) throw error;

@@ -1,4 +1,12 @@
 import { mapBounded } from "../../core/concurrency.ts";
+import { type Instant, systemClock } from "../../core/time.ts";
+import {
+  type ChangeOrigin,
+  isChange,
+  type OrderChange,
+  packOrigin,
+  unpackOrigin,
+} from "../../orders/history.ts";
 import {
   assertOrderEvent,
   LIFECYCLE,
@@ -37,10 +45,10 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
     id: { N: String(id) },
   });
 
-  const placeOne = async (order: StoredOrder): Promise<Placed> => {
+  const placeOne = async (order: StoredOrder, change: string): Promise<Placed> => {
     const signal = callTimeout();
     const key = await primaryKeyOf(order.record.id);
-    const item = { ...key, ...orderItem(order) };
+    const item = { ...key, ...orderItem(order), [CHANGES.place]: { S: change } };
     const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
@@ -50,7 +58,8 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
   };
 
   return {
-    async place(orders) {
+    async place(orders, at = systemClock(), origin = {}) {
+      const change = packChange(at, origin);
       const placed = new Map<bigint, Promise<Placed>>();
       return mapBounded(orders, MAX_CONCURRENT_WRITES, async (order) => {
         const { id } = order.record;
@@ -58,7 +67,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
         if (earlier !== undefined) {
           return isSame((await earlier).stored, orderItem(order)) ? "unchanged" : "conflict";
         }
-        const placing = placeOne(order);
+        const placing = placeOne(order, change);
         placed.set(id, placing);
         return (await placing).outcome;
       });
@@ -67,22 +76,23 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
     async find(id) {
       const signal = callTimeout();
       const item = await table.get(await primaryKeyOf(id), signal);
-      return item === undefined ? undefined : orderOf(item);
+      return item && { ...orderOf(item), history: historyOf(item) };
     },
 
-    async apply(id, event, at) {
+    async apply(id, event, at, origin = {}) {
       assertOrderEvent(event);
-      const token = newWriteToken();
+      const written = packChange(at, origin, newWriteToken());
       const change: ItemChange<ApplyResult<typeof event>> = {
-        first: statusUpdate(event, token),
+        first: statusUpdate(event, written),
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
-          const result = transitionStoredOrder(orderOf(item), event, at);
-          if (!result.ok) return { result };
-          return { result, update: () => recordUpdate(item, result.order, event, token) };
+          const order = orderOf(item);
+          const result = transitionStoredOrder(order, event, at);
+          if (!result.ok || !isChange(order, event)) return { result };
+          return { result, update: () => recordUpdate(item, result.order, event, written) };
         },
         resultIfApplied(item, decided) {
-          const isApplied = item[tokenAttribute(event)]?.S === token;
+          const isApplied = item[CHANGES[event]]?.S === written;
           return isApplied ? (decided ?? { ok: true, order: orderOf(item) }) : undefined;
         },
       };
@@ -128,16 +138,31 @@ function isSame(a: Item, b: Item): boolean {
   return a["wire"]?.S === b["wire"]?.S && a["status"]?.S === b["status"]?.S;
 }
 
-/** Each event has its own attribute, so that a shipment is recognised even if the order was fulfilled since. */
-function tokenAttribute(event: OrderEvent): string {
-  return `${event}Mark`;
+/**
+ * The attributes of the history, in the order of the changes, since no event changes an order twice. Short, because a
+ * list reads them too. That of an event has a write token: a shipment is recognised even if the order was fulfilled since.
+ */
+const CHANGES = { place: "p", cancel: "c", ship: "s", fulfil: "f" } as const;
+
+function packChange(at: Instant, origin: ChangeOrigin, token?: string): string {
+  return `${Math.trunc(at).toString(36)}${token === undefined ? "" : `.${token}`}${packOrigin(origin)}`;
+}
+
+/** Reads the history of an item. */
+export function historyOf(item: Item): readonly OrderChange[] {
+  return Object.entries(CHANGES).flatMap(([event, attribute]) => {
+    const text = item[attribute]?.S;
+    if (text === undefined) return [];
+    const [at = ""] = text.split(/[.,]/, 1);
+    return [{ event: event as keyof typeof CHANGES, at: Number.parseInt(at, 36), ...unpackOrigin(text) }];
+  });
 }
 
 /**
  * The single write for an event that changes only the status, without a prior read. `undefined` for an event that
  * changes the record, because its wire form must be read first.
  */
-function statusUpdate(event: OrderEvent, token: string): ConditionalUpdate | undefined {
+function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
     return "to" in rule ? [{ from, to: rule.to, statusOnly: !("set" in rule) }] : [];
@@ -145,27 +170,25 @@ function statusUpdate(event: OrderEvent, token: string): ConditionalUpdate | und
   const to = moves[0]?.to;
   if (to === undefined || moves.some((move) => !move.statusOnly || move.to !== to)) return undefined;
   return {
-    set: ["#status = :to", "#token = :token"],
+    set: ["#status = :to", `#${CHANGES[event]} = :change`],
     conditions: [`#status IN (${moves.map((_, index) => `:from${index}`).join(", ")})`],
-    names: { "#token": tokenAttribute(event) },
     values: {
       ":to": { S: to },
-      ":token": { S: token },
+      ":change": { S: change },
       ...Object.fromEntries(moves.map(({ from }, index) => [`:from${index}`, { S: from }])),
     },
   };
 }
 
 /** Replaces an order, conditional on the one that was read. */
-function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, token: string): ConditionalUpdate {
+function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, change: string): ConditionalUpdate {
   return {
-    set: ["#wire = :wire", "#status = :status", "#token = :token"],
+    set: ["#wire = :wire", "#status = :status", `#${CHANGES[event]} = :change`],
     conditions: ["#wire = :wireSeen", "#status = :statusSeen"],
-    names: { "#token": tokenAttribute(event) },
     values: {
       ":wire": { S: toWire(order.record) },
       ":status": { S: order.status },
-      ":token": { S: token },
+      ":change": { S: change },
       ":wireSeen": { S: seen["wire"]?.S ?? "" },
       ":statusSeen": { S: seen["status"]?.S ?? "" },
     },

@@ -3,8 +3,7 @@
  * that the infrastructure creates exactly the tables that the store reads.
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
- * `status`, `wire` (the record in the form in which it is sent), and `<event>Mark` (the token of the last write for
- * that event).
+ * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
  *
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about
  * requests; see admission-item.ts. The details item has what people want to know about the keys; see accounts.ts.

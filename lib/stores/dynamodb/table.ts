@@ -51,7 +51,7 @@ export function stringOf(value: AttributeValue | undefined): string {
  *   another one can follow before the retry. See admission.ts.
  * - in `revision` of an account, by a change of an operator. It is a version as well: whatever was decided from another
  *   revision is decided again.
- * - in `<event>Mark` of an order, by each event: the same event cannot follow before the retry, or changes nothing.
+ * - in the history of an order, by each event: none changes an order twice.
  */
 export function newWriteToken(): string {
   return randomBytes(5).toString("base64url").slice(0, 6);

@@ -12,6 +12,7 @@ import {
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
+import { isChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import { type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
@@ -155,7 +156,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
       const admissions = tasks.map((task) => {
         const admission = accounts.decide(task);
         if (admission?.ok !== true || task.operation?.type !== "apply") return admission;
-        const result = orders.apply(task.operation, task.at);
+        const result = orders.apply(task.operation, task.at, admission.caller.keyId);
         return result === undefined
           ? admission
           : { ...admission, outcome: { type: "apply" as const, result } };
@@ -284,18 +285,24 @@ function lockOrders(schema: string, ids: readonly string[]): Statement {
 /** Applies events to the locked orders, and collects what has to be saved. */
 function orderChanges(schema: string, rows: Rows) {
   const orders = new Map(rows.map(([id, status, record]) => [`${id}`, orderOf(status, record)]));
-  const changed = new Set<string>();
+  /** What is added to the history of each order that changes. */
+  const changed = new Map<string, string>();
   return {
     /** Returns `undefined` for an order that is locked or damaged: the caller applies the event again, on its own. */
-    apply({ id, event }: Extract<StoreOperation, { type: "apply" }>, at: Instant): ApplyResult | undefined {
+    apply(
+      { id, event, requestId }: Extract<StoreOperation, { type: "apply" }>,
+      at: Instant,
+      by: string,
+    ): ApplyResult | undefined {
       const order = orders.get(`${id}`);
       if (order === undefined)
         return orders.has(`${id}`) ? undefined : { ok: false, code: "order_not_found" };
       try {
         const result = transitionStoredOrder(order, event, at);
-        if (result.ok) {
+        if (result.ok && isChange(order, event)) {
           orders.set(`${id}`, result.order);
-          changed.add(`${id}`);
+          const earlier = changed.get(`${id}`) ?? "";
+          changed.set(`${id}`, earlier + packChange({ event, at, by, requestId }));
         }
         return result;
       } catch {
@@ -304,8 +311,8 @@ function orderChanges(schema: string, rows: Rows) {
     },
 
     writes(): readonly Statement[] {
-      const saved = [...changed].flatMap((id) => orders.get(id) ?? []);
-      return saved.length === 0 ? [] : [updateOrders(schema, saved)];
+      const saved = [...changed.keys()].flatMap((id) => orders.get(id) ?? []);
+      return saved.length === 0 ? [] : [updateOrders(schema, saved, [...changed.values()])];
     },
   };
 }

@@ -1,4 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
+import { systemClock } from "../../core/time.ts";
+import { isChange, packChange, unpackChanges } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
@@ -21,16 +23,20 @@ export interface PostgresOrderStore extends OrderStore {
 export function createOrderStore(database: Database): PostgresOrderStore {
   const { schema, read, change } = database;
   return {
-    place: (placed) => change({ durable: true, ...placeOrders(schema, placed) }),
+    place: (placed, at = systemClock(), origin = {}) =>
+      change({
+        durable: true,
+        ...placeOrders(schema, placed, packChange({ event: "place", at, ...origin })),
+      }),
 
     async find(id) {
       if (!isInt64(id)) return undefined;
-      const text = `SELECT record, status FROM ${schema}.orders WHERE id = $1`;
+      const text = `SELECT record, status, history FROM ${schema}.orders WHERE id = $1`;
       const [row] = await read({ text, values: [id] });
-      return row && readStoredOrder(`${row[0]}`, `${row[1]}`);
+      return row && { ...readStoredOrder(`${row[0]}`, `${row[1]}`), history: unpackChanges(`${row[2]}`) };
     },
 
-    async apply(id, event, at) {
+    async apply(id, event, at, origin) {
       assertOrderEvent(event);
       if (!isInt64(id)) return { ok: false, code: "order_not_found" };
       const text = `SELECT record, status FROM ${schema}.orders WHERE id = $1 FOR NO KEY UPDATE`;
@@ -41,8 +47,11 @@ export function createOrderStore(database: Database): PostgresOrderStore {
           const [row] = rows;
           if (row === undefined)
             return { writes: [], result: () => ({ ok: false, code: "order_not_found" }) };
-          const result = transitionStoredOrder(readStoredOrder(`${row[0]}`, `${row[1]}`), event, at);
-          return { writes: result.ok ? [updateOrders(schema, [result.order])] : [], result: () => result };
+          const order = readStoredOrder(`${row[0]}`, `${row[1]}`);
+          const result = transitionStoredOrder(order, event, at);
+          if (!result.ok || !isChange(order, event)) return { writes: [], result: () => result };
+          const added = packChange({ event, at, ...origin });
+          return { writes: [updateOrders(schema, [result.order], [added])], result: () => result };
         },
       });
     },
@@ -60,12 +69,17 @@ export function createOrderStore(database: Database): PostgresOrderStore {
   };
 }
 
-/** Replaces orders, which the transaction has locked. */
-export function updateOrders(schema: string, orders: readonly StoredOrder[]): Statement {
+/** Replaces orders, which the transaction has locked, and adds a text to the history of each. */
+export function updateOrders(
+  schema: string,
+  orders: readonly StoredOrder[],
+  added: readonly string[],
+): Statement {
   return {
-    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record
-           FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (id, status, record) WHERE o.id = n.id`,
-    values: columnsOf(orders),
+    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record, history = o.history || n.added
+           FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (id, status, record, added)
+           WHERE o.id = n.id`,
+    values: [...columnsOf(orders), added],
   };
 }
 
@@ -78,15 +92,15 @@ function columnsOf(orders: readonly StoredOrder[]): readonly unknown[] {
 }
 
 /** Adds the orders that do not exist. Then reads the others: the first statement does not see them. */
-function placeOrders(schema: string, placed: readonly StoredOrder[]) {
+function placeOrders(schema: string, placed: readonly StoredOrder[], history: string) {
   const insert: Statement = {
     // In the order of the identifiers, so that two transactions never wait for each other.
-    text: `INSERT INTO ${schema}.orders (id, status, record)
-           SELECT id, status, record FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
+    text: `INSERT INTO ${schema}.orders (id, status, record, history)
+           SELECT id, status, record, $4 FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
              AS n (id, status, record, position) ORDER BY id, position
            ON CONFLICT DO NOTHING RETURNING id`,
     summary: "count(*), string_agg(id::text, ',')",
-    values: columnsOf(placed),
+    values: [...columnsOf(placed), history],
   };
   return {
     first: [insert] as const,

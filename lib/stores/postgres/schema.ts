@@ -4,7 +4,8 @@ import { isForbidden } from "./errors.ts";
 /**
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
  *
- * `orders.record` is the record in wire form, so that listing copies text. No column that a request changes has an
+ * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
+ * No column that a request changes has an
  * index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, `banned_until` the ban that
  * followed, and `rejections_tokens` the last calls that recorded some. `settings` holds what is true for the whole store:
@@ -14,7 +15,8 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `CREATE TABLE ${schema}.orders (
   id bigint PRIMARY KEY,
   status text NOT NULL,
-  record text NOT NULL
+  record text NOT NULL,
+  history text NOT NULL
 ) WITH (fillfactor = 90);
 
 CREATE TABLE ${schema}.accounts (

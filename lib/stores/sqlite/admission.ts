@@ -38,7 +38,7 @@ export function createAdmission({
       write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: queries, orders }) => {
         const admission = queries.admit(key, at, policy);
         if (!admission.ok || operation === undefined) return admission;
-        const outcome = performInTransaction(operation, at, orders, { read });
+        const outcome = performInTransaction(operation, at, admission.caller.keyId, orders, { read });
         return outcome === undefined ? admission : { ...admission, outcome };
       }),
 
@@ -55,12 +55,14 @@ export function createAdmission({
 function performInTransaction(
   operation: StoreOperation,
   at: Instant,
+  by: string,
   orders: OrderQueries,
   database: Pick<AdmissionDatabase, "read">,
 ): StoreOutcome | undefined {
   if (operation.type === "list") return { type: "list", ...beginList(orders, database) };
   try {
-    return { type: "apply", result: orders.apply(operation.id, operation.event, at) };
+    const { id, event, requestId } = operation;
+    return { type: "apply", result: orders.apply(id, event, at, { by, requestId }) };
   } catch (error) {
     if (isSqliteError(error)) throw error;
     return undefined;

@@ -19,6 +19,7 @@ import { accountQueries, createAccountStore } from "./accounts.ts";
 import { admissionQueries } from "./admission.ts";
 import { openDatabase } from "./database.ts";
 import { createOrderStore, orderQueries, type SqliteOrderStore } from "./orders.ts";
+import { createOutbox, outboxQueries } from "./outbox.ts";
 
 export {
   isNewerSchema,
@@ -50,10 +51,17 @@ export interface SqliteStoreOptions {
 export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): SqliteStore {
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
+    outbox: outboxQueries(db),
     accounts: accountQueries(db),
     admission: admissionQueries(db),
   });
   const database = openDatabase(path, prepare, { existing });
   const { check, close } = database;
-  return { orders: createOrderStore(database), accounts: createAccountStore(database), check, close };
+  return {
+    orders: createOrderStore(database),
+    accounts: createAccountStore(database),
+    outbox: createOutbox(database),
+    check,
+    close,
+  };
 }

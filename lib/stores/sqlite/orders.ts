@@ -1,5 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Instant } from "../../core/time.ts";
+import { type Instant, systemClock } from "../../core/time.ts";
+import {
+  type ChangeOrigin,
+  isChange,
+  type OrderWithHistory,
+  packChange,
+  unpackChanges,
+} from "../../orders/history.ts";
 import { type OrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
@@ -27,9 +34,9 @@ export interface SqliteOrderStore extends OrderStore {
 /** The order store over the tables `orders` and `order_counts`. */
 export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderStore {
   return {
-    place: (placed) => write("durable", ({ orders }) => orders.place(placed)),
+    place: (placed, at, origin) => write("durable", ({ orders }) => orders.place(placed, at, origin)),
     find: (id) => read(({ orders }) => orders.find(id)),
-    apply: (id, event, at) => write("durable", ({ orders }) => orders.apply(id, event, at)),
+    apply: (id, event, at, origin) => write("durable", ({ orders }) => orders.apply(id, event, at, origin)),
     list: createList({ read }),
     async page(query) {
       validateOrderQuery(query);
@@ -56,29 +63,39 @@ function databaseOf(connection: DatabaseSync): OrderDatabase {
 }
 
 /** An array, because Node creates a hidden class for each row that is an object. */
-type OrderRow = readonly [status: string, record: string];
+type OrderRow = readonly [status: string, record: string, history: string];
 
 /** Prepares the queries. */
 export function orderQueries(db: DatabaseSync) {
-  const select = db.prepare("SELECT status, record FROM orders WHERE id = ?");
-  const update = prepareWrite(db, "UPDATE orders SET status = ?, record = ? WHERE id = ?");
-  const updateStatus = prepareWrite(db, "UPDATE orders SET status = ? WHERE id = ?");
+  const select = db.prepare("SELECT status, record, history FROM orders WHERE id = ?");
+  const update = prepareWrite(
+    db,
+    "UPDATE orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
+  );
+  const updateStatus = prepareWrite(db, "UPDATE orders SET status = ?, history = history || ? WHERE id = ?");
   const selectCounts = db.prepare("SELECT status, count FROM order_counts");
   for (const statement of [select, selectCounts]) statement.setReturnArrays(true);
 
-  function find(id: bigint): StoredOrder | undefined {
+  function find(id: bigint): OrderWithHistory | undefined {
     const row = select.get(id) as unknown as OrderRow | undefined;
-    return row && readStoredOrder(row[1], row[0]);
+    return row && { ...readStoredOrder(row[1], row[0]), history: unpackChanges(row[2]) };
   }
 
-  function apply<E extends OrderEvent>(id: bigint, event: E, at: Instant): ApplyResult<E> {
-    const order = find(id);
-    if (order === undefined) return { ok: false, code: "order_not_found" };
+  function apply<E extends OrderEvent>(
+    id: bigint,
+    event: E,
+    at: Instant,
+    origin?: ChangeOrigin,
+  ): ApplyResult<E> {
+    const row = select.get(id) as unknown as OrderRow | undefined;
+    if (row === undefined) return { ok: false, code: "order_not_found" };
+    const order = readStoredOrder(row[1], row[0]);
     const result = transitionStoredOrder(order, event, at);
     if (!result.ok) return result;
     const { record, status } = result.order;
-    if (record === order.record) updateStatus.run(status, id);
-    else update.run(status, toWire(record), id);
+    const change = isChange(order, event) ? packChange({ event, at, ...origin }) : "";
+    if (record === order.record) updateStatus.run(status, change, id);
+    else update.run(status, toWire(record), change, id);
     return result;
   }
 
@@ -97,30 +114,36 @@ export function orderQueries(db: DatabaseSync) {
 /** Rows of one INSERT. More of them save nothing. */
 const MAX_INSERTED_ROWS = 50;
 
-function placeQuery(db: DatabaseSync): (orders: readonly StoredOrder[]) => readonly PlaceOutcome[] {
+type PlaceQuery = (
+  orders: readonly StoredOrder[],
+  at?: Instant,
+  origin?: ChangeOrigin,
+) => readonly PlaceOutcome[];
+
+function placeQuery(db: DatabaseSync): PlaceQuery {
   const insert = prepareWrite(
     db,
-    "INSERT INTO orders (id, status, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+    "INSERT INTO orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const insertRows = prepareWrite(
     db,
-    `INSERT INTO orders (id, status, record) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?)").join()}`,
+    `INSERT INTO orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
   );
   const addToCount = prepareWrite(db, "UPDATE order_counts SET count = count + ? WHERE status = ?");
   const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
   // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
   selectSame.setReturnArrays(true);
 
-  function placeOne({ record, status }: StoredOrder): PlaceOutcome {
+  function placeOne({ record, status }: StoredOrder, history: string): PlaceOutcome {
     const wire = toWire(record);
-    if (insert.run(record.id, status, wire).changes === 1n) return "placed";
+    if (insert.run(record.id, status, wire, history).changes === 1n) return "placed";
     return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
 
   /** Places all of the orders, or none if one exists: SQLite undoes a statement that fails. */
-  function placeNew(orders: readonly StoredOrder[]): boolean {
+  function placeNew(orders: readonly StoredOrder[], history: string): boolean {
     const values: (bigint | string)[] = [];
-    for (const { record, status } of orders) values.push(record.id, status, toWire(record));
+    for (const { record, status } of orders) values.push(record.id, status, toWire(record), history);
     try {
       insertRows.run(...values);
       return true;
@@ -130,12 +153,13 @@ function placeQuery(db: DatabaseSync): (orders: readonly StoredOrder[]) => reado
     }
   }
 
-  return (orders) => {
+  return (orders, at = systemClock(), origin = {}) => {
+    const history = packChange({ event: "place", at, ...origin });
     const outcomes: PlaceOutcome[] = [];
     for (let start = 0; start < orders.length; start += MAX_INSERTED_ROWS) {
       const some = orders.slice(start, start + MAX_INSERTED_ROWS);
-      const areNew = some.length === MAX_INSERTED_ROWS && placeNew(some);
-      for (const order of some) outcomes.push(areNew ? "placed" : placeOne(order));
+      const areNew = some.length === MAX_INSERTED_ROWS && placeNew(some, history);
+      for (const order of some) outcomes.push(areNew ? "placed" : placeOne(order, history));
     }
     // A trigger would run for every row, which takes an import a third longer.
     const placed = Object.groupBy(

@@ -4,13 +4,14 @@ import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 /** "SOrd". Distinguishes our databases from those of other programs. */
 const APPLICATION_ID = 0x534f7264;
 
-/** The version of the first script. Versions 1 to 3 were never released. */
-const FIRST_VERSION = 4;
+/** The version of the first script. Versions 1 to 4 were never released. */
+const FIRST_VERSION = 5;
 
 /**
  * One script per schema version. Never change a released script; add another.
  *
- * `orders.record` is the record in wire form, so that listing copies text. `order_counts` has a row for each status that
+ * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
+ * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. `order_counts` has a row for each status that
  * the rules know: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
  * `status` would write two more pages for each cancel, and take longer to count. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
@@ -20,8 +21,18 @@ export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (
      id INTEGER PRIMARY KEY,
      status TEXT NOT NULL,
-     record TEXT NOT NULL
+     record TEXT NOT NULL,
+     history TEXT NOT NULL
    ) STRICT;
+
+   CREATE TABLE outbox (
+     id INTEGER PRIMARY KEY REFERENCES orders (id),
+     delivered INTEGER NOT NULL,
+     since INTEGER NOT NULL,
+     due INTEGER NOT NULL DEFAULT 0,
+     attempts INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   CREATE INDEX outbox_due ON outbox (due, since);
 
    CREATE TABLE order_counts (status TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
    INSERT INTO order_counts VALUES ('pending', 0), ('shipped', 0), ('cancelled', 0);

@@ -90,7 +90,8 @@ function fillOrders(path: string, orders: number): void {
      WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $orders)
      SELECT $firstId + 1 + n, 'pending', printf(
        '{"id":%d,"petId":%d,"quantity":%d,"shipDate":"%sT00:00:00.000Z","complete":%s}', $firstId + 1 + n,
-       10000 + n % 80000, 1 + n % 9, date('2026-01-01', (n % 365) || ' days'), iif(n % 3 = 0, 'true', 'false'))
+       10000 + n % 80000, 1 + n % 9, date('2026-01-01', (n % 365) || ' days'), iif(n % 3 = 0, 'true', 'false')),
+       'p1763640000000,:import;'
      FROM numbers`,
   ).run({ orders, firstId: FIRST_ID });
   const last = orderAt(orders - 1).record;

@@ -114,18 +114,24 @@ beforeAll(async () => {
     record: { id: BigInt(10_000 + index), petId: 1_000_000n, quantity: 12_345 },
     status: ORDER_STATUSES[index % 3] ?? "pending",
   }));
-  await store.orders.place([{ record: { id: MAX_ID }, status: "cancelled" }, ...orders]);
+  await store.orders.place(
+    [{ record: { id: MAX_ID }, status: "cancelled" }, ...orders],
+    Date.UTC(2026, 10, 20, 12),
+    { by: "orders import" },
+  );
   await store.close();
 });
 
 test("orders get prints an order with its int64 IDs exact and without separators", async () => {
   expect(await listed.run(["orders", "get", `${MAX_ID}`, "--json"])).toEqual({
     status: 0,
-    stdout: `{"id":${MAX_ID},"status":"cancelled"}\n`,
+    stdout: `{"id":${MAX_ID},"status":"cancelled","history":[{"at":"2026-11-20T12:00:00.000Z","event":"place","by":"orders import"}]}\n`,
     stderr: "",
   });
   const { stdout } = await listed.run(["orders", "get", "10000"]);
-  expect(stdout).toBe("id         10000\npet id     1000000\nquantity   12,345\nstatus     pending\n");
+  expect(stdout).toBe(
+    "id         10000\npet id     1000000\nquantity   12,345\nstatus     pending\nhistory    2026-11-20T12:00:00.000Z place orders import\n",
+  );
   expect(await listed.json("orders", "get", "10000")).toMatchObject({ quantity: 12_345 });
   expect(await listed.run(["orders", "get", "7"])).toEqual({
     status: 1,
@@ -166,7 +172,7 @@ test("an order with a status that no rule knows is listed and exported with a wa
   const path = join(listed.directory, "edited.db");
   await createSqliteStore({ path }).close();
   const db = new DatabaseSync(path);
-  db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}'), (2, 'lost\u001b[2J', '{"id":2}')`);
+  db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}', ''), (2, 'lost\u001b[2J', '{"id":2}', '')`);
   db.close();
   const run = (command: string) => listed.run([...command.split(" "), "--database", path]);
   const problem = "Order 2 has the status 'lost?[2J', which is not one of pending, shipped, cancelled.";
@@ -174,7 +180,7 @@ test("an order with a status that no rule knows is listed and exported with a wa
     ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
   );
   expect(list).toMatchObject({ status: 0, stdout: expect.stringMatching(/pending\n2 .*lost\?\[2J\n$/) });
-  expect(get).toMatchObject({ status: 0, stdout: "id       2\nstatus   lost?[2J\n" });
+  expect(get).toMatchObject({ status: 0, stdout: "id        2\nstatus    lost?[2J\nhistory   -\n" });
   expect(exported).toMatchObject({
     status: 0,
     stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\u001b[2J"}\n',

@@ -4,14 +4,14 @@ import {
   type Account,
   type Environment,
   fromWire,
-  type StoredOrder,
+  type OrderWithHistory,
   StoreUnavailableError,
   toLine,
 } from "store-orders";
 
 /** Everything in a file. */
 export interface Data {
-  readonly orders: ReadonlyMap<bigint, StoredOrder>;
+  readonly orders: ReadonlyMap<bigint, OrderWithHistory>;
   readonly accounts: ReadonlyMap<string, Account>;
   /** The environment of all keys, once it is recorded. */
   readonly environment?: Environment;
@@ -22,7 +22,7 @@ const ENVIRONMENT_PREFIX = '{"environment":';
 
 /** Reads a file with one order or account per line, and one line for the environment. A missing file is empty. */
 export function readData(path: string): Data {
-  const orders = new Map<bigint, StoredOrder>();
+  const orders = new Map<bigint, OrderWithHistory>();
   const accounts = new Map<string, Account>();
   let environment: Pick<Data, "environment"> = {};
   for (const line of readLines(path)) {
@@ -40,20 +40,24 @@ export function readData(path: string): Data {
 }
 
 /** Reads an order as it was stored: it was validated when it was placed, by the rules of that time. */
-function readOrder(line: string, path: string): StoredOrder {
+function readOrder(line: string, path: string): OrderWithHistory {
   try {
-    const { status } = JSON.parse(line) as StoredOrder;
-    return { record: fromWire(line), status };
+    const { status, history } = JSON.parse(line) as OrderWithHistory;
+    return { record: fromWire(line), status, history };
   } catch (cause) {
     throw new Error(`${path} has an invalid line: ${line}`, { cause });
   }
+}
+
+function formatOrder(order: OrderWithHistory): string {
+  return `${toLine(order).slice(0, -1)},"history":${JSON.stringify(order.history)}}`;
 }
 
 /** Replaces the content of the file. After a crash the file has either the old or the new content. */
 export function writeData(path: string, { orders, accounts, environment }: Data): void {
   const lines = [
     ...(environment === undefined ? [] : [JSON.stringify({ environment })]),
-    ...[...orders.values()].map(toLine),
+    ...[...orders.values()].map(formatOrder),
     ...[...accounts.values()].map((account) => JSON.stringify({ account })),
   ];
   throwUnavailable(() => {

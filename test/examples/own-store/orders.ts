@@ -1,8 +1,10 @@
 import {
+  isChange,
   type OrderQuery,
   type OrderStatus,
   type OrderStore,
-  type StoredOrder,
+  type OrderWithHistory,
+  systemClock,
   toLine,
   toWire,
   transition,
@@ -15,7 +17,7 @@ const PAGE_SIZE = 500;
 /** The orders in a file. No other code runs between a read and its write, so every change is atomic. */
 export function ordersIn(path: string): OrderStore {
   /** One more order than the page has, if there is one. */
-  function read({ after, status, order = "asc", limit }: OrderQuery): readonly StoredOrder[] {
+  function read({ after, status, order = "asc", limit }: OrderQuery): readonly OrderWithHistory[] {
     const sign = order === "asc" ? 1 : -1;
     return [...readData(path).orders.values()]
       .filter(
@@ -27,13 +29,13 @@ export function ordersIn(path: string): OrderStore {
   }
 
   return {
-    async place(placed) {
+    async place(placed, at = systemClock(), origin = {}) {
       const data = readData(path);
       const orders = new Map(data.orders);
       const outcomes = placed.map((order) => {
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
-        orders.set(order.record.id, order);
+        orders.set(order.record.id, { ...order, history: [{ event: "place", at, ...origin }] });
         return "placed";
       });
       if (orders.size > data.orders.size) writeData(path, { ...data, orders });
@@ -42,12 +44,14 @@ export function ordersIn(path: string): OrderStore {
 
     find: async (id) => readData(path).orders.get(id),
 
-    async apply(id, event, at) {
+    async apply(id, event, at, origin = {}) {
       const data = readData(path);
       const order = data.orders.get(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transition(order, event, at);
-      if (result.ok) writeData(path, { ...data, orders: new Map(data.orders).set(id, result.order) });
+      if (!result.ok || !isChange(order, event)) return result;
+      const history = [...order.history, { event, at, ...origin }];
+      writeData(path, { ...data, orders: new Map(data.orders).set(id, { ...result.order, history }) });
       return result;
     },
 
@@ -65,7 +69,7 @@ export function ordersIn(path: string): OrderStore {
     async page(query) {
       validateOrderQuery(query);
       const found = read(query);
-      const orders = found.slice(0, query.limit);
+      const orders = found.slice(0, query.limit).map(({ record, status }) => ({ record, status }));
       const last = orders.at(-1);
       return found.length > query.limit && last !== undefined ? { orders, next: last.record.id } : { orders };
     },

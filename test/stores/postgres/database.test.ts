@@ -107,7 +107,7 @@ test("a pooler that changes sessions ends the use of prepared statements, not th
   );
   const store = await openStore("pooled", respond);
   sent.splice(0);
-  expect(await store.orders.find(1n)).toEqual(ORDER);
+  expect(await store.orders.find(1n)).toMatchObject(ORDER);
   const named = sent.map(({ name }) => name !== undefined);
   expect(named.indexOf(true)).toBe(named.lastIndexOf(true));
   expect((await store.orders.apply(1n, "cancel", 0)).ok).toBe(true);

@@ -202,7 +202,7 @@ test("an admission counts although its order is damaged, and the caller gets the
   const store = createSqliteStore({ path });
   await store.accounts.create(ACCOUNT);
   const db = new DatabaseSync(path);
-  db.exec("INSERT INTO orders VALUES (1, 'pending', 'no JSON')");
+  db.exec("INSERT INTO orders VALUES (1, 'pending', 'no JSON', '')");
   db.close();
   const [damaged, other] = await Promise.all([
     store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL),

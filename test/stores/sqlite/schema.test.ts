@@ -47,7 +47,7 @@ test("a new database gets all scripts, and a script that fails changes nothing",
   db.close();
 });
 
-test.each([1, 2, 3])(
+test.each([1, 2, 3, 4])(
   "a database of the unreleased version %i is refused with what to do",
   async (version) => {
     const path = newPath();

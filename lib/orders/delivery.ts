@@ -1,0 +1,174 @@
+import { invalidInput } from "../core/errors.ts";
+import { logHookError, reportSafely } from "../core/hooks.ts";
+import { type Clock, systemClock } from "../core/time.ts";
+import type { OrderChange } from "./history.ts";
+import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
+import type { Outbox, WaitingOrder } from "./order-store.ts";
+import { type OrderTransition, statusBefore } from "./transition-hook.ts";
+
+/** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */
+export interface DeliveredChange extends Omit<OrderTransition, "requestId">, Omit<OrderChange, "event"> {
+  /** `<order>:<number>`: the same for every delivery of this change, and for no other change. */
+  readonly id: string;
+}
+
+/** Options of `deliverChanges`. */
+export interface DeliverOptions {
+  readonly store: { readonly outbox?: Outbox };
+  /**
+   * Delivers a change, which is done once the promise resolves; until then it is repeated, in this process or another
+   * one. An error with `retryable: false` sets the change aside at once. The signal aborts when the time is up.
+   */
+  readonly deliver: (change: DeliveredChange, signal: AbortSignal) => unknown;
+  /** Called with each error: of a delivery, or of the store. @default writes a line to the console */
+  readonly onError?: (error: unknown, change?: DeliveredChange) => void;
+  /** The attempts after which a change is set aside. @default 100, which takes about four days */
+  readonly maxAttempts?: number;
+  /** The orders whose changes this process delivers at once. @default 16 */
+  readonly concurrency?: number;
+  /** The time within which `deliver` must resolve. @default 30,000 */
+  readonly timeoutMs?: number;
+  /** The time between two reads of a store in which nothing waits. @default 1,000 */
+  readonly pollMs?: number;
+  /** Returns the current time. @default the system clock */
+  readonly clock?: Clock;
+  /** Resolves after a time, or once the signal aborts. @default a timer */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** The delivery of changes by one process. */
+export interface Delivery {
+  /** Begins no further delivery. Resolves when those under way have ended. */
+  stop(): Promise<void>;
+}
+
+/** What a process may need beyond `timeoutMs` to record a delivery. After that, another one repeats it. */
+const LEASE_MARGIN_MS = 5_000;
+
+/** The wait after the first failure of a change. It doubles with each further one. */
+const MIN_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 3_600_000;
+
+/**
+ * Switches the outbox of a store on, and delivers every change from then on at least once: those of one order in their
+ * order, also after a crash, and with any number of processes that do the same. A change that cannot be delivered is
+ * retried with exponential backoff, and holds up later changes of its order only. See lib/README.md#delivery.
+ */
+export function deliverChanges({
+  store,
+  deliver,
+  onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
+  maxAttempts = 100,
+  concurrency = 16,
+  timeoutMs = 30_000,
+  pollMs = 1_000,
+  clock = systemClock,
+  wait = waitForTimer,
+}: DeliverOptions): Delivery {
+  for (const [name, value] of Object.entries({ maxAttempts, concurrency, timeoutMs, pollMs }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw invalidInput(name, "Use a whole number of at least 1.");
+  const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));
+  let isStopped = false;
+  const running = new Set<Promise<void>>();
+  /** Ends the wait for changes: a delivery has ended, or all of them have to. */
+  let idle = new AbortController();
+
+  const report = (error: unknown, change?: DeliveredChange) =>
+    reportSafely(error, "", () => onError(error, change));
+
+  /** Delivers the first change of an order that waits. */
+  async function attempt(waiting: WaitingOrder): Promise<void> {
+    const { order, delivered, attempts, due = 0 } = waiting;
+    const { id } = order.record;
+    const change = changeOf(waiting);
+    const time = new AbortController();
+    const late = wait(timeoutMs, time.signal).then(() =>
+      raise(new Error(`It took more than ${timeoutMs} ms.`)),
+    );
+    try {
+      await Promise.race([(async () => deliver(change, time.signal))(), late]);
+    } catch (error) {
+      report(error, change);
+      const isFinal = attempts + 1 >= maxAttempts || (error as { retryable?: unknown })?.retryable === false;
+      const delayMs = Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** attempts);
+      return await outbox.postpone(id, due, isFinal ? undefined : clock() + delayMs);
+    } finally {
+      late.catch(() => {});
+      time.abort();
+    }
+    await outbox.acknowledge(id, delivered + 1);
+  }
+
+  function start(waiting: WaitingOrder): void {
+    const task = attempt(waiting)
+      .catch((error) => report(error))
+      .then(() => {
+        running.delete(task);
+        idle.abort();
+      });
+    running.add(task);
+  }
+
+  async function run(): Promise<void> {
+    let isOn = false;
+    while (!isStopped) {
+      idle = new AbortController();
+      const free = concurrency - running.size;
+      const now = clock();
+      let found: readonly WaitingOrder[] = [];
+      try {
+        if (!isOn) await outbox.switch(true);
+        isOn = true;
+        if (free > 0) found = await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS);
+      } catch (error) {
+        report(error);
+      }
+      found.forEach(start);
+      if (found.length === 0) await wait(pollMs, idle.signal);
+    }
+    await Promise.all(running);
+  }
+
+  const done = run();
+  return {
+    stop() {
+      isStopped = true;
+      idle.abort();
+      return done;
+    },
+  };
+}
+
+/** The first change of an order that waits. */
+export function changeOf({ order, delivered }: WaitingOrder): DeliveredChange {
+  const { record, status, history } = order;
+  const [change, next] = history.slice(delivered);
+  const { event, ...rest } = change ?? raise(new Error(`Order ${record.id} has no change ${delivered + 1}.`));
+  const id = `${record.id}:${delivered + 1}`;
+  // Nobody records the status in which an order was placed. It is the one that the next event required.
+  if (event === "place") {
+    const to = next === undefined ? status : statusBefore(next.event as OrderEvent);
+    return { id, order: { record, status }, event, to, ...rest };
+  }
+  const from = statusBefore(event);
+  const { to = status }: { readonly error?: string; readonly to?: OrderStatus } = LIFECYCLE[from][event];
+  return { id, order: { record, status }, event, from, to, ...rest };
+}
+
+function raise(error: Error): never {
+  throw error;
+}
+
+function waitForTimer(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../core/time.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
+import type { UnboundedCase } from "./contract-case.ts";
+import { AT, createAccountFixture, FIRST } from "./fixture.ts";
+import { request } from "./operation-cases.ts";
+
+const historyOf = async (orders: OrderStore, id: bigint) => (await orders.find(id))?.history;
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const place = { event: "place", at: AT } as const;
+
+/** The guarantees of stores about the history of an order. */
+export const historyCases: readonly UnboundedCase[] = [
+  {
+    name: "the history of an order has each change with its instant, and who made it, in the order of the changes",
+    async check({ orders }) {
+      const by = "tailor; 7,9 – \u{1f9f5}";
+      const origin = { by, requestId: "a-b_c~1" };
+      assert.deepEqual(await orders.place([pending(1n), pending(2n)], AT, { by: "orders import" }), [
+        "placed",
+        "placed",
+      ]);
+      await orders.apply(1n, "ship", AT + 1, { by: "orders ship" });
+      await orders.apply(1n, "fulfil", AT - 5, origin);
+      await orders.apply(2n, "cancel", 0, { requestId: "r" });
+      assert.deepEqual(await historyOf(orders, 1n), [
+        { ...place, by: "orders import" },
+        { event: "ship", at: AT + 1, by: "orders ship" },
+        { event: "fulfil", at: AT - 5, by, requestId: "a-b_c~1" },
+      ]);
+      assert.deepEqual(await historyOf(orders, 2n), [
+        { ...place, by: "orders import" },
+        { event: "cancel", at: 0, requestId: "r" },
+      ]);
+    },
+  },
+  {
+    name: "what changes nothing adds nothing to a history: a refused event, an order that is placed or fulfilled again",
+    async check({ orders }) {
+      const shipped = { record: { id: 1n, complete: true }, status: "shipped" } as const;
+      await orders.place([shipped], AT);
+      for (const event of ["cancel", "ship", "fulfil"] as const) await orders.apply(1n, event, AT + 1);
+      await orders.place([shipped, pending(1n)], AT + 2);
+      assert.deepEqual(await historyOf(orders, 1n), [place]);
+      await orders.place(
+        Array.from({ length: 60 }, (_, index) => pending(BigInt(index + 2))),
+        AT,
+      );
+      assert.deepEqual(await historyOf(orders, 61n), [place]);
+      const before = systemClock();
+      await orders.place([pending(99n)]);
+      const [now] = (await historyOf(orders, 99n)) ?? [];
+      assert.ok(now !== undefined && now.at >= before && now.at <= systemClock(), "the current time");
+    },
+  },
+  {
+    name: "the change of a request has its key and its request identifier",
+    async check(store) {
+      await createAccountFixture(store.accounts);
+      await store.orders.place([pending(7n)], AT);
+      await request(store, { type: "apply", id: 7n, event: "cancel", requestId: "req-1" });
+      await request(store, { type: "apply", id: 7n, event: "cancel", requestId: "req-2" });
+      const cancel = { event: "cancel", at: AT, by: FIRST.id, requestId: "req-1" };
+      assert.deepEqual(await historyOf(store.orders, 7n), [place, cancel]);
+    },
+  },
+  {
+    name: "of events that instances apply at the same time, the history has the one that succeeded",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const another = await openAnother();
+      const ids = Array.from({ length: 30 }, (_, index) => BigInt(index));
+      await store.orders.place(ids.map(pending), AT);
+      await Promise.all(
+        ids.flatMap((id) => [
+          store.orders.apply(id, "cancel", AT, { by: "one" }),
+          another.orders.apply(id, "ship", AT, { by: "other" }),
+          another.orders.apply(id, "cancel", AT, { by: "other" }),
+        ]),
+      );
+      for (const id of ids) {
+        const { status, history } = (await another.orders.find(id)) ?? assert.fail();
+        const [first, change, ...more] = history;
+        assert.deepEqual([first, more], [place, []], `order ${id}`);
+        assert.equal(change?.event, status === "shipped" ? "ship" : "cancel", `order ${id}`);
+      }
+    },
+  },
+];

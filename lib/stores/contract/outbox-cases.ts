@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { changeOf } from "../../orders/delivery.ts";
+import type { Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import type { Store } from "../store.ts";
+import type { UnboundedCase } from "./contract-case.ts";
+import { AT } from "./fixture.ts";
+
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const LEASE_MS = 60_000;
+
+/** Switches the outbox on. */
+async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
+  await outbox.switch(true);
+  return outbox;
+}
+
+/** The changes that are next, by identifier. */
+const nextOf = (waiting: readonly WaitingOrder[]) => waiting.map((each) => changeOf(each).id).sort();
+const lease = async (outbox: Outbox, at = AT, limit = 100) => outbox.lease(limit, at, at + LEASE_MS);
+
+const cases: readonly UnboundedCase[] = [
+  {
+    name: "an outbox that is off has nothing, one that is on has every later change, and switching it off leaves these",
+    async check(store) {
+      const { orders, outbox = assert.fail() } = store;
+      assert.equal(await outbox.isOn(), false, "off unless it was switched on");
+      await orders.place([pending(1n), pending(2n)], AT);
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+      for (const _ of [1, 2]) await outbox.switch(true);
+      assert.equal(await outbox.isOn(), true);
+      await orders.apply(1n, "cancel", AT + 1);
+      await orders.apply(1n, "cancel", AT + 2);
+      await orders.place([pending(1n), pending(2n), pending(3n)], AT + 3, { by: "orders place" });
+      assert.deepEqual(await outbox.backlog(), { waiting: 2, failed: 0, oldest: AT + 1 });
+      const found = await outbox.list("waiting", 10);
+      assert.deepEqual(nextOf(found), ["1:2", "3:1"]);
+      const change = changeOf(found.find(({ order }) => order.record.id === 3n) ?? assert.fail());
+      const { at, by, event, to } = change;
+      assert.deepEqual([at, by, event, to], [AT + 3, "orders place", "place", "pending"]);
+      await outbox.switch(false);
+      assert.equal(await outbox.isOn(), false);
+      await orders.apply(2n, "ship", AT + 4);
+      assert.deepEqual(nextOf(await lease(outbox, AT + 5)), ["1:2", "3:1"]);
+    },
+  },
+  {
+    name: "the changes of an order are next one after another, and a lease keeps others from it until it ends",
+    async check(store) {
+      const outbox = await switchOn(store);
+      const { orders } = store;
+      await orders.place([pending(1n)], AT);
+      await orders.apply(1n, "ship", AT);
+      await orders.apply(1n, "fulfil", AT);
+      for (const number of [1, 2, 3]) {
+        const [waiting, ...others] = await lease(outbox);
+        assert.deepEqual([waiting && changeOf(waiting).id, others], [`1:${number}`, []]);
+        assert.deepEqual(await lease(outbox, AT + LEASE_MS - 1), []);
+        assert.deepEqual(nextOf(await lease(outbox, AT + LEASE_MS)), [`1:${number}`], "an expired lease");
+        await outbox.acknowledge(1n, number);
+      }
+      assert.deepEqual(await lease(outbox, AT + 9 * LEASE_MS), []);
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
+    name: "a change that follows while one is delivered is next, and a late or repeated acknowledgement changes nothing",
+    async check(store) {
+      const outbox = await switchOn(store);
+      const { orders } = store;
+      await orders.place([pending(1n), pending(2n)], AT);
+      await lease(outbox);
+      await orders.apply(1n, "ship", AT);
+      await outbox.acknowledge(1n, 1);
+      await outbox.acknowledge(2n, 1);
+      assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
+      await orders.apply(1n, "fulfil", AT);
+      await outbox.acknowledge(1n, 2);
+      await outbox.acknowledge(1n, 1);
+      await outbox.acknowledge(2n, 1);
+      assert.deepEqual(nextOf(await lease(outbox)), ["1:3"]);
+      await outbox.acknowledge(1n, 3);
+      await outbox.acknowledge(1n, 1);
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
+    name: "a failure sets the next attempt or sets the change aside, unless the lease has passed on; retry makes it due",
+    async check(store) {
+      const outbox = await switchOn(store);
+      const { orders } = store;
+      await orders.place([pending(1n), pending(2n), pending(3n)], AT);
+      const failed = AT + LEASE_MS;
+      await lease(outbox);
+      await outbox.postpone(1n, failed, AT + 5_000);
+      await outbox.postpone(2n, failed, undefined);
+      await outbox.postpone(3n, failed - 1, undefined);
+      assert.deepEqual(await lease(outbox, AT + 4_999), []);
+      const [waiting] = await lease(outbox, AT + 5_000);
+      assert.deepEqual(waiting && [changeOf(waiting).id, waiting.attempts], ["1:1", 1]);
+      await outbox.acknowledge(1n, 1);
+      await orders.apply(2n, "cancel", AT);
+      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 1, oldest: AT });
+      const [aside, ...others] = await outbox.list("failed", 10);
+      assert.deepEqual(aside && [changeOf(aside).id, aside.attempts, aside.due], ["2:1", 1, undefined]);
+      assert.deepEqual(others, []);
+      assert.deepEqual(nextOf(await lease(outbox, AT + 9 * LEASE_MS)), ["3:1"], "what was set aside stays");
+      assert.deepEqual([await outbox.retry(3n), await outbox.retry(2n), await outbox.retry()], [0, 1, 0]);
+      const [retried] = await lease(outbox, AT);
+      assert.deepEqual(retried && [changeOf(retried).id, retried.attempts], ["2:1", 0]);
+      await outbox.postpone(2n, failed, undefined);
+      assert.equal(await outbox.retry(), 1, "retry without an order");
+    },
+  },
+  {
+    name: "an instance that was opened before the outbox was switched on has its changes in it too",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const another = await openAnother();
+      await another.orders.place([pending(1n)], AT);
+      const outbox = await switchOn(store);
+      await another.orders.apply(1n, "cancel", AT);
+      await another.orders.place([pending(2n)], AT);
+      assert.deepEqual(nextOf(await lease(outbox)), ["1:2", "2:1"]);
+    },
+  },
+  {
+    name: "instances that lease at the same time share the orders, and none is leased twice",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const outbox = await switchOn(store);
+      const ids = Array.from({ length: 60 }, (_, index) => BigInt(index));
+      await store.orders.place(ids.map(pending), AT);
+      const others = await Promise.all([1, 2, 3].map(async () => (await openAnother()).outbox));
+      const leased: WaitingOrder[] = [];
+      for (let round = 0; leased.length < ids.length && round < 100; round++) {
+        const found = await Promise.all([outbox, ...others].map((each) => each && lease(each, AT, 7)));
+        for (const some of found) assert.ok((some?.length ?? 0) <= 7, "at most the limit");
+        leased.push(...found.flatMap((some) => some ?? []));
+      }
+      assert.deepEqual(nextOf(leased), ids.map((id) => `${id}:1`).sort());
+      await Promise.all(ids.map((id) => others[Number(id) % 3]?.acknowledge(id, 1)));
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
+    name: "a change and an acknowledgement whose responses are lost, and which are repeated, count once",
+    needs: "loseResponse",
+    async check(store, { loseResponse }) {
+      const outbox = await switchOn(store);
+      const { orders } = store;
+      await orders.place([pending(1n)], AT);
+      for (const _ of [1, 2]) {
+        await loseResponse();
+        await outbox.acknowledge(1n, 1).catch(() => {});
+      }
+      assert.deepEqual(await lease(outbox), []);
+      await loseResponse();
+      await orders.apply(1n, "ship", AT).catch(() => {});
+      await outbox.acknowledge(1n, 1);
+      assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
+      await outbox.acknowledge(1n, 2);
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+];
+
+/** The guarantees of an `Outbox`. */
+export const outboxCases: readonly UnboundedCase[] = cases.map((each) => ({ ...each, needsOutbox: true }));

@@ -1,0 +1,144 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Instant } from "../../core/time.ts";
+import { unpackChanges } from "../../orders/history.ts";
+import type { Outbox, OutboxBacklog, WaitingOrder } from "../../orders/order-store.ts";
+import { readStoredOrder } from "../../orders/wire.ts";
+import { type Database, prepareWrite } from "./database.ts";
+
+/**
+ * While there are these triggers, each write of an order adds it to the outbox, whoever writes. So a process that opened
+ * the database before they were created does, too, and nothing is written while there are none. The number of semicolons
+ * is the number of changes; see `packChange`.
+ */
+const TRIGGERS = {
+  outbox_placed: `AFTER INSERT ON orders BEGIN
+    INSERT INTO outbox (id, delivered, since) VALUES (new.id, 0, CAST(substr(new.history, 2) AS INTEGER));
+  END`,
+  outbox_changed: `AFTER UPDATE OF history ON orders WHEN old.history <> new.history BEGIN
+    INSERT INTO outbox (id, delivered, since)
+    VALUES (new.id, length(old.history) - length(replace(old.history, ';', '')),
+            CAST(substr(new.history, length(old.history) + 2) AS INTEGER)) ON CONFLICT DO NOTHING;
+  END`,
+};
+
+/** The time at which a change that was set aside is due. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** The queries of the table `outbox`, each to be called in a read or a write. */
+export type OutboxQueries = ReturnType<typeof outboxQueries>;
+
+/** The outbox over the table `outbox`. Its writes need not survive a power failure: a delivery is then repeated. */
+export function createOutbox({
+  read,
+  write,
+}: Pick<Database<{ readonly outbox: OutboxQueries }>, "read" | "write">): Outbox {
+  return {
+    switch: (on) => write("durable", ({ outbox }) => outbox.switch(on)),
+    isOn: () => read(({ outbox }) => outbox.isOn()),
+    async lease(limit, at, until) {
+      // A store in which nothing waits is only read.
+      const isDue = await read(({ outbox }) => outbox.due(at, 1).length > 0);
+      return isDue ? write("relaxed", ({ outbox }) => outbox.lease(limit, at, until)) : [];
+    },
+    acknowledge: (id, delivered) => write("relaxed", ({ outbox }) => outbox.acknowledge(id, delivered)),
+    postpone: (id, lease, due) => write("relaxed", ({ outbox }) => outbox.postpone(id, lease, due)),
+    list: (kind, limit) => read(({ outbox }) => outbox.list(kind, limit)),
+    retry: (id) => write("durable", ({ outbox }) => outbox.retry(id)),
+    backlog: () => read(({ outbox }) => outbox.backlog()),
+  };
+}
+
+type WaitingRow = readonly [
+  id: bigint,
+  status: string,
+  record: string,
+  history: string,
+  delivered: bigint,
+  attempts: bigint,
+  due: bigint,
+];
+
+/** Prepares the queries. */
+export function outboxQueries(db: DatabaseSync) {
+  const select = (condition: string) => {
+    const statement = db.prepare(
+      `SELECT o.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due
+       FROM outbox x JOIN orders o ON o.id = x.id WHERE ${condition} LIMIT ?`,
+    );
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    return (...values: readonly number[]) =>
+      (statement.all(...values) as unknown as WaitingRow[]).map(readWaitingOrder);
+  };
+  const selectDue = select("x.due <= ? ORDER BY x.due, x.since");
+  const selectKind = {
+    waiting: select(`x.due < ${NEVER} ORDER BY x.since`),
+    failed: select(`x.due = ${NEVER} ORDER BY x.since`),
+  };
+  const updateDue = prepareWrite(db, "UPDATE outbox SET due = ? WHERE id = ?");
+  const remove = prepareWrite(
+    db,
+    `DELETE FROM outbox WHERE id = ?1 AND
+       (SELECT length(history) - length(replace(history, ';', '')) FROM orders WHERE id = ?1) <= ?2`,
+  );
+  const advance = prepareWrite(
+    db,
+    "UPDATE outbox SET delivered = ?2, attempts = 0, due = 0 WHERE id = ?1 AND delivered < ?2",
+  );
+  const update = prepareWrite(
+    db,
+    "UPDATE outbox SET due = ?, attempts = attempts + 1 WHERE id = ? AND due = ?",
+  );
+  const retry = prepareWrite(
+    db,
+    `UPDATE outbox SET due = 0, attempts = 0 WHERE due = ${NEVER} AND coalesce(id = ?, TRUE)`,
+  );
+  const count = db.prepare(
+    `SELECT count(*) FILTER (WHERE due < ${NEVER}) AS waiting, count(*) FILTER (WHERE due = ${NEVER}) AS failed,
+            min(since) FILTER (WHERE due < ${NEVER}) AS oldest FROM outbox`,
+  );
+  const selectTriggers = db.prepare(
+    "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'outbox_changed'",
+  );
+
+  return {
+    due: (at: Instant, limit: number) => selectDue(at, limit),
+
+    switch(on: boolean): void {
+      for (const [name, body] of Object.entries(TRIGGERS))
+        db.exec(on ? `CREATE TRIGGER IF NOT EXISTS ${name} ${body}` : `DROP TRIGGER IF EXISTS ${name}`);
+    },
+
+    isOn: () => selectTriggers.get() !== undefined,
+
+    lease(limit: number, at: Instant, until: Instant): readonly WaitingOrder[] {
+      const found = selectDue(at, limit);
+      for (const { order } of found) updateDue.run(until, order.record.id);
+      return found.map((waiting) => ({ ...waiting, due: until }));
+    },
+
+    acknowledge(id: bigint, delivered: number): void {
+      if (remove.run(id, delivered).changes === 0n) advance.run(id, delivered);
+    },
+
+    postpone: (id: bigint, lease: Instant, due = NEVER) => void update.run(due, id, lease),
+
+    list: (kind: "waiting" | "failed", limit: number) => selectKind[kind](limit),
+
+    retry: (id?: bigint) => Number(retry.run(id ?? null).changes),
+
+    backlog(): OutboxBacklog {
+      const { waiting, failed, oldest } = count.get() as Record<"waiting" | "failed" | "oldest", number>;
+      return { waiting, failed, ...(oldest !== null && { oldest }) };
+    },
+  };
+}
+
+function readWaitingOrder([, status, record, history, delivered, attempts, due]: WaitingRow): WaitingOrder {
+  return {
+    order: { ...readStoredOrder(record, status), history: unpackChanges(history) },
+    delivered: Number(delivered),
+    attempts: Number(attempts),
+    ...(due < NEVER && { due: Number(due) }),
+  };
+}

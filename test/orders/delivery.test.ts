@@ -1,0 +1,201 @@
+import { expect, test } from "vitest";
+import { isInvalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
+import { type DeliveredChange, type DeliverOptions, deliverChanges } from "../../lib/orders/delivery.ts";
+import type { Outbox } from "../../lib/orders/order-store.ts";
+import { createOrders } from "../../lib/orders/orders.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { createVirtualTime } from "../support/virtual-time.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A memory store whose changes are delivered in virtual time. */
+async function useDelivery(options: Partial<DeliverOptions> = {}) {
+  const store = createMemoryStore();
+  const { outbox = expect.fail() } = store;
+  const time = createVirtualTime(Date.UTC(2026, 10, 20));
+  const errors: [message: string, id: string | undefined][] = [];
+  const delivered: DeliveredChange[] = [];
+  const start = (more: Partial<DeliverOptions> = {}) =>
+    deliverChanges({
+      store,
+      deliver: (change) => void delivered.push(change),
+      onError: (error, change) => errors.push([(error as Error).message, change?.id]),
+      ...time,
+      ...options,
+      ...more,
+    });
+  await outbox.switch(true);
+  const orders = createOrders({ store: store.orders, clock: time.clock, by: "test" });
+  return { store, outbox, orders, ...time, errors, delivered, start };
+}
+
+const idsOf = (changes: readonly DeliveredChange[]) => changes.map(({ id }) => id);
+
+test("each change is delivered once its order has changed, with what it was before and after, and who made it", async () => {
+  const { orders, advance, delivered, start, clock } = await useDelivery();
+  const delivery = start();
+  await orders.place({ id: 7n, quantity: 2 });
+  await advance(1_000);
+  expect(delivered).toEqual([
+    {
+      id: "7:1",
+      order: { record: { id: 7n, quantity: 2 }, status: "pending" },
+      event: "place",
+      to: "pending",
+      at: clock() - 1_000,
+      by: "test",
+    },
+  ]);
+  await orders.ship(7n);
+  await orders.fulfil(7n);
+  await advance(1_000);
+  const changes = delivered.map(({ id, event, from, to }) => [id, event, from, to]);
+  expect(changes.slice(1)).toEqual([
+    ["7:2", "ship", "pending", "shipped"],
+    ["7:3", "fulfil", "shipped", "shipped"],
+  ]);
+  await delivery.stop();
+  await orders.place({ id: 8n });
+  await advance(DAY_MS);
+  expect(delivered).toHaveLength(3);
+});
+
+test("a receiver that fails is called again after 1 s, 2 s, 4 s, up to an hour, and holds up no other order", async () => {
+  const attempts: [id: string, seconds: number][] = [];
+  const { orders, advance, start, clock, outbox, errors } = await useDelivery({
+    maxAttempts: 15,
+    concurrency: 2,
+    deliver({ id }) {
+      attempts.push([id, (clock() - begun) / 1_000]);
+      if (id.startsWith("1:")) throw new Error("The till is closed.");
+    },
+  });
+  const begun = clock();
+  for (const id of [1n, 2n, 3n]) await orders.place({ id });
+  await orders.cancel(1n);
+  const delivery = start();
+  await advance(DAY_MS);
+  const times = attempts.flatMap(([id, seconds]) => (id === "1:1" ? [seconds] : []));
+  expect(times.slice(0, 5)).toEqual([0, 1, 3, 7, 15]);
+  expect(times).toHaveLength(15);
+  expect((times[14] ?? 0) - (times[13] ?? 0)).toBe(3_600);
+  for (const id of ["2:1", "3:1"]) expect(attempts.filter(([known]) => known === id)).toEqual([[id, 0]]);
+  expect(errors).toEqual(Array(15).fill(["The till is closed.", "1:1"]));
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 1 });
+  await outbox.retry(1n);
+  await advance(1_000);
+  expect(attempts.filter(([id]) => id === "1:1")).toHaveLength(16);
+  await delivery.stop();
+});
+
+test("a receiver that hangs is called again after its time, with a signal that ends the first call", async () => {
+  const signals: AbortSignal[] = [];
+  const { orders, advance, start, errors } = await useDelivery({
+    deliver: (_, signal) => new Promise((resolve) => void (signals.push(signal) === 2 && resolve(1))),
+    timeoutMs: 5_000,
+  });
+  await orders.place({ id: 1n });
+  const delivery = start();
+  await advance(4_999);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await advance(2_000);
+  expect(errors).toEqual([["It took more than 5000 ms.", "1:1"]]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  await advance(DAY_MS);
+  expect(signals).toHaveLength(2);
+  await delivery.stop();
+});
+
+test("an error that cannot be retried sets the change aside at once, and the changes that follow wait behind it", async () => {
+  const { orders, advance, start, outbox, delivered } = await useDelivery();
+  const gone = Object.assign(new Error("Gone"), { retryable: false });
+  const delivery = start({ deliver: () => Promise.reject(gone) });
+  await orders.place({ id: 1n });
+  await advance(1_000);
+  await orders.cancel(1n);
+  await advance(DAY_MS);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 1 });
+  await delivery.stop();
+  const next = start();
+  expect(await outbox.retry()).toBe(1);
+  await advance(1_000);
+  expect(idsOf(delivered)).toEqual(["1:1", "1:2"]);
+  await next.stop();
+});
+
+test("a process that dies while it delivers is replaced after its lease, and two processes share the work", async () => {
+  const { orders, advance, start, delivered } = await useDelivery({ timeoutMs: 10_000 });
+  await orders.place({ id: 1n });
+  const dead = start({ wait: () => new Promise(() => {}), deliver: () => new Promise(() => {}) });
+  await advance(0);
+  const [one, two] = [start(), start()];
+  for (let id = 2n; id < 50n; id++) await orders.place({ id });
+  await advance(14_999);
+  expect(delivered).toHaveLength(48);
+  await advance(2_000);
+  expect(new Set(idsOf(delivered)).size).toBe(49);
+  expect(delivered).toHaveLength(49);
+  await Promise.all([one.stop(), two.stop()]);
+  void dead;
+});
+
+test("while the store cannot be reached nothing is lost, and a delivery that could not be recorded is repeated", async () => {
+  const { orders, advance, start, store, outbox, delivered, errors } = await useDelivery();
+  let down: keyof Outbox | undefined = "lease";
+  const flaky = new Proxy(outbox, {
+    get:
+      (target, name: keyof Outbox) =>
+      async (...args: never[]) => {
+        if (name === down) throw new StoreUnavailableError("down");
+        return (target[name] as (...args: never[]) => unknown)(...args);
+      },
+  });
+  await orders.place({ id: 1n });
+  const delivery = start({ store: { ...store, outbox: flaky } });
+  await advance(3_000);
+  expect([delivered.length, errors.length]).toEqual([0, 4]);
+  down = "acknowledge";
+  await advance(1_000);
+  expect(idsOf(delivered)).toEqual(["1:1"]);
+  down = undefined;
+  await advance(60_000);
+  expect(idsOf(delivered)).toEqual(["1:1", "1:1"]);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  await delivery.stop();
+});
+
+test("a stop waits for the deliveries under way, and begins no further one", async () => {
+  const { orders, advance, start } = await useDelivery({ concurrency: 1 });
+  const begun: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const id of [1n, 2n]) await orders.place({ id });
+  const delivery = start({
+    deliver({ id }) {
+      begun.push(id);
+      return promise;
+    },
+  });
+  await advance(0);
+  let stopped = false;
+  const stopping = delivery.stop().then(() => {
+    stopped = true;
+  });
+  await advance(1_000);
+  expect([begun, stopped]).toEqual([["1:1"], false]);
+  resolve();
+  await stopping;
+  expect(begun).toEqual(["1:1"]);
+});
+
+test("a store without an outbox and options that make no sense are errors that say so", () => {
+  const { outbox: _, ...none } = createMemoryStore();
+  expect(() => deliverChanges({ store: none as Store, deliver: () => {} })).toThrow(
+    /^store: It has no outbox/,
+  );
+  for (const name of ["maxAttempts", "concurrency", "timeoutMs", "pollMs"])
+    expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 0 })).toThrow(
+      expect.toSatisfy(isInvalidInput),
+    );
+});

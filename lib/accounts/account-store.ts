@@ -28,6 +28,12 @@ export interface AccountStore {
    */
   update(id: string, updater: (account: AccountSettings) => AccountResult): Promise<AccountResult>;
 
+  /**
+   * Deletes an account with its keys, which are invalid from their next request on, and returns its settings. Fails with
+   * `account_not_found` if there is none.
+   */
+  delete(id: string): Promise<AccountResult>;
+
   /** Sets the counters of both windows to zero. Bans stay. Fails with `account_not_found` if there is no account. */
   resetUsage(id: string): Promise<AccountResult>;
 

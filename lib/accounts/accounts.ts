@@ -43,6 +43,8 @@ export interface Accounts<Name extends string = Plan> {
    * larger plan within a second, because rejections are cached; see lib/README.md#admission.
    */
   setPlan(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
+  /** Deletes an account with its keys, which are invalid from their next request on. Its orders stay. */
+  delete(accountId: string): Promise<AccountResult>;
   /** Sets the counters of both windows to zero. Bans stay. */
   resetUsage(accountId: string): Promise<AccountResult>;
   /** Issues a key, which is active until `expiresAt` or until it is revoked. */
@@ -102,6 +104,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
         account: { id, ...assignment, keys },
       }));
     },
+
+    delete: async (accountId) => store.delete(text("accountId", accountId)),
 
     resetUsage: async (accountId) => store.resetUsage(text("accountId", accountId)),
 

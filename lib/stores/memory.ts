@@ -216,6 +216,13 @@ function memoryAccounts(): AccountStore {
       return result;
     },
 
+    async delete(id) {
+      const account = accounts.get(id);
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      accounts.delete(id);
+      return { ok: true, account };
+    },
+
     async resetUsage(id) {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };

@@ -488,6 +488,13 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "a deletion that only revokes the keys",
+    fails: /^a deleted account and its keys/,
+    change: inAccounts((accounts) => ({
+      delete: (id) => accounts.update(id, (account) => ({ ok: true, account: { ...account, keys: [] } })),
+    })),
+  },
+  {
     mistake: "a reset that also forgets rejections",
     fails: /^a reset sets the counters/,
     change: inAccounts((accounts) => ({

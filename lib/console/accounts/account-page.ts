@@ -52,6 +52,14 @@ export async function sendAccountPage(
   const hint = "Optional; at 00:00 UTC of this day.";
   const issueKey = html`${fieldOf("issue", { name: "expires", label: "Expires", type: "date", hint }, result)}
     <button class="main">Issue key</button>`;
+  const deletion = changeForm(
+    view,
+    action("delete"),
+    html`<p>Its keys stop working at their next request. Orders stay. This cannot be undone.</p>
+      ${fieldOf("delete", { name: "account", label: "Type the account ID" }, result)}
+      <div class="actions"><button class="danger">Delete account</button> <button type="button" data-close>Cancel</button></div>`,
+    "form",
+  );
   const body = html`<div class="head">
       <div>${back}<h1>${id}</h1><p>Plan ${planName(account, plans)}</p></div>
     </div>
@@ -81,7 +89,8 @@ export async function sendAccountPage(
     <section class="panel flush" aria-labelledby="keys-title">
       <div class="head"><h2 id="keys-title">Keys</h2>${changeForm(view, action("keys"), issueKey, "form row")}</div>
       ${keyTable(view, account, now)}
-    </section>`;
+    </section>
+    <p>${dialogButton("delete-dialog", "Delete account…", `Delete ${id}?`, deletion)}</p>`;
   return sendPage(c, { title: id, body, notice: result?.notice });
 }
 

@@ -72,6 +72,10 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     const plan = readPlanFields(fields, plans, await store.accounts.find(id));
     return noticeOf(await accounts.setPlan(id, plan), `The plan is now ${fields["plan"]}.`);
   });
+  addChange("delete", "delete", async (id, { account = "" }) => {
+    if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
+    return noticeOf(await accounts.delete(id), `The account ${id} has been deleted.`);
+  });
   addChange("keys", "issue", async (id, { expires = "" }) =>
     noticeOf(await issue(accounts, id, expires), showKey),
   );

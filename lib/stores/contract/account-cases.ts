@@ -191,6 +191,40 @@ export const accountCases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "a deleted account and its keys are gone, others stay, and one that is created again begins anew",
+    async check({ accounts }) {
+      const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
+      await accounts.create({ ...account, keys: [first] });
+      await accounts.create({ ...account, id: "other", keys: [second] });
+      const admit = (accountId: string, { hash }: ApiKey) => accounts.admit({ accountId, hash }, AT);
+      for (let call = 0; call < 62; call++) await admit("acme", first);
+      const deleted = await accounts.delete("acme");
+      assert.deepEqual(deleted.ok && [deleted.account.id, deleted.account.keys], ["acme", [first]]);
+      assert.equal((await admit("acme", first)).ok, false);
+      assert.equal((await admit("other", second)).ok, true);
+      await accounts.recordRejections({ accountId: "acme", hash: first.hash }, 1, AT);
+      await accounts.unban("acme", first.id);
+      assert.equal(await accounts.find("acme"), undefined);
+      assert.deepEqual(
+        (await collect(accounts.list())).map(({ id }) => id),
+        ["other"],
+      );
+      const missing = { ok: false, code: "account_not_found" };
+      assert.deepEqual(await accounts.delete("acme"), missing);
+      assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), missing);
+      for (const id of ["other/keys", "/settings", ""])
+        assert.deepEqual(await accounts.delete(id), missing, id);
+
+      const again = { ...account, plan: "pro", keys: [apiKey(3)] };
+      await accounts.create(again);
+      assert.deepEqual(await accounts.find("acme"), { ...again, usage: NO_USAGE, rejections: {} });
+      assert.equal((await admit("acme", first)).ok, false, "a key of the deleted account is unknown");
+      assert.equal((await admit("acme", apiKey(3))).ok, true);
+      assert.equal((await accounts.update("acme", (found) => addKey(found, apiKey(4), AT))).ok, true);
+      assert.equal((await admit("acme", apiKey(4))).ok, true);
+    },
+  },
+  {
     name: "a reset sets the counters of both windows to zero, and leaves keys, rejections and other accounts unchanged",
     async check({ accounts }) {
       const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];

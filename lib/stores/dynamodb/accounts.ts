@@ -156,6 +156,16 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       return changeInSequence(id, () => update(id, updater, signal));
     },
 
+    async delete(id) {
+      const items = await readItems(table, id);
+      if (items === undefined) return NOT_FOUND;
+      const signal = callTimeout();
+      // In this order: the admission item decides about requests, and its details have no effect without it.
+      await table.delete(primaryKeyOf(id), signal);
+      await table.delete(primaryKeyOf(detailsIdOf(id)), signal);
+      return { ok: true, account: settingsOf(items) };
+    },
+
     async resetUsage(id) {
       if (!isAccountId(id)) return NOT_FOUND;
       const reset = {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import {
   type AttributeValue,
   BatchGetItemCommand,
+  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -130,6 +131,8 @@ export interface TableClient {
   /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
+  /** Deletes an item, if it exists. */
+  delete(key: Item, signal: AbortSignal): Promise<void>;
   read<Kept>(range: ReadRange, keep: Keep<Kept>, signal: AbortSignal): Promise<Page<Kept>>;
 }
 
@@ -221,6 +224,18 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         return { done: true, before, sentAgain: false };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
+      }
+    },
+
+    async delete(Key, abortSignal) {
+      const command = new DeleteItemCommand({
+        ...{ TableName, Key, ConditionExpression: "attribute_not_exists(#layout)" },
+        ...{ ExpressionAttributeNames: namesIn("#layout"), ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
+      });
+      try {
+        await send(() => client.send(command, { abortSignal }), name);
+      } catch (error) {
+        await conditionFailed(error, Key, abortSignal);
       }
     },
 

@@ -82,6 +82,15 @@ export function createAccountStore(database: Database): AccountStore {
         return { result, writes: result.ok ? saveSettings(schema, result.account) : [] };
       }),
 
+    delete: (id) =>
+      changeAccount(id, (account) => ({
+        result: { ok: true, account },
+        writes: [
+          { text: `DELETE FROM ${schema}.api_keys WHERE account = $1`, values: [id] },
+          { text: `DELETE FROM ${schema}.accounts WHERE id = $1`, values: [id] },
+        ],
+      })),
+
     resetUsage: (id) =>
       changeAccount(id, (account) => {
         const text = `UPDATE ${schema}.accounts SET minute_count = 0, day_count = 0 WHERE id = $1`;

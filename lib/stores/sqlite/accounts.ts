@@ -32,6 +32,7 @@ export function createAccountStore(
     },
 
     update: (id, updater) => write("durable", ({ accounts }) => accounts.update(id, updater)),
+    delete: (id) => write("durable", ({ accounts }) => accounts.delete(id)),
     resetUsage: (id) => write("durable", ({ accounts }) => accounts.resetUsage(id)),
     unban: (accountId, keyId) => write("durable", ({ accounts }) => accounts.unban(accountId, keyId)),
 
@@ -76,6 +77,8 @@ export function accountQueries(db: DatabaseSync) {
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
        revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
   );
+  const deleteKeys = prepareWrite(db, "DELETE FROM api_keys WHERE account = ?");
+  const deleteAccount = prepareWrite(db, "DELETE FROM accounts WHERE id = ?");
   const resetCounts = prepareWrite(db, "UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
   const resetRejections = prepareWrite(
     db,
@@ -133,6 +136,16 @@ export function accountQueries(db: DatabaseSync) {
       const result = updater(account);
       if (result.ok) allOrNothing(() => saveSettings(result.account));
       return result;
+    },
+
+    delete(id: string): AccountResult {
+      const account = find(id);
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      allOrNothing(() => {
+        deleteKeys.run(id);
+        deleteAccount.run(id);
+      });
+      return { ok: true, account };
     },
 
     resetUsage(id: string): AccountResult {

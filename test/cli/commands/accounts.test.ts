@@ -361,3 +361,34 @@ test("a plans file that is not valid exits with 2, and changes nothing", async (
   expect([status, stderr]).toEqual([2, expect.stringContaining("wrong.yaml: starter: '5': Give perMinute")]);
   expect(existsSync(join(ownProcess.directory, "wrong.db"))).toBe(false);
 });
+
+test("accounts delete asks for the ID, and its keys stop at the next request of a running server", async () => {
+  const run = (args: string, input = "") =>
+    ownProcess.run([...args.split(" "), "--database", "gone.db"], { input });
+  for (const id of ["a", "b"]) await run(`accounts create ${id} --plan free`);
+  const keyOf = async (id: string) => JSON.parse((await run(`keys issue --account ${id} --json`)).stdout).key;
+  const keys = [await keyOf("a"), await keyOf("b")];
+  const server = ownProcess.spawn(["serve", "--port", "0", "--database", "gone.db"]);
+  const [, url] = /(http:\S+\/v1)/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+  const statuses = () =>
+    Promise.all(
+      keys.map(async (key) => {
+        const headers = { authorization: `Bearer ${key}` };
+        return (await fetch(`${url}/store/orders`, { headers })).status;
+      }),
+    );
+  expect(await statuses()).toEqual([200, 200]);
+  for (const input of ["", "b\n", "ab\n", "a b\n"])
+    expect((await run("accounts delete a", input)).status, JSON.stringify(input)).toBe(2);
+  expect(await statuses()).toEqual([200, 200]);
+  expect(JSON.parse((await run("accounts delete a --json", "a\n")).stdout)).toEqual({
+    deleted: "a",
+    keys: 1,
+  });
+  expect(await statuses()).toEqual([401, 200]);
+  expect(await run("accounts delete b --yes")).toMatchObject({ status: 0, stderr: "" });
+  expect(await statuses()).toEqual([401, 401]);
+  expect(await run("accounts delete b")).toMatchObject({ status: 1, stdout: "" });
+  server.kill("SIGTERM");
+  await waitForExit(server);
+});

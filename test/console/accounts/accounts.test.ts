@@ -124,3 +124,13 @@ describe("plans of one's own", () => {
     expect([account?.plan, account?.customLimits]).toEqual(["pro", undefined]);
   });
 });
+
+test("an account is deleted with its keys only if its ID was typed", async () => {
+  for (const id of ["acme", "globex"]) await console.store.accounts.create({ id, plan: "free", keys: [] });
+  const wrong = await post("accounts/acme/delete", { account: "globex" });
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toContain('id="delete-account-error">Type acme. Nothing was deleted.');
+  expect((await post("accounts/acme/delete", { account: " acme " })).text).toContain("has been deleted");
+  expect(await console.store.accounts.find("acme")).toBeUndefined();
+  expect(await console.store.accounts.find("globex")).toBeDefined();
+});

@@ -55,6 +55,15 @@ export function accountsIn(path: string): AccountStore {
       return result;
     },
 
+    async delete(id) {
+      const data = readData(path);
+      const account = data.accounts.get(id);
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      data.accounts.delete(id);
+      writeData(path, data);
+      return { ok: true, account };
+    },
+
     async resetUsage(id) {
       const account = find(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };

@@ -163,6 +163,7 @@ test("each change by an operator is the requests that the documentation states",
   expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual(["GetItem"]);
   expect(await cost(() => store.accounts.resetUsage("acme"))).toEqual(["UpdateItem", "BatchGetItem"]);
   expect(await cost(() => accounts.revokeKey(issued?.keyId ?? ""))).toEqual(change);
+  expect(await cost(() => accounts.delete("acme"))).toEqual(["BatchGetItem", "DeleteItem", "DeleteItem"]);
 });
 
 describe("requests to list a table of one page", () => {

@@ -87,6 +87,7 @@ describe.each(["keys", "nothing"])(
         () => accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } })),
         () => accounts.create({ id: "acme", plan: "free", keys: [] }),
         () => accounts.resetUsage("acme"),
+        () => accounts.delete("acme"),
         () => accounts.unban("acme", issued.keyId),
         () => collect(accounts.list()),
       ]) {

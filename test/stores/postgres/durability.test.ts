@@ -73,6 +73,7 @@ test("each kind of write waits for the disk or not, as documented, and each othe
     "accounts.find": [() => accounts.find("acme")],
     "accounts.list": [() => drain(accounts.list())],
     "accounts.update": [() => accounts.update("acme", (account) => ({ ok: true, account })), "on"],
+    "accounts.delete": [() => accounts.delete("other"), "on"],
     "accounts.resetUsage": [() => accounts.resetUsage("acme"), "on"],
     "accounts.unban": [() => accounts.unban("acme", KEY.id), "on"],
     "accounts.admit": [() => accounts.admit(PRESENTED, AT), "off"],

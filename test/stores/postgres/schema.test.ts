@@ -109,7 +109,7 @@ describe("the tables of an empty database", () => {
     await admin.accounts.create({ id: "acme", plan: "free", keys: [] });
     await database.exec(`CREATE ROLE service; GRANT USAGE ON SCHEMA granted TO service;
       GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA granted TO service;
-      GRANT DELETE ON granted.api_keys TO service; SET ROLE service`);
+      GRANT DELETE ON granted.accounts, granted.api_keys TO service; SET ROLE service`);
     try {
       const store = open("granted");
       await store.check();

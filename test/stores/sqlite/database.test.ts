@@ -85,6 +85,7 @@ test("each kind of write is durable or relaxed as documented, and each other cal
       () => accounts.update("acme", (account) => ({ ok: true, account })),
       ["update", FULL],
     ],
+    "accounts.delete": [() => accounts.delete("other"), ["delete", FULL]],
     "accounts.resetUsage": [() => accounts.resetUsage("acme"), ["resetUsage", FULL]],
     "accounts.unban": [() => accounts.unban("acme", KEY.id), ["unban", FULL]],
     "accounts.admit": [() => accounts.admit(PRESENTED, AT), ["admit", NORMAL]],

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,11 +13,34 @@ const prometheus = findProgram("prometheus");
 const promtool = findProgram("promtool", "prometheus");
 const deploy = new URL("../../lib/node/deploy/", import.meta.url).pathname;
 const run = promisify(execFile);
+const BACKUP_ALERT =
+  "The last good backup is more than a day old. Read the log of the unit store-orders-backup.";
 
 describe.skipIf(promtool === undefined)("promtool", () => {
   test("promtool accepts the configuration and the rules", async () => {
     const { stdout } = await run(promtool ?? "", ["check", "config", join(deploy, "prometheus.yml")]);
-    expect(stdout).toContain("SUCCESS: 6 rules found");
+    expect(stdout).toContain("SUCCESS: 7 rules found");
+  });
+
+  test("an old backup and one that nobody has made are alerts, one of this night is none", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "store-orders-rules-"));
+    const alertIn = (values: string | undefined, alert: boolean) => ({
+      interval: "15m",
+      input_series: values === undefined ? [] : [{ series: "store_orders_backup_timestamp_seconds", values }],
+      alert_rule_test: [
+        {
+          ...{ eval_time: "30h", alertname: "StoreOrdersBackup" },
+          exp_alerts: alert ? [{ exp_annotations: { summary: BACKUP_ALERT } }] : [],
+        },
+      ],
+    });
+    // A backup at the beginning, one after six hours, and none.
+    const tests = [alertIn("0x200", true), alertIn("21600x200", false), alertIn(undefined, true)];
+    const rules = { rule_files: [join(deploy, "prometheus-rules.yml")], tests };
+    writeFileSync(join(folder, "test.json"), JSON.stringify(rules));
+    const { stdout } = await run(promtool ?? "", ["test", "rules", join(folder, "test.json")]);
+    expect(stdout).toContain("SUCCESS");
+    rmSync(folder, { recursive: true });
   });
 });
 
@@ -95,7 +119,7 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
       data: { groups: { rules: { name: string; health: string; state: string; lastError?: string }[] }[] };
     };
     const rules = data.groups.flatMap((group) => group.rules);
-    expect(rules).toHaveLength(6);
+    expect(rules).toHaveLength(7);
     expect(rules.filter(({ health, state }) => health !== "ok" || state === "firing")).toEqual([]);
   });
 });

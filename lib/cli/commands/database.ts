@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
@@ -74,7 +74,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       try {
         const location = join(folder, "restored.db");
         const writtenAt = statSync(file).mtime.toISOString();
-        await copy(file, location);
+        copyFileSync(file, location);
         const store = createSqliteStore({ path: location, existing: true });
         await store.check().finally(store.close);
         await check({ kind: "sqlite", location }, { backup: file, writtenAt });
@@ -91,7 +91,15 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       const { kind, location } = chooseStore(context.flags, context.env);
       if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
       requireDatabase(location);
-      await copy(location, file);
+      const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
+        throw isSystemError(error) ? invalidInput(file, explainFileError(error, "written")) : error;
+      });
+      if (!result.ok) {
+        throw invalidInput(
+          file,
+          "The file already exists, and was not changed. Delete it, or name another file.",
+        );
+      }
       await printResult(context, {
         database: location,
         backup: file,
@@ -116,7 +124,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
 const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";
 const BACKUP_HINTS = {
-  postgres: `${ONLY_SQLITE} For PostgreSQL, use pg_dump.`,
+  postgres: `${ONLY_SQLITE} For PostgreSQL, use pg_dump or pg_basebackup.`,
   dynamodb: `${ONLY_SQLITE} For DynamoDB, use point-in-time recovery.`,
 };
 
@@ -136,15 +144,6 @@ A copy contains the hashes of all keys, and only its owner can read it.`;
 
 /** The most findings that are listed. All of them are counted. */
 const MAX_FINDINGS = 1_000;
-
-async function copy(path: string, to: string): Promise<void> {
-  const result = await backUpSqlite({ path, to }).catch((error: unknown) => {
-    throw isSystemError(error) ? invalidInput(to, explainFileError(error, "written")) : error;
-  });
-  if (result.ok) return;
-  const message = "The file already exists, and was not changed. Delete it, or name another file.";
-  throw invalidInput(to, message);
-}
 
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;

@@ -59,8 +59,8 @@ export function accountsIn(path: string): AccountStore {
       const data = readData(path);
       const account = data.accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
-      data.accounts.delete(id);
-      writeData(path, data);
+      const accounts = [...data.accounts].filter(([other]) => other !== id);
+      writeData(path, { ...data, accounts: new Map(accounts) });
       return { ok: true, account };
     },
 

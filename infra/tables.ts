@@ -51,6 +51,17 @@ export function tableArgs(definition: TableDefinition, protect: boolean): aws.dy
     })),
     hashKey: definition.partitionKey.name,
     ...(definition.sortKey === undefined ? {} : { rangeKey: definition.sortKey.name }),
+    ...(definition.index && {
+      globalSecondaryIndexes: [
+        {
+          name: definition.index.name,
+          hashKey: definition.index.partitionKey.name,
+          rangeKey: definition.index.sortKey.name,
+          projectionType: "INCLUDE",
+          nonKeyAttributes: [...definition.index.included],
+        },
+      ],
+    }),
     pointInTimeRecovery: { enabled: true },
     deletionProtectionEnabled: protect,
   };

@@ -14,7 +14,8 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
-import { createOrderStore } from "./orders.ts";
+import { createOrderKeys, createOrderStore } from "./orders.ts";
+import { createMarking, createOutbox } from "./outbox.ts";
 import { BUCKET_COUNT_KEY, LAYOUT_VERSION, SETTINGS_KEY, tableDefinitions } from "./schema.ts";
 import { createTableClient, numberValue } from "./table.ts";
 
@@ -53,10 +54,17 @@ export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store 
   const listClient = client ?? createDynamodbClient();
   const { orders, accounts } = tableDefinitions(prefix);
   const ordersTable = createTableClient(dynamodb, orders.name);
+  const keys = createOrderKeys(ordersTable);
   const accountsTable = createTableClient(dynamodb, accounts.name);
   return {
-    orders: createOrderStore(ordersTable, createTableClient(listClient, orders.name)),
+    orders: createOrderStore(
+      ordersTable,
+      createTableClient(listClient, orders.name),
+      keys,
+      createMarking(ordersTable),
+    ),
     accounts: createAccountStore(accountsTable, createTableClient(admissionClient, accounts.name)),
+    outbox: createOutbox(ordersTable, keys),
     async check() {
       const signal = callTimeout();
       await Promise.all([

@@ -24,6 +24,7 @@ import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./schema.ts";
 import {
   type ConditionalUpdate,
   changeItem,
+  combine,
   type Item,
   type ItemChange,
   newWriteToken,
@@ -33,22 +34,41 @@ import {
 /** The number of concurrent writes when many orders are placed. */
 const MAX_CONCURRENT_WRITES = 32;
 
-/** The order store over its table. Lists read it through `listTable`, which has its own connections. */
-export function createOrderStore(table: TableClient, listTable: TableClient): OrderStore {
-  // Stored with the table and never changed, so it is read once per process.
+/** Where orders are in their table. */
+export interface OrderKeys {
+  buckets(): Promise<number>;
+  primaryKeyOf(id: bigint): Promise<Item>;
+}
+
+/** The keys of a table of orders. Its number of buckets never changes, so it is read once per process. */
+export function createOrderKeys(table: TableClient): OrderKeys {
   const buckets = memoize(async () => {
     const stored = await table.get(BUCKET_COUNT_KEY, callTimeout());
-    return stored === undefined ? DEFAULT_BUCKETS : Number(stored["buckets"]?.N);
+    return Number(stored?.["buckets"]?.N ?? DEFAULT_BUCKETS);
   });
-  const primaryKeyOf = async (id: bigint): Promise<Item> => ({
-    bucket: { N: String(bucketOf(id, await buckets())) },
-    id: { N: String(id) },
-  });
+  return {
+    buckets,
+    primaryKeyOf: async (id) => ({
+      bucket: { N: String(bucketOf(id, await buckets())) },
+      id: { N: String(id) },
+    }),
+  };
+}
 
-  const placeOne = async (order: StoredOrder, change: string): Promise<Placed> => {
+/** Returns the attributes that mark an order, of which so many changes precede the one at the instant; see outbox.ts. */
+export type Marking = (at: Instant) => Promise<(changes: number) => Item>;
+
+/** The order store over its table. Lists read it through `listTable`, which has its own connections. */
+export function createOrderStore(
+  table: TableClient,
+  listTable: TableClient,
+  { buckets, primaryKeyOf }: OrderKeys,
+  marking: Marking,
+): OrderStore {
+  const placeOne = async (order: StoredOrder, at: Instant, change: string): Promise<Placed> => {
     const signal = callTimeout();
-    const key = await primaryKeyOf(order.record.id);
-    const item = { ...key, ...orderItem(order), [CHANGES.place]: { S: change } };
+    const [key, markOf] = await Promise.all([primaryKeyOf(order.record.id), marking(at)]);
+    const item = { ...key, ...orderItem(order), [CHANGES.place]: { S: change }, ...markOf(0) };
     const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
@@ -67,7 +87,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
         if (earlier !== undefined) {
           return isSame((await earlier).stored, orderItem(order)) ? "unchanged" : "conflict";
         }
-        const placing = placeOne(order, change);
+        const placing = placeOne(order, at, change);
         placed.set(id, placing);
         return (await placing).outcome;
       });
@@ -82,22 +102,26 @@ export function createOrderStore(table: TableClient, listTable: TableClient): Or
     async apply(id, event, at, origin = {}) {
       assertOrderEvent(event);
       const written = packChange(at, origin, newWriteToken());
+      const signal = callTimeout();
+      const [key, markOf] = await Promise.all([primaryKeyOf(id), marking(at)]);
+      const first = statusUpdate(event, written);
       const change: ItemChange<ApplyResult<typeof event>> = {
-        first: statusUpdate(event, written),
+        // The status shows that the order was only placed before.
+        first: first && combine(first, markUpdate(markOf(1))),
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
           const order = orderOf(item);
           const result = transitionStoredOrder(order, event, at);
           if (!result.ok || !isChange(order, event)) return { result };
-          return { result, update: () => recordUpdate(item, result.order, event, written) };
+          const mark = markUpdate(markOf(historyOf(item).length));
+          return { result, update: () => combine(recordUpdate(item, result.order, event, written), mark) };
         },
         resultIfApplied(item, decided) {
           const isApplied = item[CHANGES[event]]?.S === written;
           return isApplied ? (decided ?? { ok: true, order: orderOf(item) }) : undefined;
         },
       };
-      const signal = callTimeout();
-      return changeItem(table, await primaryKeyOf(id), change, signal);
+      return changeItem(table, key, change, signal);
     },
 
     list: createList(listTable, buckets),
@@ -177,6 +201,15 @@ function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | un
       ":change": { S: change },
       ...Object.fromEntries(moves.map(({ from }, index) => [`:from${index}`, { S: from }])),
     },
+  };
+}
+
+/** Adds a mark, unless there is one. */
+function markUpdate(mark: Item): Partial<ConditionalUpdate> {
+  const entries = Object.entries(mark);
+  return {
+    set: entries.map(([name]) => `#${name} = if_not_exists(#${name}, :${name})`),
+    values: Object.fromEntries(entries.map(([name, value]) => [`:${name}`, value])),
   };
 }
 

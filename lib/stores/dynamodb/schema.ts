@@ -4,6 +4,7 @@
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
+ * The sparse index `outbox` has the orders with changes that have not been delivered; see outbox.ts.
  *
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about
  * requests; see admission-item.ts. The details item has what people want to know about the keys; see accounts.ts.
@@ -14,6 +15,15 @@ export interface TableDefinition {
   readonly name: string;
   readonly partitionKey: KeyAttribute;
   readonly sortKey?: KeyAttribute;
+  readonly index?: IndexDefinition;
+}
+
+/** A global secondary index, which has the items with both keys, and of these its keys and the included attributes. */
+export interface IndexDefinition {
+  readonly name: string;
+  readonly partitionKey: KeyAttribute;
+  readonly sortKey: KeyAttribute;
+  readonly included: readonly string[];
 }
 
 /** A key attribute of a table. */
@@ -28,6 +38,9 @@ export interface TableDefinitions {
   readonly accounts: TableDefinition;
 }
 
+/** The index of the orders with changes that have not been delivered. */
+export const OUTBOX_INDEX = "outbox";
+
 /** Defines both tables of a prefix. */
 export function tableDefinitions(prefix: string): TableDefinitions {
   return {
@@ -35,23 +48,42 @@ export function tableDefinitions(prefix: string): TableDefinitions {
       name: `${prefix}-orders`,
       partitionKey: { name: "bucket", type: "N" },
       sortKey: { name: "id", type: "N" },
+      index: {
+        name: OUTBOX_INDEX,
+        partitionKey: { name: "bucket", type: "N" },
+        sortKey: { name: "u", type: "N" },
+        included: ["o"],
+      },
     },
     accounts: { name: `${prefix}-accounts`, partitionKey: { name: "id", type: "S" } },
   };
 }
 
 /** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */
-export function createTableInput({ name, partitionKey, sortKey }: TableDefinition) {
-  const keys = [
-    { ...partitionKey, role: "HASH" as const },
-    ...(sortKey === undefined ? [] : [{ ...sortKey, role: "RANGE" as const }]),
-  ];
+export function createTableInput({ name, partitionKey, sortKey, index }: TableDefinition) {
+  const attributes = [partitionKey, ...(sortKey ? [sortKey] : []), ...(index ? [index.sortKey] : [])];
   return {
     TableName: name,
     BillingMode: "PAY_PER_REQUEST" as const,
-    AttributeDefinitions: keys.map((key) => ({ AttributeName: key.name, AttributeType: key.type })),
-    KeySchema: keys.map((key) => ({ AttributeName: key.name, KeyType: key.role })),
+    AttributeDefinitions: attributes.map((key) => ({ AttributeName: key.name, AttributeType: key.type })),
+    KeySchema: keySchema(partitionKey, sortKey),
+    ...(index && {
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: index.name,
+          KeySchema: keySchema(index.partitionKey, index.sortKey),
+          Projection: { ProjectionType: "INCLUDE" as const, NonKeyAttributes: [...index.included] },
+        },
+      ],
+    }),
   };
+}
+
+function keySchema(partitionKey: KeyAttribute, sortKey?: KeyAttribute) {
+  return [
+    { AttributeName: partitionKey.name, KeyType: "HASH" as const },
+    ...(sortKey ? [{ AttributeName: sortKey.name, KeyType: "RANGE" as const }] : []),
+  ];
 }
 
 /**

@@ -108,6 +108,8 @@ export interface ReadRange {
   readonly values?: Attributes;
   readonly limit?: number;
   readonly from?: Item | undefined;
+  /** Reads an index instead of the table. It can lack the most recent writes. */
+  readonly index?: string;
 }
 
 /** A page of items, converted by `keep`. `next` is the start of the next page. */
@@ -205,7 +207,8 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
     },
 
     async update(key, { set, remove = [], conditions, names, values }, abortSignal) {
-      const update = `SET ${set.join(", ")}${remove.length === 0 ? "" : ` REMOVE ${remove.join(", ")}`}`;
+      const clauses = Object.entries({ SET: set, REMOVE: remove }).filter(([, parts]) => parts.length > 0);
+      const update = clauses.map(([clause, parts]) => `${clause} ${parts.join(", ")}`).join(" ");
       const condition = ["attribute_not_exists(#layout)", ...conditions].join(" AND ");
       const command = new UpdateItemCommand({
         TableName,
@@ -239,16 +242,23 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       }
     },
 
-    async read({ condition, filter, isDescending, projection, values, limit, from }, keep, abortSignal) {
+    async read(
+      { condition, filter, isDescending, projection, values, limit, from, index },
+      keep,
+      abortSignal,
+    ) {
       const input = {
         TableName,
-        ConsistentRead: true,
+        IndexName: index,
+        ConsistentRead: index === undefined,
         KeyConditionExpression: condition,
         FilterExpression: filter,
         ScanIndexForward: isDescending === true ? false : undefined,
         ProjectionExpression: projection === undefined ? undefined : `${projection}, #layout`,
         ExpressionAttributeNames:
-          projection === undefined ? undefined : namesIn(`${condition} ${filter} ${projection} #layout`),
+          projection === undefined && condition === undefined
+            ? undefined
+            : namesIn(`${condition} ${filter} ${projection}${projection === undefined ? "" : " #layout"}`),
         ExpressionAttributeValues: values,
         Limit: limit,
         ExclusiveStartKey: from,

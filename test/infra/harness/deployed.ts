@@ -85,6 +85,7 @@ function createTable({
   name,
   hashKey,
   rangeKey,
+  globalSecondaryIndexes,
   attributes,
   billingMode,
 }: Registration["inputs"]): CreateTableCommand {
@@ -94,6 +95,18 @@ function createTable({
     TableName: String(name),
     BillingMode: billingMode as "PAY_PER_REQUEST",
     KeySchema: [...key(hashKey, "HASH"), ...key(rangeKey, "RANGE")],
+    ...(globalSecondaryIndexes && {
+      GlobalSecondaryIndexes: (
+        globalSecondaryIndexes as unknown as readonly Readonly<Record<string, Value>>[]
+      ).map((index) => ({
+        IndexName: String(index["name"]),
+        KeySchema: [...key(index["hashKey"], "HASH"), ...key(index["rangeKey"], "RANGE")],
+        Projection: {
+          ProjectionType: "INCLUDE" as const,
+          NonKeyAttributes: index["nonKeyAttributes"] as string[],
+        },
+      })),
+    }),
     AttributeDefinitions: (attributes as unknown as readonly { name: string; type: "N" | "S" }[]).map(
       (each) => ({
         AttributeName: each.name,

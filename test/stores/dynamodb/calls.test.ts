@@ -122,6 +122,8 @@ describe("requests for an order", () => {
 
   test("placing an order is one request, and shipping it is two, because its wire form must be read", async () => {
     const order = { record: { id: 1n }, status: "pending" } as const;
+    // The process asks once a second whether there is an outbox.
+    await store.orders.place([{ record: { id: 0n }, status: "pending" }]);
     expect(await cost(() => store.orders.place([order]))).toEqual(["PutItem"]);
     expect(await cost(() => store.orders.apply(1n, "ship", AT))).toEqual(["GetItem", "UpdateItem"]);
   });

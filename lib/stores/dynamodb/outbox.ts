@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { mapBounded } from "../../core/concurrency.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import type { Instant } from "../../core/time.ts";
+import type { Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
+import { orderOf } from "./list.ts";
+import { historyOf, type Marking, type OrderKeys } from "./orders.ts";
+import { BUCKET_COUNT_KEY, OUTBOX_INDEX } from "./schema.ts";
+import { changeItem, type Item, numberOf, numberValue, type ReadRange, type TableClient } from "./table.ts";
+
+/*
+ * An order with changes that have not been delivered has four more attributes: `u`, the instant at which it is due, by
+ * which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
+ * delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So each process reads
+ * it, and relies on what it has read for a second. Whoever switches waits for that second, and for the writes that were
+ * sent in it.
+ */
+
+/** The time for which a process relies on the setting that it has read. */
+const SETTING_TTL_MS = 1_000;
+
+/** The time at which a change that was set aside is due. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const MAX_CONCURRENT_WRITES = 16;
+const MAX_BATCH_KEYS = 100;
+
+/** Returns what a write has to add to mark an order that has so many changes before it: nothing while it is off. */
+export function createMarking(table: TableClient): Marking {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<boolean> | undefined;
+  return async (at) => {
+    const now = performance.now();
+    if (reading === undefined || now >= readAt + SETTING_TTL_MS) {
+      readAt = now;
+      reading = readSetting(table).catch((error) => {
+        reading = undefined;
+        throw error;
+      });
+    }
+    if (!(await reading)) return () => ({});
+    return (changes) => ({
+      u: numberValue(0),
+      o: numberValue(Math.trunc(at)),
+      d: numberValue(changes),
+    });
+  };
+}
+
+async function readSetting(table: TableClient): Promise<boolean> {
+  return (await table.get(BUCKET_COUNT_KEY, callTimeout()))?.["outbox"]?.BOOL === true;
+}
+
+/** The outbox over the index `outbox` of the table of orders. */
+export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: OrderKeys): Outbox {
+  /** The items of the index, which have only their keys, `u` and `o`. */
+  async function readIndex(range: Partial<ReadRange>): Promise<readonly Item[]> {
+    const found: Item[] = [];
+    let from: Item | undefined;
+    do {
+      const page = await table
+        .read({ ...range, index: OUTBOX_INDEX, from }, (items) => items, callTimeout())
+        .catch(explainMissingIndex);
+      found.push(...page.kept);
+      from = page.next;
+    } while (from !== undefined && found.length < (range.limit ?? Number.POSITIVE_INFINITY));
+    return found;
+  }
+
+  async function lease(seen: Item, until: Instant): Promise<readonly WaitingOrder[]> {
+    const update = {
+      set: ["#u = :until"],
+      conditions: ["#u = :seen"],
+      values: { ":until": numberValue(until), ":seen": seen["u"] } as Item,
+    };
+    const { done, before } = await table.update(keyOf(seen), update, callTimeout());
+    return done && before !== undefined ? [{ ...waitingOrderOf(before), due: until }] : [];
+  }
+
+  async function retry(key: Item): Promise<boolean> {
+    const update = {
+      set: ["#u = :zero"],
+      remove: ["#a"],
+      conditions: ["#u = :never"],
+      values: { ":zero": numberValue(0), ":never": numberValue(NEVER) },
+    };
+    return (await table.update(key, update, callTimeout())).done;
+  }
+
+  const isFailed = (item: Item) => numberOf(item["u"]) === NEVER;
+  const ofKind = async (kind: "waiting" | "failed") =>
+    (await readIndex({})).filter((item) => isFailed(item) === (kind === "failed"));
+
+  return {
+    async switch(on) {
+      const value = { outbox: { BOOL: on } };
+      const { done, before } = await table.add(
+        { ...BUCKET_COUNT_KEY, ...value },
+        BUCKET_COUNT_KEY,
+        callTimeout(),
+      );
+      if (!done && (before?.["outbox"]?.BOOL ?? false) === on) return;
+      const update = {
+        set: ["#outbox = :on"],
+        conditions: ["attribute_exists(#id)"],
+        values: { ":on": value.outbox },
+      };
+      if (!done) await table.update(BUCKET_COUNT_KEY, update, callTimeout());
+      await sleep(SETTING_TTL_MS + CALL_TIMEOUT_MS);
+    },
+
+    isOn: () => readSetting(table),
+
+    async lease(limit, at, until) {
+      // One read while nothing waits.
+      if ((await readIndex({ limit: 1 })).length === 0) return [];
+      const values = { ":at": numberValue(at) };
+      const due = await Promise.all(
+        Array.from({ length: await buckets() }, (_, bucket) =>
+          readIndex({
+            condition: "#bucket = :bucket AND #u <= :at",
+            values: { ...values, ":bucket": numberValue(bucket) },
+            limit,
+          }),
+        ),
+      );
+      const oldest = due.flat().sort(byAge).slice(0, limit);
+      return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, until))).flat();
+    },
+
+    async acknowledge(id, delivered) {
+      const change = {
+        decide(item: Item = {}) {
+          const { wire, status, u, d } = item;
+          const unchanged = {
+            conditions: ["#wire = :wire", "#status = :status", "#d = :seen"],
+            values: { ":wire": wire, ":status": status, ":seen": d } as Item,
+          };
+          const advance = { set: ["#d = :d", "#u = :zero"], remove: ["#a"] };
+          const values = { ...unchanged.values, ":d": numberValue(delivered), ":zero": numberValue(0) };
+          const result = undefined;
+          if (u === undefined) return { result };
+          if (delivered >= historyOf(item).length)
+            return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
+          if (delivered <= numberOf(d)) return { result };
+          return { result, update: () => ({ ...unchanged, ...advance, values }) };
+        },
+      };
+      await changeItem(table, await primaryKeyOf(id), change, callTimeout());
+    },
+
+    async postpone(id, leased, due = NEVER) {
+      const update = {
+        set: ["#u = :due", "#a = if_not_exists(#a, :zero) + :one"],
+        conditions: ["#u = :leased"],
+        values: {
+          ":due": numberValue(due),
+          ":leased": numberValue(leased),
+          ":zero": numberValue(0),
+          ":one": numberValue(1),
+        },
+      };
+      await table.update(await primaryKeyOf(id), update, callTimeout());
+    },
+
+    async list(kind, limit) {
+      const keys = (await ofKind(kind)).toSorted(byAge).slice(0, limit).map(keyOf);
+      const items: Item[] = [];
+      for (let from = 0; from < keys.length; from += MAX_BATCH_KEYS)
+        items.push(...(await table.getAll(keys.slice(from, from + MAX_BATCH_KEYS), callTimeout())));
+      return items
+        .filter(({ u }) => u !== undefined)
+        .sort(byAge)
+        .map(waitingOrderOf);
+    },
+
+    async retry(id) {
+      if (id !== undefined) return (await retry(await primaryKeyOf(id))) ? 1 : 0;
+      const failed = await ofKind("failed");
+      const results = await mapBounded(failed, MAX_CONCURRENT_WRITES, (item) => retry(keyOf(item)));
+      return results.filter(Boolean).length;
+    },
+
+    async backlog() {
+      const all = await readIndex({});
+      const waiting = all.filter((item) => !isFailed(item)).sort(byAge);
+      const [first] = waiting;
+      const failed = all.length - waiting.length;
+      return { waiting: waiting.length, failed, ...(first && { oldest: numberOf(first["o"]) }) };
+    },
+  };
+}
+
+function keyOf({ bucket, id }: Item): Item {
+  return { bucket, id } as Item;
+}
+
+function byAge(a: Item, b: Item): number {
+  return numberOf(a["o"]) - numberOf(b["o"]);
+}
+
+function waitingOrderOf(item: Item): WaitingOrder {
+  const due = numberOf(item["u"]);
+  return {
+    order: { ...orderOf(item), history: historyOf(item) },
+    delivered: numberOf(item["d"]),
+    attempts: Number(item["a"]?.N ?? 0),
+    ...(due < NEVER && { due }),
+  };
+}
+
+/** Tables of an unreleased version have no index. */
+function explainMissingIndex(error: unknown): never {
+  if (!(error instanceof Error && error.name === "ValidationException" && /index/i.test(error.message)))
+    throw error;
+  const message = `The table of orders has no index '${OUTBOX_INDEX}'. Add it; see lib/stores/README.md#dynamodb-tables.`;
+  throw new StoreUnavailableError(message, { cause: error, retryable: false });
+}

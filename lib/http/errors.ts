@@ -35,6 +35,15 @@ export const ERRORS = {
   gateway_timeout: { status: 504, message: "The service did not respond in time. Try again later." },
 } as const satisfies Record<string, { readonly status: number; readonly message: string }>;
 
+/** The codes of operations with a query or a body, in addition to `request_timeout` and `request_too_large`. */
+export const INPUT_ERRORS = {
+  invalid_input: { status: 400, message: "The query or the body is invalid. See 'issues'." },
+  unsupported_media_type: {
+    status: 415,
+    message: "Send the body as 'Content-Type: application/json', in UTF-8 and without a Content-Encoding.",
+  },
+} as const satisfies Record<string, { readonly status: number; readonly message: string }>;
+
 /** A code that an Error body can carry. */
 export type ErrorCode = keyof typeof ERRORS;
 

@@ -12,9 +12,15 @@
 export { InvalidInputError, isInvalidInput, isStoreUnavailable } from "../core/errors.ts";
 export type { HookErrorReporter } from "../core/hooks.ts";
 export type { OrderTransition, TransitionHook } from "../orders/transition-hook.ts";
-export { type CustomOperation, defineOperation, type OperationDefinition } from "./custom-operations.ts";
+export type { CustomOperation } from "./custom-operations.ts";
+export {
+  defineOperation,
+  type OperationDefinition,
+  type Schema,
+  type SchemaResult,
+} from "./define-operation.ts";
 export type { Deprecation } from "./deprecation.ts";
-export { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
+export { ERRORS, type ErrorBody, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
 export { createHandler } from "./handler.ts";
 export { openApiDocument, type Server } from "./openapi.ts";
 export {
@@ -23,6 +29,7 @@ export {
   type OperationCall,
   type OperationId,
   type OperationParameter,
+  type OwnError,
   type PetSource,
   type ServiceOperation,
 } from "./operations.ts";

@@ -1,13 +1,15 @@
 import { orderExample, orderJsonSchema } from "../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../plans/plan-limits.ts";
 import { cachedDocument } from "./compression.ts";
-import { ERRORS, type ErrorCode } from "./errors.ts";
+import { ERRORS } from "./errors.ts";
 import {
   API_VERSION_PATH,
+  fullPath,
   INTERFACE_VERSION,
   OPERATIONS,
   type Operation,
   type OperationParameter,
+  type OwnError,
   SHARED_ERRORS,
 } from "./operations.ts";
 import type { Reply, RequestHead } from "./response.ts";
@@ -33,18 +35,24 @@ export function openApiDocument({
 } = {}): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation),
+    const { version, path, method } = operation;
+    // The servers end with /v1.
+    const isV1 = version === undefined;
+    const key = isV1 ? path : fullPath(operation);
+    paths[key] = {
+      ...(isV1 ? {} : { servers: servers.map((server) => ({ ...server, url: rootOf(server) })) }),
+      ...paths[key],
+      [method.toLowerCase()]: describe(operation),
     };
   }
+  const ownCodes = operations.flatMap(({ ownErrors = {} }) => Object.keys(ownErrors));
   return {
     openapi: "3.1.0",
     info: {
       title: "Store Orders",
       version: INTERFACE_VERSION,
       summary: "List the orders of a store and cancel them.",
-      description: describeApi(plans),
+      description: describeApi(operations, plans),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers,
@@ -63,10 +71,15 @@ export function openApiDocument({
           description: "Your API key.",
         },
       },
-      schemas: SCHEMAS,
+      schemas: schemas([...new Set([...Object.keys(ERRORS), ...ownCodes])]),
       headers: HEADERS,
     },
   };
+}
+
+/** The address of a server without the version. */
+function rootOf({ url }: Server): string {
+  return url.endsWith(API_VERSION_PATH) ? url.slice(0, -API_VERSION_PATH.length) : url;
 }
 
 const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -75,19 +88,20 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 function describe(operation: Operation): object {
-  const { id, tag, summary, parameters, success, errors, stability, deprecation, tryIt } = operation;
+  const { id, tag, summary, parameters = {}, success, errors, stability, deprecation, tryIt } = operation;
+  const { ownErrors = {}, input: { parameters: query = [], requestBody } = {} } = operation;
   const responses: Record<string, object> = { [success.status]: succeeded(operation) };
-  const byStatus = Map.groupBy<number, ErrorCode>(
-    [...errors, ...SHARED_ERRORS],
-    (code) => ERRORS[code].status,
-  );
-  for (const [status, codes] of byStatus) responses[status] = failed(status, codes, operation);
+  const found = [...errors, ...SHARED_ERRORS].map((code): [string, OwnError] => [code, ERRORS[code]]);
+  const byStatus = Map.groupBy([...found, ...Object.entries(ownErrors)], ([, { status }]) => status);
+  for (const [status, each] of byStatus) responses[status] = failed(status, each, operation);
+  const all = [...Object.entries(parameters).map(describeParameter), ...query];
   return {
     operationId: id,
     tags: [tag],
     summary,
     description: describeOperation(operation),
-    ...(parameters === undefined ? {} : { parameters: Object.entries(parameters).map(describeParameter) }),
+    ...(all.length === 0 ? {} : { parameters: all }),
+    ...(requestBody && { requestBody }),
     responses,
     ...(stability === undefined ? {} : { "x-stability": stability }),
     ...(deprecation === undefined ? {} : { deprecated: true, "x-sunset": deprecation.sunset }),
@@ -122,23 +136,28 @@ function succeeded(operation: Operation): object {
   };
 }
 
-function failed(status: number, codes: readonly ErrorCode[], operation: Operation): object {
+function failed(
+  status: number,
+  errors: readonly (readonly [string, OwnError])[],
+  operation: Operation,
+): object {
   const wait = status === 429 || status === 503 ? ["Retry-After"] : [];
   const challenge = status === 401 ? ["WWW-Authenticate"] : [];
   const content = {
     "application/json": {
-      schema: { $ref: "#/components/schemas/Error" },
+      schema: errors.find(([, { schema }]) => schema)?.[1].schema ?? { $ref: "#/components/schemas/Error" },
       examples: Object.fromEntries(
-        codes.map((code) => [code, { value: { code, message: ERRORS[code].message, status } }]),
+        errors.map(([code, { message }]) => [code, { value: { code, message, status } }]),
       ),
     },
   };
-  const describe = (code: ErrorCode) => (status === 409 ? `\`${code}\`: ` : "") + ERRORS[code].message;
   return {
-    description: codes.map(describe).join(" "),
+    description: errors
+      .map(([code, { message }]) => (status === 409 ? `\`${code}\`: ` : "") + message)
+      .join(" "),
     headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
     // The specification declares no schema for 409. Its response has the Error body all the same.
-    ...(status === 409 ? {} : { content }),
+    ...(status === 409 && operation.ownErrors === undefined ? {} : { content }),
   };
 }
 
@@ -167,9 +186,12 @@ export function createServedDocument(
     return cachedDocument(JSON.stringify(document));
   };
   const relative = create(THIS_SERVER);
-  const [start, end] = JSON.stringify(
-    openApiDocument({ ...described, servers: [{ ...THIS_SERVER, url: ANY_ADDRESS }, ...configured] }),
-  ).split(JSON.stringify(ANY_ADDRESS));
+  const template = JSON.stringify(
+    openApiDocument({
+      ...described,
+      servers: [{ ...THIS_SERVER, url: `${ANY_ADDRESS}${API_VERSION_PATH}` }, ...configured],
+    }),
+  );
   const byAddress = new Map<string, ReturnType<typeof cachedDocument>>();
 
   return async (request, publicUrl) => {
@@ -179,7 +201,7 @@ export function createServedDocument(
     if (document === undefined) {
       // Anyone can send any host, so a new address must cost little.
       if (byAddress.size >= MAX_ADDRESSES && !configured.some((server) => server.url === url))
-        return { status: 200, body: `${start}${JSON.stringify(url)}${end}` };
+        return { status: 200, body: template.replaceAll(ANY_ADDRESS, () => escaped(publicUrl)) };
       document = create({ ...THIS_SERVER, url });
       byAddress.set(url, document);
     }
@@ -189,13 +211,19 @@ export function createServedDocument(
 
 const ANY_ADDRESS = "https://any-address.invalid";
 
+/** A text inside a string of JSON. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** Errors that are returned before an operation is found: all that no operation lists. */
 const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];
 const OTHER_ERRORS = Object.entries(ERRORS).filter(([code]) => !OPERATION_ERRORS.includes(code));
 
 /** The description of the API, as Markdown. */
-function describeApi(plans: PlanTable = PLAN_LIMITS): string {
-  return `All paths start with \`${API_VERSION_PATH}\`. \`HEAD\` works wherever \`GET\` does.
+function describeApi(operations: readonly Operation[], plans: PlanTable = PLAN_LIMITS): string {
+  const versions = new Set(operations.map((operation) => `\`/${fullPath(operation).split("/")[1]}\``));
+  return `All paths start with ${[...versions].join(" or ")}. \`HEAD\` works wherever \`GET\` does.
 
 ## Keys
 
@@ -255,8 +283,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The schemas of the OpenAPI document. */
-const SCHEMAS = {
+/** The schemas of the OpenAPI document, with the codes of errors. */
+const schemas = (codes: readonly string[]) => ({
   Order: { ...orderJsonSchema, examples: [orderExample] },
   OrderList: {
     type: "array",
@@ -276,7 +304,7 @@ const SCHEMAS = {
     properties: {
       code: {
         type: "string",
-        enum: Object.keys(ERRORS),
+        enum: codes,
         description: "Machine-readable error code.",
         examples: ["order_not_found"],
       },
@@ -288,7 +316,7 @@ const SCHEMAS = {
       status: { type: "integer", description: "The HTTP status code.", examples: [404] },
     },
   },
-} as const;
+});
 
 /** Examples of successful responses, by schema. */
 const EXAMPLES = {

@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/admission.ts";
 import { toInt64Json } from "../orders/int64.ts";
-import type { ApplyResult } from "../orders/order-store.ts";
+import type { ApplyResult, OrderStore } from "../orders/order-store.ts";
 import type { StoreOperation, StoreOutcome } from "../orders/store-operation.ts";
 import { acceptsGzip, gzipped } from "./compression.ts";
 import type { Deprecation } from "./deprecation.ts";
@@ -8,8 +8,13 @@ import type { ErrorCode } from "./errors.ts";
 import { orderList } from "./order-list.ts";
 import { type Reply, type RequestHead, toWebBody } from "./response.ts";
 
-/** The prefix of every operation's path, below `basePath`. */
+/** The prefix of the paths of operations without another version, below `basePath`. */
 export const API_VERSION_PATH = "/v1";
+
+/** The path of an operation, below `basePath`. */
+export function fullPath({ version, path }: Operation): string {
+  return `${version === undefined ? API_VERSION_PATH : `/${version}`}${path}`;
+}
 
 /** The version of the OpenAPI document. */
 export const INTERFACE_VERSION = "1.0.0";
@@ -18,6 +23,8 @@ export const INTERFACE_VERSION = "1.0.0";
 export interface Operation {
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The version in its path, such as `v2`. @default v1 */
+  readonly version?: `v${number}`;
   /** Relative to the base URL. A segment in braces is a parameter. */
   readonly path: `/${string}`;
   /** Groups the operations of the document. */
@@ -34,6 +41,10 @@ export interface Operation {
   };
   /** Errors in addition to those that all operations share. */
   readonly errors: readonly ErrorCode[];
+  /** Errors of its own, by code. */
+  readonly ownErrors?: Readonly<Record<string, OwnError>>;
+  /** Its query and its body, as OpenAPI describes them. */
+  readonly input?: { readonly parameters: readonly object[]; readonly requestBody?: object };
   /** Missing for a stable operation. */
   readonly stability?: "experimental" | "beta";
   readonly deprecation?: Deprecation;
@@ -46,6 +57,15 @@ export interface OperationParameter {
   readonly description: string;
   /** @default int64 */
   readonly type?: "int64" | "string";
+}
+
+/** An error that is not in `ERRORS`. */
+export interface OwnError {
+  /** 400 to 599. */
+  readonly status: number;
+  readonly message: string;
+  /** The JSON Schema of its body. @default the Error body */
+  readonly schema?: Readonly<Record<string, unknown>>;
 }
 
 /** Every operation of the API. */
@@ -117,6 +137,8 @@ export interface OperationCall<Parameters = Readonly<Record<string, bigint | str
   readonly requestId: string;
   /** Method, URL and headers. */
   readonly request: RequestHead;
+  /** The orders of the handler's store. */
+  readonly orders: OrderStore;
 }
 
 /** The values of parameters: a `bigint` for an int64, otherwise a string. */

@@ -20,7 +20,8 @@ export interface RequestEvent {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly plan?: string;
-  readonly errorCode?: ErrorCode;
+  /** A code of `ERRORS`, or one of an operation of your own. */
+  readonly errorCode?: ErrorCode | (string & {});
   /** The end of the response body; see `StreamEnd`. That of a `HEAD` request is complete: there is no body. */
   readonly bodyEnd: StreamEnd["status"];
   /** The error behind a 5xx or an incomplete body. Do not show it to clients. */

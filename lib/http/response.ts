@@ -14,17 +14,31 @@ export interface RequestHead {
     /** The value of a header; those of one that occurs several times are joined with commas. */
     get(name: string): string | null;
   };
+  /** The body of a `POST`, `PUT` or `PATCH`. */
+  readonly body?: AsyncIterable<Uint8Array> | null | undefined;
+  /** True if somebody else has read of the body. */
+  readonly bodyUsed?: boolean;
 }
 
 /** Header names and values to add to a response. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** A response without the headers that all responses share. */
-export type Reply = ErrorReply | SuccessReply;
+export type Reply = ErrorReply | OwnErrorReply | SuccessReply;
 
 /** An error response. Its body is the Error body of the code. */
 export interface ErrorReply {
   readonly error: ErrorCode;
+  readonly status?: undefined;
+  readonly body?: undefined;
+  readonly headers?: HeaderFields;
+}
+
+/** An error response with a code of its operation's own. Its body is the Error body, as JSON. */
+export interface OwnErrorReply {
+  readonly error: string;
+  readonly status: number;
+  readonly body: string;
   readonly headers?: HeaderFields;
 }
 
@@ -75,7 +89,7 @@ export function createResponse(
   isHead: boolean,
 ): PlainResponse {
   const status = statusOf(reply);
-  const body = reply.error === undefined ? (reply.body ?? null) : ERROR_BODIES[reply.error];
+  const body = reply.body ?? ERROR_BODIES[reply.error as ErrorCode] ?? null;
   const headers: Record<string, string> =
     body === null
       ? { "cache-control": "no-store", "x-request-id": requestId }
@@ -91,7 +105,7 @@ export function createResponse(
 
 /** The status code of a reply. */
 export function statusOf(reply: Reply): number {
-  return reply.error === undefined ? reply.status : ERRORS[reply.error].status;
+  return reply.status ?? ERRORS[(reply as ErrorReply).error].status;
 }
 
 /** The three rate-limit headers. See lib/README.md#rate-limit-headers. */

@@ -2,13 +2,12 @@ import type { Clock } from "../core/time.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { performStoreOperation, type StoreOperation, type StoreOutcome } from "../orders/store-operation.ts";
-import { checkReply } from "./custom-operations.ts";
 import { isSunset } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import {
-  API_VERSION_PATH,
   allowedMethods,
   createImplementations,
+  fullPath,
   type Implementation,
   type Operation,
   type OperationCall,
@@ -25,7 +24,10 @@ export interface PreparedCall {
   /** Its part in the store, which the store may perform in the transaction that admits the request. */
   readonly storeOperation?: StoreOperation;
   /** Returns the reply once the request is admitted. Without the `outcome` of `storeOperation`, that is performed now. */
-  perform(call: Omit<OperationCall, "parameters">, outcome: StoreOutcome | undefined): Promise<Reply>;
+  perform(
+    call: Omit<OperationCall, "parameters" | "orders">,
+    outcome: StoreOutcome | undefined,
+  ): Promise<Reply>;
 }
 
 /** The dependencies of the operations. */
@@ -73,16 +75,12 @@ function toRoute(
   operation: Operation & { readonly handle?: Implementation },
   builtIn: BuiltInImplementations,
 ): Route {
-  const { id, path, errors, handle } = operation;
-  const literal = path.replaceAll(".", "\\.");
-  const implementation =
-    handle === undefined
-      ? (builtIn[id] as Implementation | StoreImplementation)
-      : async (call: OperationCall) => checkReply(await handle(call));
+  const { id, errors, handle } = operation;
+  const literal = fullPath(operation).replaceAll(".", "\\.");
   return {
     operation,
-    pattern: new RegExp(`^${API_VERSION_PATH}${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
-    implementation,
+    pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
+    implementation: handle ?? (builtIn[id] as Implementation | StoreImplementation),
     notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
   };
 }
@@ -98,7 +96,7 @@ function prepareCall(
   const parameters = readParameters(operation.parameters, match);
   if (parameters === undefined) return answered({ error: notFound }, operation);
   if (typeof implementation === "function")
-    return { operation, perform: (call) => implementation({ ...call, parameters }) };
+    return { operation, perform: (call) => implementation({ ...call, parameters, orders }) };
   const storeOperation = implementation.toStoreOperation(parameters);
   return {
     operation,
@@ -107,7 +105,7 @@ function prepareCall(
       const { caller, requestId } = call;
       const origin = { by: caller.keyId, requestId };
       const performed = outcome ?? (await performStoreOperation(orders, storeOperation, clock(), origin));
-      return implementation.toReply(performed, { ...call, parameters });
+      return implementation.toReply(performed, { ...call, parameters, orders });
     },
   };
 }

@@ -48,7 +48,7 @@ export class Connection {
   /** The empty lines before the next request, in bytes. */
   #emptyBytes = 0;
   #parserError: ErrorCode | undefined;
-  #endBody: (result: BodyResult) => void = () => {};
+  #failBody: (error: ErrorCode) => void = () => {};
 
   constructor(socket: Socket, heldInput: HeldInput) {
     this.#socket = socket;
@@ -78,14 +78,29 @@ export class Connection {
     if (this.#parserError !== undefined && !req.complete)
       return Promise.resolve({ error: this.#parserError });
     return new Promise((resolve) => {
-      this.#endBody = resolve;
+      this.#failBody = (error) => resolve({ error });
       void receiveBody(req).then(resolve);
     });
   }
 
+  /** The body of the request, asked for and received as it is read. What is invalid or late is thrown, with its code. */
+  async *readBody(req: IncomingMessage, isExpected: boolean): AsyncGenerator<Uint8Array> {
+    if (isExpected) this.#current?.writeContinue();
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    this.#failBody = (code) => reject(Object.assign(new Error("The body cannot be received."), { code }));
+    if (this.#parserError !== undefined && !req.complete) this.#failBody(this.#parserError);
+    // Not a loop over the request: one that ends early takes its socket from it.
+    const parts = req[Symbol.asyncIterator]();
+    for (;;) {
+      const { done, value } = await Promise.race([failed, parts.next()]);
+      if (done === true) return;
+      yield value;
+    }
+  }
+
   /**
    * Records an error of the parser. Resolves when the current request has been answered: to true if the caller is to
-   * send the error, to false if `receiveBody` reports it or the connection is no longer writable.
+   * send the error, to false if the body reports it or the connection is no longer writable.
    */
   async onParserError(code: ErrorCode): Promise<boolean> {
     this.stop();
@@ -93,7 +108,7 @@ export class Connection {
     this.#parserError = code;
     const response = this.#current;
     if (response?.req.complete === false) {
-      this.#endBody({ error: code });
+      this.#failBody(code);
       return false;
     }
     if (response !== undefined) await new Promise<void>((resolve) => response.once("close", () => resolve()));

@@ -5,7 +5,14 @@ import type { Handler, RequestContext } from "../http/options.ts";
 import { isImplementedMethod } from "../http/path.ts";
 import type { RequestHead } from "../http/response.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
-import { callerAddress, hasBody, receiveBody, targetOfRequest, validateRequest } from "./request.ts";
+import {
+  callerAddress,
+  hasBody,
+  isBodyForHandler,
+  receiveBody,
+  targetOfRequest,
+  validateRequest,
+} from "./request.ts";
 import { type HandlerResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
@@ -22,8 +29,8 @@ export interface NodeHandlerOptions {
  * ```
  *
  * The connection limits, the protection from pipelining and the graceful shutdown are your server's: `startNodeServer`
- * has its own. A body that no middleware has read is read to its end first, so that an incomplete request has no
- * effect.
+ * has its own. A body that no middleware has read is received completely first, so that an incomplete request has no
+ * effect. An operation that takes a body fails if a middleware has read it.
  */
 export function toNodeHandler(
   handler: Handler,
@@ -32,13 +39,17 @@ export function toNodeHandler(
   assertHandler(handler);
 
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const requestError = validateRequest(req) ?? (await receiveRest(req));
+    const isForHandler = isBodyForHandler(req);
+    const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
-    const response = await callHandler(handler, req, {
+    const context = {
       target: targetOfRequest(req),
       ...callerAddress(req, trustProxy),
       ...(requestError === undefined ? {} : { requestError }),
-    });
+    };
+    // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
+    const body = isForHandler ? req.iterator({ destroyOnReturn: false }) : undefined;
+    const response = await callHandler(handler, req, context, body);
     await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
 
@@ -69,14 +80,15 @@ export async function callHandler(
   handler: Handler,
   req: IncomingMessage | undefined,
   context: RequestContext,
+  body?: AsyncIterable<Uint8Array>,
 ): Promise<HandlerResponse> {
   if (handler.respond !== undefined)
-    return handler.respond(req === undefined ? UNKNOWN_HEAD : new NodeRequestHead(req), context);
+    return handler.respond(req === undefined ? UNKNOWN_HEAD : new NodeRequestHead(req, body), context);
   const isValid = context.requestError === undefined && req !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
   if (isValid && !isImplementedMethod(req.method ?? ""))
     return handler(unknownRequest(), { ...context, requestError: "not_implemented" });
-  return handler(isValid ? toRequest(req) : unknownRequest(), context);
+  return handler(isValid ? toRequest(req, body) : unknownRequest(), context);
 }
 
 const UNKNOWN_URL = "http://localhost/";
@@ -88,9 +100,11 @@ const unknownRequest = () => new Request(UNKNOWN_URL);
 class NodeRequestHead implements RequestHead {
   readonly #req: IncomingMessage;
   readonly method: string;
+  readonly body: AsyncIterable<Uint8Array> | undefined;
 
-  constructor(req: IncomingMessage) {
+  constructor(req: IncomingMessage, body: AsyncIterable<Uint8Array> | undefined) {
     this.#req = req;
+    this.body = body;
     this.method = req.method ?? "GET";
   }
 
@@ -100,6 +114,10 @@ class NodeRequestHead implements RequestHead {
 
   get headers(): this {
     return this;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#req.readableDidRead;
   }
 
   /** The value of a header. Node's `headers` would drop all but the first of several `Authorization` fields. */
@@ -117,13 +135,14 @@ class NodeRequestHead implements RequestHead {
   }
 }
 
-/** A request as `fetch` has it, without its body: no operation takes one. */
-function toRequest(req: IncomingMessage): Request {
+/** A request as `fetch` has it, without a body that has been received: no operation takes it. */
+function toRequest(req: IncomingMessage, body?: AsyncIterable<Uint8Array>): Request {
   const { method = "GET", rawHeaders } = req;
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2)
     headers.append(`${rawHeaders[index]}`, `${rawHeaders[index + 1]}`);
-  return new Request(urlOf(req), { method, headers });
+  if (body === undefined) return new Request(urlOf(req), { method, headers });
+  return new Request(urlOf(req), { method, headers, body: ReadableStream.from(body), duplex: "half" });
 }
 
 function urlOf(req: IncomingMessage): string {

@@ -98,7 +98,15 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** Reads a body to its end, without keeping it: no operation takes one. */
+/**
+ * True if the handler receives the body, for an operation that takes one: after the admission, and not more than the
+ * operation accepts.
+ */
+export function isBodyForHandler(req: IncomingMessage): boolean {
+  return hasBody(req) && /^(?:POST|PUT|PATCH)$/.test(req.method ?? "");
+}
+
+/** Reads a body to its end, without keeping it: no operation with this method takes one. */
 export function receiveBody(req: IncomingMessage): Promise<BodyResult> {
   return new Promise((resolve) => {
     let size = 0;

@@ -22,6 +22,7 @@ import { createServer, listen } from "./listen.ts";
 import {
   callerAddress,
   hasBody,
+  isBodyForHandler,
   originOf,
   type ParserError,
   parserErrorCode,
@@ -96,7 +97,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     respond(req, res, expectation).catch(() => req.socket.destroy());
   }
 
-  /** Waits for the body of a request, then sends the response. */
+  /** Waits for the body of a request, unless the handler does, then sends the response. */
   async function respond(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown") {
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
@@ -113,17 +114,22 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
-    if (hasBody(req)) {
-      if (expectation === "continue") res.writeContinue();
+    const isExpected = expectation === "continue";
+    const requestBody = isBodyForHandler(req) ? connection.readBody(req, isExpected) : undefined;
+    if (requestBody === undefined && hasBody(req)) {
+      if (isExpected) res.writeContinue();
       const body = await connection.receiveBody(req);
       if (body === "aborted") return;
       if (body !== "complete") return reject(body.error);
     }
 
-    const response = await callHandler(handler, req, context);
+    const response = await callHandler(handler, req, context, requestBody);
     connection.isAdmitted = isAdmitted(response);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
-    await sendResponse(response, res, limits.writeTimeoutMs);
+    if (requestBody === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);
+    // The rest of a body that nobody reads must not be taken for a request.
+    connection.stop();
+    await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
   }
 
   /** Closes a connection after a parser error, with the same body and headers as any other error. */

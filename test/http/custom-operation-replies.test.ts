@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { CustomOperation } from "../../lib/http/custom-operations.ts";
-import type { Reply } from "../../lib/http/response.ts";
-import { readStatus } from "./custom-operations-fixture.ts";
+import { defineOperation } from "../../lib/http/define-operation.ts";
+import type { SuccessReply } from "../../lib/http/response.ts";
+import { statusDefinition } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
 test.each([
@@ -22,7 +22,7 @@ test.each([
 ])(
   "an operation that returns %s is answered with 500, and the event says why",
   async (_what, reply, reason) => {
-    const operation: CustomOperation = { ...readStatus, handle: async () => reply as Reply };
+    const operation = defineOperation({ ...statusDefinition, handle: async () => reply as SuccessReply });
     const { events, send } = await createHandlerFixture({ operations: [operation] });
     const { status, headers, text } = await send("GET", "/v1/store/orders/1/status");
     expect([status, JSON.parse(text).code]).toEqual([500, "internal_error"]);
@@ -36,7 +36,7 @@ test.each([
   ["bytes", new TextEncoder().encode("{}")],
   ["a stream", new Blob(["{}"]).stream()],
 ])("an operation can return %s as body", async (_what, body) => {
-  const operation: CustomOperation = { ...readStatus, handle: async () => ({ status: 200, body }) };
+  const operation = defineOperation({ ...statusDefinition, handle: async () => ({ status: 200, body }) });
   const { send } = await createHandlerFixture({ operations: [operation] });
   expect((await send("GET", "/v1/store/orders/1/status")).text).toBe("{}");
 });
@@ -44,7 +44,7 @@ test.each([
 test("an operation can return any header of the form of HTTP, and 204 without a body", async () => {
   const headers = { location: "/v1/a?b=c", "x-latin": "caf\u00e9" };
   for (const reply of [{ status: 201, body: "{}", headers }, { status: 204 }] as const) {
-    const operation: CustomOperation = { ...readStatus, handle: async () => reply };
+    const operation = defineOperation({ ...statusDefinition, handle: async () => reply });
     const { send } = await createHandlerFixture({ operations: [operation] });
     expect((await send("GET", "/v1/store/orders/1/status")).status).toBe(reply.status);
   }

@@ -1,9 +1,9 @@
-import { defineOperation } from "../../lib/http/custom-operations.ts";
+import { defineOperation } from "../../lib/http/define-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 export const store = createMemoryStore();
 
-export const readStatus = defineOperation({
+export const statusDefinition = {
   id: "readStatus",
   method: "GET",
   path: "/store/orders/{orderId}/status",
@@ -13,6 +13,10 @@ export const readStatus = defineOperation({
   description: "The status is not part of an order.",
   success: { status: 200, description: "The status.", schema: { type: "string" } },
   errors: ["order_not_found"],
+} as const;
+
+export const readStatus = defineOperation({
+  ...statusDefinition,
   async handle({ parameters: { orderId } }) {
     const order = await store.orders.find(orderId);
     return order === undefined

@@ -38,9 +38,10 @@ export async function createHandlerFixture(
     path: string,
     headers: Record<string, string> = {},
     context?: RequestContext,
+    body?: RequestInit["body"],
   ) {
     const request = new Request(`http://localhost${path}`, {
-      method,
+      ...{ method, body: body ?? null, duplex: "half" },
       headers: { authorization: `Bearer ${key}`, ...headers },
     });
     const response = await handler(request, { address: "192.0.2.1", ...context });

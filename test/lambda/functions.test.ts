@@ -1,6 +1,8 @@
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
+import { defineOperation } from "../../lib/http/define-operation.ts";
 import type { ProxyEvent } from "../../lib/lambda/event.ts";
 import { createBufferedFunction, createStreamingFunction } from "../../lib/lambda/index.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
@@ -218,4 +220,30 @@ test.each([
   await answered;
   await sleep(5);
   expect(uncaught).toEqual([]);
+});
+
+test("an operation reads the body of an event, as text and in base64, and its query", async () => {
+  const place = defineOperation({
+    ...{ id: "place", method: "POST", path: "/a", tag: "a", summary: "a", description: "a", errors: [] },
+    success: { status: 201, description: "Placed." },
+    query: z.object({ dry: z.array(z.string()) }),
+    body: z.object({ name: z.string() }),
+    handle: async ({ body, query }) => ({ status: 201, body: JSON.stringify([body.name, query.dry]) }),
+  });
+  const { handler, key } = await createHandlerFixture({ operations: [place] });
+  const api = createBufferedFunction({ handler });
+  const post = (body: string, isBase64Encoded: boolean, authorization = `Bearer ${key}`) =>
+    api({
+      ...event,
+      ...{ httpMethod: "POST", path: "/v1/a", body, isBase64Encoded },
+      multiValueQueryStringParameters: { dry: ["a b", "c&d"] },
+      multiValueHeaders: { Authorization: [authorization], "Content-Type": ["application/json"] },
+    });
+  const body = JSON.stringify({ name: "Größe" });
+  const base64 = Buffer.from(body).toString("base64");
+  for (const answer of [await post(body, false), await post(base64, true)])
+    expect(answer).toMatchObject({ statusCode: 201, body: '["Größe",["a b","c&d"]]' });
+  expect(await post(body, true)).toMatchObject({ statusCode: 400 });
+  expect(await post(body, false, "")).toMatchObject({ statusCode: 401 });
+  expect(await post(JSON.stringify({ name: "a".repeat(70_000) }), false)).toMatchObject({ statusCode: 413 });
 });

@@ -21,6 +21,19 @@ test("the rules work in a Fastify service with its own routes", async () => {
   ]);
 });
 
+test("an operation of your own places orders, and can be repeated", async () => {
+  const order = '{"id":9223372036854775807,"petId":3,"quantity":2}';
+  expect(await printed(await installExample("place-orders"))).toEqual([
+    `201 orders/9223372036854775807 ${order}`,
+    `201 orders/9223372036854775807 ${order}`,
+    `200 - ${order}`,
+    '409 - {"code":"order_conflict","message":"Another order has this identifier.","status":409}',
+    expect.stringMatching(/^400 - \{"code":"invalid_input",.*"issues":\[\{"path":"body\.quantity"/),
+    expect.stringMatching(/^401 - \{"code":"missing_api_key"/),
+    `200 - [${order}]`,
+  ]);
+});
+
 test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
   const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));
   expect([orders, wrong]).toEqual(["orders: 400, pending: 0", "wrong results: 0"]);

@@ -54,6 +54,7 @@ describe.each([
     expect(JSON.parse(stdout)).toEqual({
       passed: Object.fromEntries(stores.map((store) => [store, CASES])),
       ids: ["9223372036854775807"],
+      bodies: ["9223372036854775807", 413],
       codes: ["ok", "order_already_cancelled"],
     });
   });

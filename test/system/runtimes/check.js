@@ -2,7 +2,7 @@
 import { createAccounts } from "store-orders/accounts";
 import { createClient } from "store-orders/client";
 import { storeContract } from "store-orders/contract";
-import { createHandler } from "store-orders/http";
+import { createHandler, defineOperation, OPERATIONS } from "store-orders/http";
 import { createMemoryStore } from "store-orders/memory";
 
 const [entries = "", stores = "", database = ""] = process.argv.slice(2);
@@ -34,7 +34,21 @@ const accounts = createAccounts({ store: store.accounts, environment: "test" });
 await accounts.create("shop", { plan: "free" });
 const { key } = await accounts.issueKey("shop");
 await store.orders.place([{ record: { id: 9223372036854775807n }, status: "pending" }]);
-const handler = createHandler({ store });
+const echo = defineOperation({
+  ...{ id: "echo", method: "POST", path: "/echo", tag: "echo", summary: "Echo", description: "Echo." },
+  ...{ success: { status: 200, description: "The body." }, errors: [] },
+  body: { "~standard": { validate: (value) => ({ value }) } },
+  jsonSchemas: { body: {} },
+  maxBodyBytes: 200_000,
+  handle: async ({ body }) => ({ status: 200, body: `${body.id}` }),
+});
+const handler = createHandler({ store, operations: [...OPERATIONS, echo] });
+const post = async (body) => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  return handler(new Request("http://shop.test/v1/echo", { method: "POST", headers, body }));
+};
+const posted = await post(`{"id":9223372036854775807,"text":"${"a".repeat(100_000)}"}`);
+const bodies = [await posted.text(), (await post(`"${"a".repeat(200_000)}"`)).status];
 const client = createClient({
   baseUrl: "http://shop.test/v1",
   apiKey: key,
@@ -52,5 +66,5 @@ if (database !== "") {
   await file.close();
 }
 process.stdout.write(
-  `${JSON.stringify({ passed, ids, codes: results.map((result) => result.code ?? "ok") })}\n`,
+  `${JSON.stringify({ passed, ids, bodies, codes: results.map((result) => result.code ?? "ok") })}\n`,
 );

@@ -1,0 +1,425 @@
+import { errorMessage, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
+import { splitTarget } from "../core/request-target.ts";
+import type { CustomOperation } from "./custom-operations.ts";
+import { ERRORS, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
+import type {
+  Operation,
+  OperationCall,
+  OperationParameter,
+  OwnError,
+  ParameterValues,
+} from "./operations.ts";
+import { MAX_URL_CHARS } from "./path.ts";
+import type { HeaderFields, Reply, RequestHead, SuccessReply } from "./response.ts";
+
+/** A schema of any library that implements https://standardschema.dev, such as zod, valibot or arktype. */
+export interface Schema<Output = unknown> {
+  readonly "~standard": {
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    /** https://standardschema.dev/json-schema */
+    readonly jsonSchema?: {
+      readonly input: (options: { readonly target: "draft-2020-12" }) => JsonSchema;
+    };
+  };
+}
+
+/** The result of a schema: the value, or what is wrong with it. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[];
+    };
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+type OutputOf<S> = S extends Schema ? NonNullable<S["~standard"]["types"]>["output"] : undefined;
+
+/** The names in braces in a path: `"orderId"` for `/orders/{orderId}`. */
+type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : never;
+
+/** The argument of `defineOperation`: the operation as data, and its implementation. */
+export type OperationDefinition<
+  Path extends `/${string}`,
+  Parameters extends Readonly<Record<PathParameter<Path>, OperationParameter>>,
+  Errors extends ErrorCode,
+  OwnErrors extends Readonly<Record<string, OwnError>>,
+  Query extends Schema | undefined,
+  Body extends Schema | undefined,
+> = Omit<Operation, "path" | "parameters" | "errors" | "ownErrors" | "input"> & {
+  /** Relative to the base URL. Each segment in braces is a parameter. */
+  readonly path: Path;
+  /** The errors that `handle` returns, in addition to those that all operations share. */
+  readonly errors: readonly Errors[];
+  /** Further errors that `handle` returns, by code: each with a status and a message. */
+  readonly ownErrors?: OwnErrors;
+  /** The query as an object: each parameter is a string, or an array of strings if it occurs several times. */
+  readonly query?: Query;
+  /** The body of a `POST`, `PUT` or `PATCH`, as JSON. An integer beyond 2^53 is a `bigint`. An empty body is `undefined`. */
+  readonly body?: Body;
+  /** The largest body, in bytes. @default 65_536 */
+  readonly maxBodyBytes?: number;
+  /** The JSON Schemas for the OpenAPI document. @default as the schemas describe themselves */
+  readonly jsonSchemas?: { readonly query?: JsonSchema; readonly body?: JsonSchema };
+  /** Called for each admitted request with a valid query and a valid body. */
+  readonly handle: (
+    call: OperationCall<ParameterValues<Parameters>> & {
+      readonly query: OutputOf<Query>;
+      readonly body: OutputOf<Body>;
+    },
+  ) => Promise<
+    | SuccessReply
+    | {
+        readonly error: NoInfer<Errors> | (keyof NoInfer<OwnErrors> & string);
+        readonly headers?: HeaderFields;
+      }
+  >;
+} & ([PathParameter<Path>] extends [never]
+    ? { readonly parameters?: Parameters }
+    : { readonly parameters: Parameters });
+
+/**
+ * Defines an operation in addition to `OPERATIONS`. It is routed, authenticated, counted and documented like these:
+ *
+ * ```ts
+ * const readStatus = defineOperation({
+ *   id: "readStatus",
+ *   method: "GET",
+ *   path: "/store/orders/{orderId}/status",
+ *   parameters: { orderId: { description: "The identifier of the order." } },
+ *   tag: "orders",
+ *   summary: "Read the status of an order",
+ *   description: "The status is not part of an order.",
+ *   success: { status: 200, description: "The status.", schema: { type: "string" } },
+ *   errors: ["order_not_found"],
+ *   async handle({ orders, parameters: { orderId } }) {
+ *     const order = await orders.find(orderId);
+ *     return order ? { status: 200, body: JSON.stringify(order.status) } : { error: "order_not_found" };
+ *   },
+ * });
+ * const handler = createHandler({ store, operations: [...OPERATIONS, readStatus] });
+ * ```
+ *
+ * Throws `InvalidInputError` if its version, errors, query or body are invalid; `createHandler` checks the rest.
+ */
+export function defineOperation<
+  const Path extends `/${string}`,
+  const Parameters extends Readonly<Record<PathParameter<Path>, OperationParameter>>,
+  const Errors extends ErrorCode,
+  const OwnErrors extends Readonly<Record<string, OwnError>> = Record<never, OwnError>,
+  const Query extends Schema | undefined = undefined,
+  const Body extends Schema | undefined = undefined,
+>(definition: OperationDefinition<Path, Parameters, Errors, OwnErrors, Query, Body>): CustomOperation {
+  const { query, body, maxBodyBytes, jsonSchemas, ...operation } = definition as unknown as UntypedDefinition;
+  const { handle, ownErrors, method, errors } = operation;
+  const { issues, input } = describeInput(definition as unknown as UntypedDefinition);
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  const hasInput = query !== undefined || body !== undefined;
+  return {
+    ...operation,
+    ...(body && { errors: [...errors, "request_timeout", "request_too_large"] }),
+    ...((ownErrors || hasInput) && {
+      ownErrors: {
+        ...ownErrors,
+        ...(hasInput && { invalid_input: { ...INPUT_ERRORS.invalid_input, schema: INVALID_INPUT_SCHEMA } }),
+        ...(body && { unsupported_media_type: INPUT_ERRORS.unsupported_media_type }),
+      },
+    }),
+    ...(hasInput && { input }),
+    async handle(call) {
+      const { request } = call;
+      const parameters = query ? await validate(query, "query", parseQuery(request.url)) : NOTHING;
+      if (!parameters.ok) return parameters.reply;
+      // Without a schema it is still received, so that an incomplete request has no effect.
+      const received = BODY_METHODS.has(method) ? await receiveJson(request, body, maxBodyBytes) : NOTHING;
+      const content = body ? await validate(body, "body", received) : received;
+      if (!content.ok) return content.reply;
+      const reply = await handle({ ...call, query: parameters.value, body: content.value });
+      const code = reply?.error ?? "";
+      const own = ownErrors && Object.hasOwn(ownErrors, code) ? ownErrors[code] : undefined;
+      return own === undefined ? checkReply(reply) : toReply(code, own, {}, reply.headers);
+    },
+  };
+}
+
+/** A definition of which nothing is known: callers can be untyped. */
+type UntypedDefinition = Omit<CustomOperation, "handle"> & {
+  readonly query?: Schema;
+  readonly body?: Schema;
+  readonly maxBodyBytes?: number;
+  readonly jsonSchemas?: { readonly query?: JsonSchema; readonly body?: JsonSchema };
+  readonly handle: (call: OperationCall & { query: unknown; body: unknown }) => Promise<Reply>;
+};
+
+const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** The largest `maxBodyBytes`: the limit of API Gateway. */
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+/** The query and the body for the OpenAPI document, and everything that is wrong with the definition. */
+function describeInput(definition: UntypedDefinition) {
+  const { id, method, version, query, body, maxBodyBytes = 1, jsonSchemas = {}, ownErrors = {} } = definition;
+  const issues: Issue[] = [];
+  const report = (path: string, message: string) => issues.push({ path: `${id}.${path}`, message });
+  const describe = (name: "query" | "body", schema: Schema | undefined): JsonSchema => {
+    if (schema === undefined || jsonSchemas[name] !== undefined) return jsonSchemas[name] ?? {};
+    try {
+      const { jsonSchema } = schema["~standard"];
+      if (jsonSchema === undefined) throw new Error("It does not describe itself");
+      const { $schema: _, ...described } = jsonSchema.input({ target: "draft-2020-12" });
+      // A reference into itself would be one into the OpenAPI document there.
+      if (JSON.stringify(described).includes('"$ref":')) throw new Error("It refers to itself");
+      return described;
+    } catch (error) {
+      const reason = errorMessage(error).replace(/\.$/, "");
+      report(
+        `jsonSchemas.${name}`,
+        `The schema has no JSON Schema for the documentation. ${reason}. Give one here.`,
+      );
+      return {};
+    }
+  };
+
+  for (const [name, schema] of Object.entries({ query, body }))
+    if (schema !== undefined && typeof Object(Object(schema)["~standard"]).validate !== "function")
+      report(name, "Use a schema that implements https://standardschema.dev, such as one of zod.");
+  if (body !== undefined && !BODY_METHODS.has(method))
+    report("body", "Only POST, PUT and PATCH have a body.");
+  if (!Number.isInteger(maxBodyBytes) || maxBodyBytes < 1 || maxBodyBytes > MAX_BODY_BYTES)
+    report("maxBodyBytes", `Use a whole number from 1 to ${MAX_BODY_BYTES}.`);
+  if (version !== undefined && !/^v(?:[2-9]|[1-9]\d{1,2})$/.test(version))
+    report("version", "Use a version such as v2, or leave it out for v1.");
+  for (const [code, error] of Object.entries(ownErrors)) {
+    const { status, message } = Object(error);
+    if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
+      report("ownErrors", `Write the code '${code}' as words_like_this.`);
+    if (Object.hasOwn(ERRORS, code) || Object.hasOwn(INPUT_ERRORS, code))
+      report(
+        `ownErrors.${code}`,
+        "The service has an error with this code. Name it in 'errors', or rename yours.",
+      );
+    if (!Number.isInteger(status) || status < 400 || status > 599 || typeof message !== "string")
+      report(`ownErrors.${code}`, "Give it a status from 400 to 599 and a message.");
+  }
+  if (issues.length > 0) return { issues };
+
+  const { properties = {}, required = [] } = describe("query", query) as {
+    readonly properties?: Readonly<Record<string, JsonSchema>>;
+    readonly required?: readonly string[];
+  };
+  const parameters = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    ...{ name, in: "query", required: required.includes(name) },
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }));
+  const content = { "application/json": { schema: describe("body", body) } };
+  return { issues, input: { parameters, ...(body && { requestBody: { required: true, content } }) } };
+}
+
+/** The most issues of a response, and the longest path and message of one. */
+const MAX_ISSUES = 20;
+const MAX_ISSUE_CHARS = 200;
+
+const INVALID_INPUT_SCHEMA = {
+  type: "object",
+  required: ["code", "message", "status"],
+  properties: {
+    code: { type: "string" },
+    message: { type: "string" },
+    status: { type: "integer" },
+    issues: {
+      type: "array",
+      description: "What is wrong with `query` and `body`.",
+      maxItems: MAX_ISSUES,
+      items: {
+        type: "object",
+        required: ["path", "message"],
+        properties: { path: { type: "string", examples: ["body.quantity"] }, message: { type: "string" } },
+      },
+    },
+  },
+} as const;
+
+/** An input, or the reply to an invalid one. */
+type Input = { readonly ok: true; readonly value?: unknown } | { readonly ok: false; readonly reply: Reply };
+
+const NOTHING: Input = { ok: true };
+
+function toReply(
+  code: string,
+  { status, message }: OwnError,
+  details: { readonly issues?: readonly Issue[] } = {},
+  headers: HeaderFields = {},
+): Reply {
+  return { error: code, status, body: JSON.stringify({ code, message, status, ...details }), headers };
+}
+
+function invalid(issues: readonly Issue[]): Input {
+  return { ok: false, reply: toReply("invalid_input", INPUT_ERRORS.invalid_input, { issues }) };
+}
+
+const UNSUPPORTED: Input = {
+  ok: false,
+  reply: toReply("unsupported_media_type", INPUT_ERRORS.unsupported_media_type),
+};
+
+async function validate(schema: Schema, name: "query" | "body", input: Input): Promise<Input> {
+  if (!input.ok) return input;
+  const result = await schema["~standard"].validate(input.value);
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  const issues = [...result.issues].slice(0, MAX_ISSUES).flatMap(({ path = [], message }) => {
+    const keys = path.map((part) => (typeof part === "object" ? part.key : part));
+    return toIssues({ code: "", path: [name, ...keys], message }, () => []);
+  });
+  const cut = (text: string) => text.slice(0, MAX_ISSUE_CHARS);
+  return invalid(issues.map(({ path, message }) => ({ path: cut(path), message: cut(message) })));
+}
+
+/** Reads the query of a URL. A parameter that occurs several times is an array. */
+function parseQuery(url: string): Input {
+  const { path } = splitTarget(url);
+  const query = /\?([^#]*)/.exec(path)?.[1] ?? "";
+  if (query.length > MAX_URL_CHARS) return { ok: false, reply: { error: "uri_too_long" } };
+  try {
+    decodeURIComponent(query);
+  } catch {
+    return invalid([{ path: "query", message: "Use percent-encoded UTF-8." }]);
+  }
+  const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
+  const entries = [...byName].map(([name, pairs]) => {
+    const values = pairs.map(([, value]) => value);
+    return [name, values.length === 1 ? values[0] : values];
+  });
+  return { ok: true, value: Object.fromEntries(entries) };
+}
+
+/** https://www.rfc-editor.org/rfc/rfc8259#section-11 */
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+const DEFAULT_MAX_BODY_BYTES = 64 * 1024;
+
+/** Receives the body of a request. Without a schema its content does not matter. */
+async function receiveJson(
+  request: RequestHead,
+  schema: Schema | undefined,
+  maxBytes = DEFAULT_MAX_BODY_BYTES,
+): Promise<Input> {
+  const type = request.headers.get("content-type");
+  if (schema !== undefined) {
+    // In JavaScript, a framework can have parsed the body before.
+    if (request.bodyUsed === true)
+      throw new Error("A middleware has read the body of this request. Mount the handler before it.");
+    const coding = request.headers.get("content-encoding") ?? "identity";
+    if (!JSON_TYPE.test(type ?? "application/json") || coding.toLowerCase() !== "identity")
+      return UNSUPPORTED;
+  }
+  const bytes = request.bodyUsed === true ? EMPTY : await receive(request, maxBytes);
+  if (typeof bytes === "string") return { ok: false, reply: { error: bytes } };
+  if (schema === undefined || bytes.length === 0) return NOTHING;
+  if (type === null) return UNSUPPORTED;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { ok: true, value: JSON.parse(text, readExactly as (key: string, value: unknown) => unknown) };
+  } catch {
+    return invalid([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
+  }
+}
+
+/** Keeps the digits of an int64, and rejects the key that would change the prototype of a copy. */
+function readExactly(
+  key: string,
+  value: unknown,
+  { source = "" }: { readonly source?: string } = {},
+): unknown {
+  if (key === "__proto__") throw new SyntaxError(key);
+  return typeof value === "number" && /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(value)
+    ? BigInt(source)
+    : value;
+}
+
+/** The longest time for a body to arrive. */
+const MAX_BODY_MS = 30_000;
+
+const EMPTY = new Uint8Array();
+
+/** Receives a body within its limits. Returns the error of one that is too large, late or incomplete. */
+async function receive({ body, headers }: RequestHead, maxBytes: number): Promise<Uint8Array | ErrorCode> {
+  if (!body) return EMPTY;
+  if (Number(headers.get("content-length")) > maxBytes) return "request_too_large";
+  const { promise: late, resolve } = Promise.withResolvers<"request_timeout">();
+  const timer = setTimeout(() => resolve("request_timeout"), MAX_BODY_MS);
+  try {
+    return await Promise.race([collect(body, maxBytes), late]);
+  } catch (error) {
+    const { code } = Object(error);
+    return Object.hasOwn(ERRORS, `${code}`) ? code : "bad_request";
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Copies the parts of a body, because a small one can be part of a large buffer. */
+async function collect(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array | "request_too_large"> {
+  let bytes = EMPTY;
+  let size = 0;
+  for await (const part of body) {
+    const end = size + part.length;
+    if (end > maxBytes) return "request_too_large";
+    if (end > bytes.length) {
+      const larger = new Uint8Array(Math.min(maxBytes, 2 * end));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(part, size);
+    size = end;
+  }
+  return bytes.subarray(0, size);
+}
+
+/** Returns a reply. Throws if the runtime could not send it, so that the caller gets a 500. */
+function checkReply(reply: Reply): Reply {
+  const problem = findReplyProblem(Object(reply));
+  if (problem !== undefined) throw new TypeError(problem);
+  return reply;
+}
+
+function findReplyProblem(reply: Reply): string | undefined {
+  if (reply.error !== undefined) {
+    if (!Object.hasOwn(ERRORS, reply.error))
+      return `There is no error code '${reply.error}'. Return a code of ERRORS.`;
+  } else {
+    const { status, body } = reply;
+    if (!STATUSES.has(status))
+      return `The status ${status} cannot be sent. Use one of: ${[...STATUSES].join(", ")}.`;
+    if (body !== undefined && status === 204)
+      return "A response with status 204 has no body. Leave it out, or use 200.";
+    if (body !== undefined && !isBody(body))
+      return "A body is a string, a Uint8Array or a ReadableStream. Convert any other value with JSON.stringify().";
+  }
+  const wrong = Object.entries(reply.headers ?? {}).find(
+    ([name, value]) => !HEADER_NAME.test(name) || !HEADER_VALUE.test(value),
+  );
+  return (
+    wrong && `The header ${JSON.stringify(wrong[0])} cannot be sent. Encode its name and value as ASCII.`
+  );
+}
+
+function isBody(body: unknown): boolean {
+  if (typeof body === "string" || body instanceof Uint8Array) return true;
+  const { getReader, read } = Object(body);
+  return typeof getReader === "function" || typeof read === "function";
+}
+
+const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
+
+/** RFC 9110, section 5. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,0 +1,42 @@
+import { createOrders, orderSchema } from "store-orders";
+import { defineOperation } from "store-orders/http";
+import { orderJsonSchema, toWire } from "store-orders/orders";
+
+/** Places an order. It can be repeated: the same order under the same `id` is placed once, and gets the same response. */
+export const placeOrder = defineOperation({
+  id: "placeOrder",
+  method: "POST",
+  path: "/store/orders",
+  tag: "orders",
+  summary: "Place an order",
+  description: "The order is pending. To repeat the request is safe: its `id` identifies it.",
+  body: orderSchema,
+  jsonSchemas: { body: orderJsonSchema },
+  maxBodyBytes: 4096,
+  success: { status: 201, description: "Order placed.", schema: orderJsonSchema },
+  errors: [],
+  ownErrors: { order_conflict: { status: 409, message: "Another order has this identifier." } },
+  async handle({ body, caller, orders }) {
+    const placed = await createOrders({ store: orders, by: caller.keyId }).place(body);
+    if (!placed.ok) return { error: placed.code };
+    // Relative to the path of the request, so that it is right below any base path.
+    return { status: 201, headers: { location: `orders/${placed.record.id}` }, body: toWire(placed.record) };
+  },
+});
+
+/** Reads an order: what the `Location` of a placed one leads to. */
+export const readOrder = defineOperation({
+  id: "readOrder",
+  method: "GET",
+  path: "/store/orders/{orderId}",
+  parameters: { orderId: { description: "The identifier of the order." } },
+  tag: "orders",
+  summary: "Read an order",
+  description: "Its status is not part of it.",
+  success: { status: 200, description: "The order.", schema: orderJsonSchema },
+  errors: ["order_not_found"],
+  async handle({ parameters: { orderId }, orders }) {
+    const order = await orders.find(orderId);
+    return order ? { status: 200, body: toWire(order.record) } : { error: "order_not_found" };
+  },
+});

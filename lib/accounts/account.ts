@@ -22,6 +22,8 @@ export interface ApiKey {
   readonly id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
+  /** What people call it, such as the program that uses it. Not unique. */
+  readonly name?: string;
   readonly createdAt: Instant;
   /** The key is inactive from this instant. */
   readonly expiresAt?: Instant;
@@ -48,6 +50,8 @@ export interface Account extends AccountSettings {
   readonly usage: Usage;
   /** By key identifier. */
   readonly rejections: Readonly<Record<string, RejectionCount>>;
+  /** The minute of the last admitted request by key identifier, if the store keeps it. Missing for a key without one. */
+  readonly lastUses?: Readonly<Record<string, Instant>>;
 }
 
 /** The result of an operation on an account: its new settings, or the reason why nothing changed. */
@@ -108,8 +112,8 @@ export function rotateKey(
   if (successorId !== undefined) return { ok: false, code: "key_already_rotated", successorId };
   const expiresAt = Math.min(old.expiresAt ?? Infinity, at + overlapMs);
   const rotated = { ...old, expiresAt, successorId: successor.id };
-  const expiry = old.expiresAt === undefined ? {} : { expiresAt: old.expiresAt };
-  return addKey(withKey(account, rotated), { ...successor, createdAt: at, ...expiry }, at);
+  const { id: _id, hash: _hash, ...kept } = old;
+  return addKey(withKey(account, rotated), { ...kept, ...successor, createdAt: at }, at);
 }
 
 /** Revokes a key at an instant. An inactive key stays as it is. */

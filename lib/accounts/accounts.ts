@@ -19,7 +19,7 @@ import {
   rotateKey,
 } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { digestKey, type Environment, generateKey, isAccountId, keyIdOf } from "./api-key.ts";
+import { digestKey, type Environment, generateKey, isAccountId, keyIdOf, redactKeys } from "./api-key.ts";
 
 /** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
@@ -47,9 +47,12 @@ export interface Accounts<Name extends string = Plan> {
   delete(accountId: string): Promise<AccountResult>;
   /** Sets the counters of both windows to zero. Bans stay. */
   resetUsage(accountId: string): Promise<AccountResult>;
-  /** Issues a key, which is active until `expiresAt` or until it is revoked. */
-  issueKey(accountId: string, options?: { readonly expiresAt?: Instant }): Promise<KeyResult>;
-  /** Issues a successor with the expiry of the old key, which expires after `overlapMs` or earlier. */
+  /** Issues a key, which is active until `expiresAt` or until it is revoked. A name has at most 64 characters. */
+  issueKey(
+    accountId: string,
+    options?: { readonly expiresAt?: Instant; readonly name?: string },
+  ): Promise<KeyResult>;
+  /** Issues a successor with the name and the expiry of the old key, which expires after `overlapMs` or earlier. */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */
   revokeKey(keyId: string): Promise<AccountResult>;
@@ -109,14 +112,17 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     resetUsage: async (accountId) => store.resetUsage(text("accountId", accountId)),
 
-    async issueKey(accountId, { expiresAt } = {}) {
+    async issueKey(accountId, { expiresAt, name } = {}) {
       const at = clock();
+      if (name !== undefined && !isKeyName(name))
+        throw invalidInput("name", "Use 1 to 64 characters, without a key and control characters.");
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalidInput("expiresAt", "Give a time in the future.");
       text("accountId", accountId);
       await assertKeyEnvironment();
       const { key, ...created } = await newKey(accountId);
-      const stored = { ...created, createdAt: at, ...(expiresAt === undefined ? {} : { expiresAt }) };
+      const expiry = expiresAt === undefined ? {} : { expiresAt };
+      const stored = { ...created, createdAt: at, ...expiry, ...(name === undefined ? {} : { name }) };
       const result = await store.update(accountId, (account) => addKey(account, stored, at));
       return result.ok ? issued(result.account, created.id, key) : result;
     },
@@ -173,6 +179,12 @@ function accountOf(keyId: string): string {
 function text(path: string, value: unknown): string {
   if (typeof value !== "string") throw invalidInput(path, "Give a string.");
   return value;
+}
+
+/** A name is shown to people. Whoever pastes a key there would store it readably. */
+function isKeyName(value: unknown): boolean {
+  const isText = typeof value === "string" && value.isWellFormed() && redactKeys(value) === value;
+  return isText && /^[^\p{C}]{1,64}$/u.test(value) && value.trim() === value;
 }
 
 function isEnvironment(value: unknown): value is Environment {

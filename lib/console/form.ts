@@ -93,10 +93,13 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
   </div>`;
 }
 
-/** A button that opens a dialog. The dialog closes with Escape, with a click beside it, or when its form succeeds. */
+/**
+ * A button that opens a dialog. The dialog closes with Escape, with a click beside it, or when its form succeeds. It
+ * gets the focus when it opens, so that its title is read, and Tab leads to its first field.
+ */
 export function dialogButton(id: string, label: string | Html, title: string, body: Html): Html {
   return html`<button type="button" popovertarget="${id}">${label}</button>
-    <div popover id="${id}" role="dialog" aria-labelledby="${id}-title">
+    <div popover autofocus tabindex="-1" id="${id}" role="dialog" aria-labelledby="${id}-title">
       <h2 id="${id}-title">${title}</h2>
       ${body}
     </div>`;

@@ -9,7 +9,7 @@ import type { Usage } from "../plans/windows.ts";
  */
 export const ACCOUNT_COLUMNS = `a.id, a.plan, a.per_minute, a.per_day, a.minute_start, a.minute_count, a.day_start, a.day_count,
   k.id, k.hash, k.created_at, k.expires_at, k.revoked_at, k.successor_id,
-  k.rejections_start, k.rejections_count, k.banned_until`;
+  k.rejections_start, k.rejections_count, k.banned_until, k.name, k.used_at`;
 
 /** A row of an account joined with one of its keys. */
 export type AccountRow = readonly [
@@ -31,18 +31,34 @@ export type AccountRow = readonly [
   rejectionsStart: Instant | null,
   rejectionsCount: number | null,
   bannedUntil: Instant | null,
+  keyName: string | null,
+  usedAt: Instant | null,
 ];
 
 interface AccountAndKey extends PlanAssignment<string> {
   readonly usage: Usage;
   readonly key: ApiKey;
   readonly rejections: RejectionCount | undefined;
+  /** The minute of its last admitted request. */
+  readonly usedAt: Instant | null;
 }
 
 /** Reads the account and the key of a row. */
 export function readRow(row: AccountRow): AccountAndKey {
   const [, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
-  const [id, hash, createdAt, expiresAt, revokedAt, successorId, windowStart, count, bannedUntil] = ofKey;
+  const [
+    id,
+    hash,
+    createdAt,
+    expiresAt,
+    revokedAt,
+    successorId,
+    windowStart,
+    count,
+    bannedUntil,
+    name,
+    usedAt,
+  ] = ofKey;
   return {
     plan,
     ...(perMinute === null || perDay === null ? {} : { customLimits: { perMinute, perDay } }),
@@ -51,10 +67,12 @@ export function readRow(row: AccountRow): AccountAndKey {
       id: id ?? "",
       hash,
       createdAt,
+      ...(name === null ? {} : { name }),
       ...(expiresAt === null ? {} : { expiresAt }),
       ...(revokedAt === null ? {} : { revokedAt }),
       ...(successorId === null ? {} : { successorId }),
     },
+    usedAt,
     rejections:
       windowStart === null || count === null
         ? undefined
@@ -65,14 +83,16 @@ export function readRow(row: AccountRow): AccountAndKey {
 /** Reads accounts from their joined rows. Those of an account follow each other. */
 export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
   return [...Map.groupBy(rows, ([id]) => id)].map(([id, group]) => {
-    const { key: _key, rejections: _count, ...account } = readRow(group[0] as AccountRow);
+    const { key: _key, rejections: _count, usedAt: _used, ...account } = readRow(group[0] as AccountRow);
     const keys = group.filter((row) => row[KEY_ID] !== null).map(readRow);
     const rejections = keys.flatMap(({ key, rejections: count }) =>
       count ? [[key.id, count] as const] : [],
     );
+    const lastUses = keys.flatMap(({ key, usedAt }) => (usedAt === null ? [] : [[key.id, usedAt] as const]));
     return {
       id,
       ...account,
+      ...(lastUses.length === 0 ? {} : { lastUses: Object.fromEntries(lastUses) }),
       keys: keys.map(({ key }) => key),
       rejections: Object.fromEntries(rejections),
     };

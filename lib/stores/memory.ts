@@ -211,8 +211,8 @@ function memoryAccounts(): AccountStore {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
       const result = updater(account);
-      const { usage, rejections } = account;
-      if (result.ok) accounts.set(id, { ...result.account, usage, rejections });
+      const { usage, rejections, lastUses = {} } = account;
+      if (result.ok) accounts.set(id, { ...result.account, usage, rejections, lastUses });
       return result;
     },
 
@@ -242,7 +242,10 @@ function memoryAccounts(): AccountStore {
       const { admission, save } = decideAdmission(found?.state, at, policy);
       if (found === undefined) return admission;
       const { account, state } = found;
-      if (save.usage !== undefined) accounts.set(account.id, { ...account, usage: save.usage });
+      if (save.usage !== undefined) {
+        const lastUses = { ...account.lastUses, [state.key.id]: save.usage.minute.start };
+        accounts.set(account.id, { ...account, usage: save.usage, lastUses });
+      }
       if (save.rejections !== undefined) {
         const rejections = { ...account.rejections, [state.key.id]: save.rejections };
         accounts.set(account.id, { ...account, rejections });

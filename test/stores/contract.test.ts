@@ -488,6 +488,16 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "a last use that is not that of the minute",
+    fails: /^the last use of a key/,
+    change: inAccounts((accounts) => ({
+      async find(id) {
+        const account = await accounts.find(id);
+        return account && { ...account, lastUses: { [account.keys[0]?.id ?? ""]: 1 } };
+      },
+    })),
+  },
+  {
     mistake: "a deletion that only revokes the keys",
     fails: /^a deleted account and its keys/,
     change: inAccounts((accounts) => ({

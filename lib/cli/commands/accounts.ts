@@ -81,7 +81,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     if (!isKnown) terminal.log(explainUnknownPlan(account));
     const quotas = usedQuotasAt(account, now, plans);
     const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
-    const keys = account.keys.map((key) => summarizeKey(key, now, account.rejections[key.id]));
+    const keys = account.keys.map((key) => summarizeKey(key, now, account));
     const summary = { account: account.id, plan: account.plan };
     if (flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
     const windows = [

@@ -1,11 +1,5 @@
 import { type Command, Option } from "commander";
-import {
-  type ApiKey,
-  isActive,
-  keyStatusAt,
-  MAX_OVERLAP_MS,
-  type RejectionCount,
-} from "../../accounts/account.ts";
+import { type Account, type ApiKey, isActive, keyStatusAt, MAX_OVERLAP_MS } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
 import { parseKey } from "../../accounts/hash-key.ts";
@@ -44,9 +38,10 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .description("Issues a key and shows it once.")
     .requiredOption("--account <id>", "the account that gets the key", readAccountId)
     .option("--expires <rfc3339>", "when the key expires (default: never)", readInstant)
-    .action(({ account, expires }: { account: string; expires?: Instant }) => {
-      const options = expires === undefined ? {} : { expiresAt: requireFuture(expires, clock()) };
-      return showNewKey(account, (accounts) => accounts.issueKey(account, options));
+    .option("--name <text>", "what people call the key, such as the program that uses it")
+    .action(({ account, expires, ...named }: { account: string; expires?: Instant; name?: string }) => {
+      const expiry = expires === undefined ? {} : { expiresAt: requireFuture(expires, clock()) };
+      return showNewKey(account, (accounts) => accounts.issueKey(account, { ...expiry, ...named }));
     });
 
   group
@@ -63,12 +58,12 @@ export function defineKeys(group: Command, context: CommandContext): void {
           return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
         const now = clock();
         const rows: Result[] = [];
-        for await (const { id, keys, rejections } of account ? [account] : store.accounts.list()) {
-          for (const key of keys) {
-            const row = summarizeKey(key, now, rejections[key.id]);
+        for await (const found of account ? [account] : store.accounts.list()) {
+          for (const key of found.keys) {
+            const row = summarizeKey(key, now, found);
             const isExpiring = isActive(key, now) && (key.expiresAt ?? Infinity) <= now + EXPIRING_MS;
             const isListed = state === "expiring" ? isExpiring : row["state"] === state;
-            if (state === undefined || isListed) rows.push({ account: id, ...row });
+            if (state === undefined || isListed) rows.push({ account: found.id, ...row });
           }
         }
         await printResults(context, ["account", ...KEY_COLUMNS], rows);
@@ -86,7 +81,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
         const key = account?.keys.find((candidate) => candidate.id === id);
         if (account === undefined || key === undefined)
           return failWithAccountError(context, id, { ok: false, code: "key_not_found" });
-        const summary = summarizeKey(key, clock(), account.rejections[id]);
+        const summary = summarizeKey(key, clock(), account);
         return printResult(context, { account: accountId, ...summary });
       }),
     );
@@ -130,6 +125,7 @@ const ONE_KEY = "Give the key's ID, or the key itself on standard input with --k
 const HELP = `
 Examples:
   $ store-orders keys issue --account acme --expires 2027-01-01T00:00:00Z
+  $ store-orders keys issue --account acme --name "warehouse scanner"
   $ store-orders keys list
   $ store-orders keys list --account acme
   $ store-orders keys list --state expiring
@@ -209,16 +205,20 @@ function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
 }
 
 /** The columns of a table of keys. */
-export const KEY_COLUMNS = ["keyId", "state", "bannedUntil", "created", "expires", "revoked", "successorId"];
+export const KEY_COLUMNS = [
+  ...["keyId", "name", "state", "bannedUntil", "created", "lastUsed", "expires", "revoked", "successorId"],
+];
 
 /** Describes a key for people, without its hash. */
-export function summarizeKey(key: ApiKey, now: Instant, rejections?: RejectionCount): Result {
-  const bannedUntil = rejections?.bannedUntil ?? 0;
+export function summarizeKey(key: ApiKey, now: Instant, account?: Account): Result {
+  const bannedUntil = account?.rejections[key.id]?.bannedUntil ?? 0;
   return {
     keyId: key.id,
+    name: key.name ?? null,
     state: keyStatusAt(key, bannedUntil, now),
     bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
     created: toRfc3339(key.createdAt),
+    lastUsed: toRfc3339(account?.lastUses?.[key.id]),
     expires: toRfc3339(key.expiresAt),
     revoked: toRfc3339(key.revokedAt),
     successorId: key.successorId ?? null,

@@ -50,7 +50,8 @@ export async function sendAccountPage(
   const changePlan = html`${planFields("plan", result, plans, account)}
     <div><button class="main">Change plan</button></div>`;
   const hint = "Optional; at 00:00 UTC of this day.";
-  const issueKey = html`${fieldOf("issue", { name: "expires", label: "Expires", type: "date", hint }, result)}
+  const nameField = { name: "name", label: "Name", hint: "Optional; such as its program." };
+  const issueKey = html`${fieldOf("issue", nameField, result)}${fieldOf("issue", { name: "expires", label: "Expires", type: "date", hint }, result)}
     <button class="main">Issue key</button>`;
   const deletion = changeForm(
     view,
@@ -196,7 +197,7 @@ function trafficChart(minutes: readonly MinuteTraffic[]): Html {
     </svg>
     <ul class="legend">
       ${LEGEND.map(([kind, text]) => html`<li><svg class="key" viewBox="0 0 10 10" aria-hidden="true"><rect class="${kind}" width="10" height="10"></rect></svg> ${text}</li>`)}
-      <li>highest minute: ${formatCount(most)}</li>
+      ${total("admitted") + total("rejected") === 0 ? "" : html`<li>highest minute: ${formatCount(most)}</li>`}
     </ul>`;
 }
 
@@ -234,13 +235,15 @@ function keyTable(view: View, account: Account, now: Instant): Html {
   const rows = keys.map((key) => {
     const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
     const state = keyStatusAt(key, bannedUntil, now);
+    const lastUse = account.lastUses?.[key.id];
     const end = key.revokedAt ?? key.expiresAt;
     const left = `${formatDuration(bannedUntil - now)} left`;
     const cells = [
-      html`<code>${key.id}</code>`,
+      html`<div>${key.name === undefined ? "" : html`<strong>${key.name}</strong> `}<code>${key.id}</code></div>`,
       html`<div><span class="badge ${LEVELS[state]}">${state}</span>
         ${state === "banned" ? html`<span class="quiet small number">${left}</span>` : ""}</div>`,
       formatInstant(key.createdAt),
+      lastUse === undefined ? html`<span class="quiet">unknown</span>` : formatInstant(lastUse),
       end === undefined ? "never" : formatInstant(end),
       isActive(key, now) ? keyActions(view, account, key, state) : "",
     ];
@@ -249,7 +252,9 @@ function keyTable(view: View, account: Account, now: Instant): Html {
   return table(KEY_COLUMNS, rows, "The account has no key yet.");
 }
 
-const KEY_COLUMNS = [["Key"], ["State"], ["Created", "number"], ["Ends", "number"], ["Actions"]] as const;
+const KEY_COLUMNS = [
+  ...[["Key"], ["State"], ["Created", "number"], ["Last used", "number"], ["Ends", "number"], ["Actions"]],
+] as const;
 
 function keyActions(view: View, account: Account, { id, successorId }: ApiKey, state: KeyStatus): Html {
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);

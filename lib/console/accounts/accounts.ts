@@ -76,8 +76,8 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
     return noticeOf(await accounts.delete(id), `The account ${id} has been deleted.`);
   });
-  addChange("keys", "issue", async (id, { expires = "" }) =>
-    noticeOf(await issue(accounts, id, expires), showKey),
+  addChange("keys", "issue", async (id, { expires = "", name = "" }) =>
+    noticeOf(await issue(accounts, id, expires, name.trim()), showKey),
   );
   addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) =>
     noticeOf(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) }), showKey),
@@ -90,12 +90,13 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   );
 }
 
-function issue(accounts: Accounts<string>, id: string, expires: string): Promise<KeyResult> {
-  if (expires === "") return accounts.issueKey(id);
+function issue(accounts: Accounts<string>, id: string, expires: string, name: string): Promise<KeyResult> {
+  const named = name === "" ? {} : { name };
+  if (expires === "") return accounts.issueKey(id, named);
   const start = `${expires}T00:00:00Z`;
   // `Date` would take the 31st of February for a day in March.
   if (!isDateTime(start)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
-  return accounts.issueKey(id, { expiresAt: Date.parse(start) });
+  return accounts.issueKey(id, { ...named, expiresAt: Date.parse(start) });
 }
 
 function noticeOf<R extends { readonly ok: true }>(

@@ -184,7 +184,7 @@ async function send({ form, action, body }) {
       /** @type {HTMLElement | null} */ (form.closest("[popover]"))?.hidePopover();
       form.reset();
     }
-    if (response.redirected) history.pushState(null, "", response.url);
+    if (response.redirected) history.pushState(null, "", withoutMessage(response.url));
     etag = "";
     showAnswer(page, response.redirected);
     if (!response.ok) form.dataset["edited"] = "true";
@@ -196,12 +196,25 @@ async function send({ form, action, body }) {
   }
 }
 
+/** An address without the message that it made a page show once. @param {string} address */
+function withoutMessage(address) {
+  const url = new URL(address);
+  for (const name of ["added", "removed"]) url.searchParams.delete(name);
+  return url.href;
+}
+
 /** Copies the text of the element that a button names. @param {HTMLElement} button */
 async function copy(button) {
   const label = button.textContent;
   const source = document.getElementById(button.dataset["copy"] ?? "");
-  await navigator.clipboard.writeText(source?.textContent.trim() ?? "");
-  button.textContent = "Copied";
+  try {
+    await navigator.clipboard.writeText(source?.textContent.trim() ?? "");
+    button.textContent = "Copied";
+  } catch {
+    // The browser refuses: the text is selected instead.
+    if (source !== null) getSelection()?.selectAllChildren(source);
+    button.textContent = "Selected: press Ctrl+C";
+  }
   setTimeout(() => {
     button.textContent = label;
   }, 2000);

@@ -37,7 +37,7 @@ export const accountCases: readonly UnboundedCase[] = [
           plan: "enterprise",
           customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
           keys: [
-            { ...apiKey("a"), expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
+            { ...apiKey("a"), name: "ünit 7", expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
             apiKey("b"),
           ],
         },
@@ -188,6 +188,28 @@ export const accountCases: readonly UnboundedCase[] = [
       await accounts.update("acme", (current) => revokeKey(current, second.id, AT));
       const after = await accounts.find("acme");
       assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
+    },
+  },
+  {
+    name: "the last use of a key, if the store keeps it, is the minute of its last admitted request",
+    async check({ accounts }) {
+      const [first, second] = [apiKey(1), apiKey(2)];
+      await accounts.create({ ...account, keys: [first, second] });
+      const key = { accountId: "acme", hash: first.hash };
+      const lastUses = async () => (await accounts.find("acme"))?.lastUses;
+      await accounts.admit(key, AT + 1_000);
+      if ((await lastUses()) === undefined) return;
+      assert.deepEqual(await lastUses(), { [first.id]: AT });
+      for (let call = 0; call < 63; call++) await accounts.admit(key, AT + 61_000);
+      await accounts.admit(key, AT + 121_000);
+      await accounts.admit({ ...key, hash: second.hash }, AT + 121_000);
+      await accounts.update("acme", (found) => revokeKey(found, second.id, AT + 122_000));
+      await accounts.admit({ ...key, hash: second.hash }, AT + 181_000);
+      await accounts.recordRejections(key, 1, AT + 121_000);
+      const minute = AT + 120_000;
+      assert.deepEqual(await lastUses(), { [first.id]: minute, [second.id]: minute });
+      for (let call = 0; call < 9; call++) await accounts.admit(key, AT + 241_000 - 60_000 * call);
+      assert.deepEqual((await collect(accounts.list()))[0]?.lastUses, await lastUses());
     },
   },
   {

@@ -313,14 +313,16 @@ function versionsOf(details: Item | undefined): Readonly<Record<string, Attribut
   return details?.["versions"]?.M ?? {};
 }
 
-function apiKeyValue({ id, hash, createdAt, expiresAt, revokedAt, successorId }: ApiKey): AttributeValue {
-  const successor = successorId === undefined ? {} : { successorId: { S: successorId } };
+function apiKeyValue({ id, hash, createdAt, expiresAt, revokedAt, ...texts }: ApiKey): AttributeValue {
+  const { successorId, name } = texts;
+  const named = name === undefined ? {} : { name: { S: name } };
+  const successor = { ...named, ...(successorId === undefined ? {} : { successorId: { S: successorId } }) };
   const dates = numberValues({ createdAt, expiresAt, revokedAt });
   return { M: { id: { S: id }, hash: { S: hash }, ...dates, ...successor } };
 }
 
 function apiKeyOf({ M: key = {} }: AttributeValue): ApiKey {
-  const { expiresAt, revokedAt, successorId } = key;
+  const { expiresAt, revokedAt, successorId, name } = key;
   return {
     id: stringOf(key["id"]),
     hash: stringOf(key["hash"]),
@@ -328,6 +330,7 @@ function apiKeyOf({ M: key = {} }: AttributeValue): ApiKey {
     ...(expiresAt === undefined ? {} : { expiresAt: numberOf(expiresAt) }),
     ...(revokedAt === undefined ? {} : { revokedAt: numberOf(revokedAt) }),
     ...(successorId === undefined ? {} : { successorId: stringOf(successorId) }),
+    ...(name === undefined ? {} : { name: stringOf(name) }),
   };
 }
 

@@ -128,10 +128,10 @@ function saveSettings(
     },
     {
       text: `INSERT INTO ${schema}.api_keys
-               (account, position, hash, id, created_at, expires_at, revoked_at, successor_id)
-             SELECT $1, n.position, n.hash, n.id, n.created_at, n.expires_at, n.revoked_at, n.successor_id
-             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[]) WITH ORDINALITY
-               AS n (hash, id, created_at, expires_at, revoked_at, successor_id, position)
+               (account, position, hash, id, created_at, expires_at, revoked_at, successor_id, name)
+             SELECT $1, n.position, n.hash, n.id, n.created_at, n.expires_at, n.revoked_at, n.successor_id, n.name
+             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
+               WITH ORDINALITY AS n (hash, id, created_at, expires_at, revoked_at, successor_id, name, position)
              ON CONFLICT (account, hash) DO UPDATE SET position = excluded.position,
                expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
       values: [
@@ -142,6 +142,7 @@ function saveSettings(
         keys.map(({ expiresAt }) => expiresAt ?? null),
         keys.map(({ revokedAt }) => revokedAt ?? null),
         keys.map(({ successorId }) => successorId ?? null),
+        keys.map(({ name }) => name ?? null),
       ],
     },
   ];

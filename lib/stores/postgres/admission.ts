@@ -182,7 +182,7 @@ const MAX_TOKENS = 8;
 
 /** Decides about accounts and keys, and collects what has to be saved. */
 function accountChanges(schema: string, rows: Rows) {
-  const states = new Map<string, KeyState>();
+  const states = new Map<string, KeyState & Pick<ReturnType<typeof readRow>, "usedAt">>();
   const tokens = new Map<string, readonly string[]>();
   /** By account: its keys share it. */
   const changedUsages = new Map<string, Usage>();
@@ -196,13 +196,13 @@ function accountChanges(schema: string, rows: Rows) {
     states.set(name, state);
     tokens.set(name, JSON.parse(`${row.at(-1) ?? "[]"}`));
   }
-  const stateOf = (key: ParsedKey): KeyState | undefined => {
+  const stateOf = (key: ParsedKey) => {
     const state = states.get(nameOf(key));
     return state && { ...state, usage: changedUsages.get(key.accountId) ?? state.usage };
   };
-  const saveRejections = (state: KeyState, rejections: RejectionCount) => {
-    const name = nameOf({ accountId: state.accountId, hash: state.key.hash });
-    states.set(name, { ...state, rejections });
+  const saveKey = (key: ParsedKey, changed: { rejections: RejectionCount } | { usedAt: Instant }) => {
+    const [name, state] = [nameOf(key), stateOf(key)];
+    if (state !== undefined) states.set(name, { ...state, ...changed });
     changedKeys.add(name);
   };
 
@@ -215,13 +215,18 @@ function accountChanges(schema: string, rows: Rows) {
         const recorded = tokens.get(nameOf(key)) ?? [];
         const isRecorded = added.token !== undefined && recorded.includes(added.token);
         if (state === undefined || rejections === undefined || isRecorded) return undefined;
-        saveRejections(state, rejections);
+        saveKey(key, { rejections });
         if (added.token !== undefined) tokens.set(nameOf(key), [...recorded, added.token].slice(-MAX_TOKENS));
         return undefined;
       }
       const { admission, save } = decideAdmission(state, at, policy);
-      if (state !== undefined && save.usage !== undefined) changedUsages.set(key.accountId, save.usage);
-      if (state !== undefined && save.rejections !== undefined) saveRejections(state, save.rejections);
+      const { usage, rejections } = save;
+      if (state === undefined) return admission;
+      if (usage !== undefined) changedUsages.set(key.accountId, usage);
+      // Once in a minute, with the other changes of keys.
+      if (usage !== undefined && state.usedAt !== usage.minute.start)
+        saveKey(key, { usedAt: usage.minute.start });
+      if (rejections !== undefined) saveKey(key, { rejections });
       return admission;
     },
 
@@ -250,9 +255,9 @@ function accountChanges(schema: string, rows: Rows) {
         });
         writes.push({
           text: `UPDATE ${schema}.api_keys k SET rejections_start = n.start, rejections_count = n.count,
-                   banned_until = n.until, rejections_tokens = n.tokens
-                 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-                   AS n (account, hash, start, count, until, tokens) WHERE k.account = n.account AND k.hash = n.hash`,
+                   banned_until = n.until, rejections_tokens = n.tokens, used_at = n.used
+                 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
+                   AS n (account, hash, start, count, until, tokens, used) WHERE k.account = n.account AND k.hash = n.hash`,
           values: [
             changed.map(({ accountId }) => accountId),
             changed.map(({ key }) => key.hash),
@@ -260,6 +265,7 @@ function accountChanges(schema: string, rows: Rows) {
             changed.map(({ rejections }) => rejections?.count ?? null),
             changed.map(({ rejections }) => rejections?.bannedUntil ?? null),
             changed.map(({ tokens: recorded }) => JSON.stringify(recorded)),
+            changed.map(({ usedAt }) => usedAt),
           ],
         });
       }
@@ -327,7 +333,7 @@ function orderOf(status: unknown, record: unknown): StoredOrder | undefined {
 }
 
 /** The places of strings in a row. All other columns are numbers. */
-const STRINGS = new Set([0, 1, 8, 9, 13]);
+const STRINGS = new Set([0, 1, 8, 9, 13, 17]);
 
 /** Converts the columns of `ACCOUNT_COLUMNS`. */
 export function toAccountRow(row: readonly unknown[]): AccountRow {

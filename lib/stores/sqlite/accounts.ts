@@ -72,8 +72,8 @@ export function accountQueries(db: DatabaseSync) {
   );
   const upsertKey = prepareWrite(
     db,
-    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id, name)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
        revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
   );
@@ -93,8 +93,8 @@ export function accountQueries(db: DatabaseSync) {
     updatePlan.run(plan, customLimits?.perMinute ?? null, customLimits?.perDay ?? null, id);
     deleteOtherKeys.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
-      const { hash, createdAt, expiresAt = null, revokedAt = null, successorId = null } = key;
-      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId);
+      const { hash, createdAt, expiresAt = null, revokedAt = null, successorId = null, name = null } = key;
+      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId, name);
     }
   }
 

@@ -84,7 +84,9 @@ export function admissionQueries(db: DatabaseSync) {
     "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE account = ? AND id = ?",
   );
 
-  function findKeyState({ accountId, hash }: ParsedKey): KeyState | undefined {
+  const updateUse = prepareWrite(db, "UPDATE api_keys SET used_at = ? WHERE account = ? AND id = ?");
+
+  function findKeyState({ accountId, hash }: ParsedKey) {
     const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
     return row && { accountId, ...readRow(row) };
   }
@@ -101,6 +103,8 @@ export function admissionQueries(db: DatabaseSync) {
       if (state !== undefined && save.usage !== undefined) {
         const { minute, day } = save.usage;
         updateUsage.run(minute.start, minute.count, day.start, day.count, state.accountId);
+        // Once in a minute, in the transaction that counts the request.
+        if (state.usedAt !== minute.start) updateUse.run(minute.start, state.accountId, state.key.id);
       }
       if (state !== undefined && save.rejections !== undefined) saveRejections(state, save.rejections);
       return admission;

@@ -15,7 +15,7 @@ const FIRST_VERSION = 5;
  * the rules know: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
  * `status` would write two more pages for each cancel, and take longer to count. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
- * followed. `settings` holds what is true for the whole store: `environment`, that of its keys.
+ * followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (
@@ -66,7 +66,9 @@ export const MIGRATIONS: readonly string[] = [
      successor_id TEXT,
      rejections_start INTEGER,
      rejections_count INTEGER,
-     banned_until INTEGER
+     banned_until INTEGER,
+     name TEXT,
+     used_at INTEGER
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX api_keys_of_account ON api_keys (account, position);
 

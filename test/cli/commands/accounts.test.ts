@@ -262,8 +262,8 @@ test("accounts show prints the plan, both windows with their reset times, and th
     ["window", "limit", "used", "remaining", "resets"],
   ]);
   expect(cells[5]).toEqual(["day", "25,000", "12", "24,988", shown.day.resets]);
-  expect(cells[7]?.slice(0, 2)).toEqual(["key id", "state"]);
-  expect(cells[8]?.slice(0, 2)).toEqual([keyId, "banned"]);
+  expect(cells[7]?.slice(0, 2)).toEqual(["key id", "name"]);
+  expect(cells[8]?.slice(0, 2)).toEqual([keyId, "-"]);
 });
 
 test("keys list without --account lists the keys of all accounts", async () => {
@@ -273,7 +273,7 @@ test("keys list without --account lists the keys of all accounts", async () => {
     { account: "globex", keyId: expect.stringMatching(/^globex\./), state: "active" },
   ]);
   const { stdout } = await ownProcess.run(["keys", "list"]);
-  expect(stdout).toMatch(/^account +key id +state +banned until/);
+  expect(stdout).toMatch(/^account +key id +name +state +banned until/);
   expect(stdout.trimEnd().split("\n")).toHaveLength(3);
   expect(await ownProcess.json("keys", "list", "--account", "globex")).toEqual(all.slice(1));
 });

@@ -164,3 +164,20 @@ test("keys list --state lists only the keys in that state", async () => {
   expect(await list("revoked")).toEqual([revoked]);
   expect([await list("banned"), await list("expired")]).toEqual([[], []]);
 });
+
+test("a key has the name that it was issued with, also its successor, and one that is no name is rejected", async () => {
+  const database = ["--database", "named.db"];
+  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  const issue = (name: string) =>
+    shared.run(["keys", "issue", "--account", "acme", "--name", name, "--json", ...database]);
+  const { keyId, key } = JSON.parse((await issue("Lager 7 €")).stdout);
+  await shared.run(["keys", "rotate", keyId, ...database]);
+  expect(await shared.json("keys", "list", ...database)).toMatchObject([
+    { keyId, name: "Lager 7 €", lastUsed: null },
+    { name: "Lager 7 €", lastUsed: null },
+  ]);
+  for (const name of ["", " ", "a\nb", "x".repeat(65), key]) {
+    const { status, stderr } = await issue(name);
+    expect([status, stderr.includes(key)], name).toEqual([2, false]);
+  }
+});

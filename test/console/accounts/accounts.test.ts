@@ -134,3 +134,15 @@ test("an account is deleted with its keys only if its ID was typed", async () =>
   expect(await console.store.accounts.find("acme")).toBeUndefined();
   expect(await console.store.accounts.find("globex")).toBeDefined();
 });
+
+test("the name and the last use of a key are shown as text, and a key that is pasted as a name is not stored", async () => {
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+  const named = await post("accounts/acme/keys", { name: "<b>scanner</b>" });
+  expect(named.text).toContain("<strong>&lt;b&gt;scanner&lt;/b&gt;</strong>");
+  expect(named.text).toContain('<span class="quiet">unknown</span>');
+  const [, key = ""] = /id="issued-key">(so_test_acme_\w+)</.exec(named.text) ?? [];
+  const pasted = await post("accounts/acme/keys", { name: key });
+  expect([pasted.status, pasted.text.includes(key)]).toEqual([422, false]);
+  const [stored, ...others] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  expect([stored?.name, others]).toEqual(["<b>scanner</b>", []]);
+});

@@ -58,9 +58,13 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     description: "Manages, imports and exports orders.",
     load: async () => (await import("./commands/orders.ts")).defineOrders,
   },
+  changes: {
+    description: "Shows the changes of orders that have not been delivered, and delivers them again.",
+    load: async () => (await import("./commands/changes.ts")).defineChanges,
+  },
   database: {
     description:
-      "Checks a database; backs up a SQLite database; creates or migrates the tables in PostgreSQL.",
+      "Checks a database; backs up a SQLite database; creates or migrates the tables in PostgreSQL; switches the outbox.",
     plans: true,
     load: async () => (await import("./commands/database.ts")).defineDatabase,
   },

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { OPERATIONS } from "../http/operations.ts";
 import type { HandlerOptions } from "../http/options.ts";
 import type { RequestEvent } from "../http/request-event.ts";
-import type { OrderPage } from "../orders/order-store.ts";
+import type { OrderPage, Outbox, OutboxBacklog } from "../orders/order-store.ts";
 import { countRecords } from "../orders/wire.ts";
 
 /** Options of `createMetrics`. */
@@ -17,6 +17,7 @@ export interface MetricsOptions {
 
 /** The store of the service. That on PostgreSQL also has the state of its connections. */
 type ServiceStore = HandlerOptions["store"] & {
+  readonly outbox?: Outbox;
   connections?(): Readonly<Record<string, number>>;
 };
 
@@ -89,6 +90,33 @@ export function createMetrics({
       for (const [state, count] of Object.entries(connections?.() ?? {})) this.set({ state }, count);
     },
   });
+  let outbox: ServiceStore["outbox"];
+  let reading: Promise<OutboxBacklog | undefined> | undefined;
+  new Gauge({
+    name: "store_orders_outbox_orders",
+    help: "Orders with changes that wait to be delivered, or whose change was set aside.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      this.reset();
+      // A store that fails does not hide the other metrics.
+      reading = outbox?.backlog().catch(() => undefined);
+      const { waiting, failed } = (await reading) ?? {};
+      if (waiting !== undefined) this.set({ state: "waiting" }, waiting);
+      if (failed !== undefined) this.set({ state: "failed" }, failed);
+    },
+  });
+  new Gauge({
+    name: "store_orders_outbox_oldest_timestamp_seconds",
+    help: "The time of the oldest change of an order that waits to be delivered.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      this.reset();
+      const { oldest } = (await reading) ?? {};
+      if (oldest !== undefined) this.set({ state: "waiting" }, oldest / 1_000);
+    },
+  });
   for (const { id } of [...operations, { id: "none" }])
     for (const status of FAILURES) requests.inc({ operation: id, status }, 0);
   const build = { ...buildInfo, node: process.version };
@@ -124,6 +152,7 @@ export function createMetrics({
 
     instrument({ orders, accounts, ...store }) {
       connections = store.connections;
+      outbox = store.outbox;
       return {
         ...store,
         orders: { ...orders, list: () => counted(orders.list()) },

@@ -81,6 +81,7 @@ export function deliverChanges({
   async function attempt(waiting: WaitingOrder): Promise<void> {
     const { order, delivered, attempts, due = 0 } = waiting;
     const { id } = order.record;
+    if (delivered >= order.history.length) return outbox.acknowledge(id, delivered);
     const change = changeOf(waiting);
     const time = new AbortController();
     const late = wait(timeoutMs, time.signal).then(() =>

@@ -175,3 +175,26 @@ test("the metrics are served at /metrics only, with those of the process", async
   expect((await fetch(server.url.replace("/metrics", "/"))).status).toBe(404);
   expect((await fetch(server.url, { method: "POST" })).status).toBe(404);
 });
+
+test("the outbox is measured while it has changes, and a store that fails hides no other metric", async () => {
+  const { registry, instrument } = createMetrics({ registry: new Registry() });
+  const store = createMemoryStore();
+  const { outbox = expect.fail() } = store;
+  instrument(store);
+  const samples = () => samplesOf(registry, "store_orders_outbox");
+  const counts = (waiting: number, failed: number) => [
+    `store_orders_outbox_orders{state="waiting"} ${waiting}`,
+    `store_orders_outbox_orders{state="failed"} ${failed}`,
+  ];
+  expect(await samples()).toEqual(counts(0, 0));
+  await outbox.switch(true);
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }], 5_000);
+  const oldest = 'store_orders_outbox_oldest_timestamp_seconds{state="waiting"} 5';
+  expect(await samples()).toEqual([...counts(1, 0), oldest]);
+  await outbox.lease(1, 6_000, 7_000);
+  await outbox.postpone(1n, 7_000, undefined);
+  expect(await samples()).toEqual(counts(0, 1));
+  instrument({ ...store, outbox: { ...outbox, backlog: () => Promise.reject(new Error("down")) } });
+  expect(await samples()).toEqual([]);
+  expect(await samplesOf(registry, "store_orders_build_info")).toHaveLength(1);
+});

@@ -1,12 +1,12 @@
 import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import { backUpSqlite } from "../../stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
-import type { CommandContext } from "../context.ts";
+import { type CommandContext, withStore } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
@@ -20,6 +20,7 @@ import {
   STORES,
   type StoreChoice,
 } from "../stores.ts";
+import { outboxOf } from "./changes.ts";
 
 /** `database`: checks or copies a database, rehearses a restore, or creates and migrates its tables. */
 export function defineDatabase(group: Command, context: CommandContext): void {
@@ -120,6 +121,22 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       if (print) return void (await context.terminal.print(postgresMigrationSql(options)));
       await printResult(context, { database, ...(await migratePostgres(options)) });
     });
+
+  group
+    .command("outbox")
+    .description(
+      "Shows whether the changes of orders are kept until they are delivered, or switches that on or off.",
+    )
+    .addArgument(new Argument("[state]", "switch it on or off").choices(["on", "off"]))
+    .action((state?: "on" | "off") =>
+      withStore(context, async ({ store }) => {
+        const outbox = outboxOf(store);
+        if (state !== undefined) await outbox.switch(state === "on");
+        const { oldest, ...counts } = await outbox.backlog();
+        const since = oldest === undefined ? {} : { oldest: new Date(oldest).toISOString() };
+        await printResult(context, { outbox: (await outbox.isOn()) ? "on" : "off", ...counts, ...since });
+      }),
+    );
 }
 
 const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";
@@ -139,6 +156,7 @@ Examples:
   $ store-orders database backup copy.db --database /var/lib/store-orders/store-orders.db
   $ store-orders database migrate --postgres postgres://owner@localhost/shop
   $ store-orders database migrate --print > store-orders.sql
+  $ store-orders database outbox on
 
 A copy contains the hashes of all keys, and only its owner can read it.`;
 

@@ -4,7 +4,7 @@ import { formatCount } from "../../core/text.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
-import type { OrderStore } from "../../orders/order-store.ts";
+import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import {
   type ConsoleDependencies,
@@ -114,6 +114,7 @@ export async function sendOrdersPage(
   const view = c.get("view");
   const page = await readTable(store.orders, shown);
   if (!isMetered) await counter.refresh();
+  const backlog = isMetered ? undefined : await store.outbox?.backlog();
   const { readUnits, next, previous } = page;
   const { status, sort, side, id } = shown;
   // The forms name the page of the table, so that a change returns to it.
@@ -156,6 +157,7 @@ export async function sendOrdersPage(
       ${changeForm(view, pathOf(view, "find-order"), find, "form row")}
     </div>
     ${countsPanel(view, counter, isMetered, list, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
+    ${backlog && backlog.waiting + backlog.failed > 0 ? backlogPanel(backlog) : ""}
     <section class="panel flush even" aria-labelledby="table-title">
       <div class="head">
         <h2 id="table-title">${titleOf(shown)}</h2>
@@ -184,6 +186,14 @@ function titleOf({ status, side, id }: OrderTable): string {
     status === undefined ? "All orders" : `${status[0]?.toUpperCase()}${status.slice(1)} orders`;
   if (id === undefined) return side === "after" ? subject : `${subject}, last page`;
   return `${subject}, ${side} ${id}`;
+}
+
+/** The changes that have not been delivered. */
+function backlogPanel({ waiting, failed }: OutboxBacklog): Html {
+  const facts = html`<dl class="facts number"><dt>Waiting</dt><dd>${formatCount(waiting)}</dd>
+    <dt>Set aside</dt><dd>${formatCount(failed)}</dd></dl>`;
+  const hint = html`<p class="quiet small">'store-orders changes list --failed' shows what was set aside.</p>`;
+  return panel("changes", "Orders with changes to deliver", html`${facts}${failed > 0 ? hint : ""}`);
 }
 
 /** On a metered store, the cost of the updates of the page. */

@@ -60,7 +60,7 @@ function hasState(error: unknown, states: readonly string[]): boolean {
 /** The server's message, which follows, names the schema or table. */
 const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
-  "api_keys.";
+  "accounts, api_keys and outbox. Only the owner of the tables can switch the outbox on or off.";
 
 /** The classes of errors that a value causes which cannot be stored: data exceptions and violated constraints. */
 const CAUSED_BY_A_VALUE = /^2[23]/;

@@ -25,6 +25,7 @@ import {
   type PostgresPool,
 } from "./database.ts";
 import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
+import { createOutbox } from "./outbox.ts";
 import { DEFAULT_SCHEMA, type MigrationResult } from "./schema.ts";
 
 export {
@@ -74,6 +75,7 @@ export function createPostgresStore({ existing = false, ...options }: PostgresSt
   return {
     orders: createOrderStore(database),
     accounts: createAccountStore(database),
+    outbox: createOutbox(database),
     check: () => check(database),
     connections() {
       const { totalCount: total = 0, idleCount: idle = 0, waitingCount: waiting = 0 } = pool;

@@ -5,8 +5,8 @@ import { isForbidden } from "./errors.ts";
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
  *
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
- * No column that a request changes has an
- * index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
+ * `outbox` has the orders with changes that have not been delivered; see outbox.ts. No column
+ * that a request changes has an index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, `banned_until` the ban that
  * followed, `used_at` the minute of its last admitted request, and `rejections_tokens` the last calls that recorded some. `settings` holds what is true for the whole store:
  * `schema_version`, and `environment`, that of its keys.
@@ -15,8 +15,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `CREATE TABLE ${schema}.orders (
   id bigint PRIMARY KEY,
   status text NOT NULL,
-  record text NOT NULL,
-  history text NOT NULL
+  record text NOT NULL
 ) WITH (fillfactor = 90);
 
 CREATE TABLE ${schema}.accounts (
@@ -49,6 +48,33 @@ CREATE TABLE ${schema}.api_keys (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE ${schema}.settings (name text PRIMARY KEY, value text NOT NULL);`,
+
+  (schema) => `ALTER TABLE ${schema}.orders ADD COLUMN history text NOT NULL DEFAULT '';
+
+CREATE TABLE ${schema}.outbox (
+  id bigint PRIMARY KEY,
+  delivered integer NOT NULL,
+  since bigint NOT NULL,
+  due bigint NOT NULL DEFAULT 0,
+  attempts integer NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE INDEX outbox_due ON ${schema}.outbox (due, since);
+
+CREATE FUNCTION ${schema}.add_to_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO ${schema}.outbox (id, delivered, since)
+      SELECT id, 0, substring(history FROM '^.(-?[0-9]+)')::bigint FROM n WHERE history <> ''
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO ${schema}.outbox (id, delivered, since)
+      SELECT n.id, length(o.history) - length(replace(o.history, ';', '')),
+             substring(substr(n.history, length(o.history) + 1) FROM '^.(-?[0-9]+)')::bigint
+      FROM n JOIN o ON o.id = n.id WHERE length(n.history) > length(o.history) ORDER BY n.id
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;`,
 ];
 
 /** The schema version of this program. */

@@ -32,11 +32,17 @@ describe("the tables of an empty database", () => {
     const stores = [open(schema), open(schema), open(schema)];
     const placed = await Promise.all(stores.map(({ orders }) => orders.place([ORDER])));
     expect(placed.flat().toSorted()).toEqual(["placed", "unchanged", "unchanged"]);
-    expect(await migratePostgres({ pool: server.pool, schema })).toEqual({ from: 1, to: SCHEMA_VERSION });
+    expect(await migratePostgres({ pool: server.pool, schema })).toEqual({
+      from: SCHEMA_VERSION,
+      to: SCHEMA_VERSION,
+    });
   });
 
   test("are created by a migration, and by the SQL that it prints", async () => {
-    expect(await migratePostgres({ pool: server.pool, schema: "migrated" })).toEqual({ from: 0, to: 1 });
+    expect(await migratePostgres({ pool: server.pool, schema: "migrated" })).toEqual({
+      from: 0,
+      to: SCHEMA_VERSION,
+    });
     await server.database.exec(postgresMigrationSql({ schema: "printed" }));
     for (const schema of ["migrated", "printed"]) {
       expect(await open(schema, { existing: true }).orders.place([ORDER])).toEqual(["placed"]);
@@ -109,7 +115,9 @@ describe("the tables of an empty database", () => {
     await admin.accounts.create({ id: "acme", plan: "free", keys: [] });
     await database.exec(`CREATE ROLE service; GRANT USAGE ON SCHEMA granted TO service;
       GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA granted TO service;
-      GRANT DELETE ON granted.accounts, granted.api_keys TO service; SET ROLE service`);
+      GRANT DELETE ON granted.accounts, granted.api_keys, granted.outbox TO service`);
+    await admin.outbox?.switch(true);
+    await database.exec("SET ROLE service");
     try {
       const store = open("granted");
       await store.check();
@@ -124,6 +132,14 @@ describe("the tables of an empty database", () => {
         operation,
       );
       expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+      const { outbox = expect.fail() } = store;
+      expect(await outbox.lease(1, 1, 2)).toMatchObject([{ delivered: 0 }]);
+      await outbox.acknowledge(1n, 2);
+      expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+      await outbox.switch(true);
+      await expect(outbox.switch(false)).rejects.toThrow(
+        "Only the owner of the tables can switch the outbox",
+      );
     } finally {
       await database.exec("RESET ROLE");
     }
@@ -204,12 +220,13 @@ describe("tables of another version", () => {
     expect(await inTransaction(note, "ALTER TABLE migrations.missing ADD COLUMN note text;")).toContain(
       "missing",
     );
-    expect(await versionIn("migrations")).toBe("1");
+    expect(await versionIn("migrations")).toBe(`${SCHEMA_VERSION}`);
     expect(await store.orders.find(1n)).toMatchObject(ORDER);
-    expect(await inTransaction(note)).toEqual({ from: 1, to: 2 });
+    expect(await inTransaction(note)).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION + 1 });
     expect(await execute("SELECT record, note FROM migrations.orders")).toEqual([['{"id":1}', null]]);
     await expect(store.orders.find(1n)).rejects.toThrow("Upgrade store-orders.");
-    expect(await inTransaction(note)).toEqual({ from: 2, to: 2 });
+    const to = SCHEMA_VERSION + 1;
+    expect(await inTransaction(note)).toEqual({ from: to, to });
     expect(await inTransaction()).toContain("A newer version has migrated the database.");
   });
 

@@ -1,0 +1,58 @@
+import { type Command, Option } from "commander";
+import { invalidInput } from "../../core/errors.ts";
+import { changeOf } from "../../orders/delivery.ts";
+import type { Outbox } from "../../orders/order-store.ts";
+import type { Store } from "../../stores/store.ts";
+import { readInt64, readNumberBetween } from "../arguments.ts";
+import { type CommandContext, withStore } from "../context.ts";
+import { printResult, printResults } from "../output.ts";
+
+/** `changes`: those that have not been delivered. */
+export function defineChanges(group: Command, context: CommandContext): void {
+  group.addHelpText("afterAll", HELP);
+
+  group
+    .command("list")
+    .description(
+      "Lists the orders whose changes wait to be delivered, with the next change of each, the oldest first.",
+    )
+    .option("--failed", "list those whose next change was set aside, because it could not be delivered")
+    .addOption(
+      new Option("--limit <n>", "list at most this many").argParser(readNumberBetween(1, 1_000)).default(100),
+    )
+    .action(({ failed, limit }: { failed?: true; limit: number }) =>
+      withStore(context, async ({ store }) => {
+        const found = await outboxOf(store).list(failed ? "failed" : "waiting", limit);
+        const rows = found.map((waiting) => {
+          const { id, event, at, by } = changeOf(waiting);
+          const next = waiting.due ? new Date(waiting.due).toISOString() : undefined;
+          return { change: id, event, at: new Date(at).toISOString(), by, attempts: waiting.attempts, next };
+        });
+        await printResults(context, ["change", "event", "at", "by", "attempts", "next"], rows);
+      }),
+    );
+
+  group
+    .command("retry")
+    .description("Delivers changes again that were set aside: those of one order, or all.")
+    .argument("[order]", "the order's ID", readInt64)
+    .action((order?: bigint) =>
+      withStore(context, async ({ store }) => {
+        await printResult(context, { retried: await outboxOf(store).retry(order) });
+      }),
+    );
+}
+
+/** The outbox of a store. Throws if it has none. */
+export function outboxOf({ outbox }: Store): Outbox {
+  if (outbox === undefined) throw invalidInput("store", "It has no outbox.");
+  return outbox;
+}
+
+const HELP = `
+Examples:
+  $ store-orders database outbox on
+  $ store-orders changes list
+  $ store-orders changes list --failed
+  $ store-orders changes retry 1001
+  $ store-orders changes retry`;

@@ -107,6 +107,7 @@ export const settingsSchema = z.strictObject({
   servers: servers.optional(),
   docsUrl: url.optional(),
   corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),
+  preview: oneOf(["v2"]).optional(),
   memoryMiB: wholeNumber(128, 10_240).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),

@@ -1,14 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
-/** The deployed files by name, shared by both functions. */
-export interface FunctionBundle {
-  readonly "entry.mjs": string;
-  readonly "entry.mjs.map": string;
-}
+/** The deployed files by name, shared by both functions: the modules with their source maps. */
+export type FunctionBundle = Readonly<Record<`${"entry" | "v2-preview"}.mjs${"" | ".map"}`, string>>;
 
 /** Parts of the SDK that the functions never use, almost half of it, and their replacements. */
 const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
@@ -37,7 +34,17 @@ const withoutUnusedParts: Plugin = {
   },
 };
 
-/** Bundles into one self-contained ES module for Node 24. */
+/** The preview of v2 is a module of its own, which only the functions of a stack with that setting load. */
+const withPreviewApart: Plugin = {
+  name: "with-preview-apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/v2-preview\.[jt]s$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./v2-preview.mjs", external: true } : undefined,
+    );
+  },
+};
+
+/** Bundles into self-contained ES modules for Node 24. */
 export const BUNDLE_OPTIONS = {
   bundle: true,
   write: false,
@@ -48,7 +55,7 @@ export const BUNDLE_OPTIONS = {
   mainFields: ["module", "main"],
   minify: true,
   legalComments: "none",
-  plugins: [withoutUnusedParts],
+  plugins: [withoutUnusedParts, withPreviewApart],
 } satisfies BuildOptions;
 
 /** TypeScript in the repository, JavaScript in the published package. */
@@ -62,13 +69,16 @@ export async function buildFunctions(): Promise<FunctionBundle> {
     ...BUNDLE_OPTIONS,
     // Makes the output independent of the working directory.
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: [`infra/functions/entry.${EXTENSION}`],
-    outfile: "entry.mjs",
+    entryPoints: {
+      entry: `infra/functions/entry.${EXTENSION}`,
+      "v2-preview": `lib/http/v2-preview.${EXTENSION}`,
+    },
+    outdir: ".",
+    outExtension: { ".js": ".mjs" },
     sourcemap: "linked",
     sourcesContent: false,
   });
-  const contentOf = (name: string) => outputFiles.find(({ path }) => path.endsWith(`/${name}`))?.text ?? "";
-  return { "entry.mjs": contentOf("entry.mjs"), "entry.mjs.map": contentOf("entry.mjs.map") };
+  return Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text])) as FunctionBundle;
 }
 
 /** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */

@@ -2,6 +2,7 @@
 import { deserializeDomains } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
 import { createBufferedFunction, createStreamingFunction, PLATFORM_HOST } from "../../lib/lambda/index.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { createTelemetry } from "./telemetry.ts";
@@ -13,6 +14,7 @@ const {
   STORE_ORDERS_SERVERS: servers,
   STORE_ORDERS_DOCS_URL: docsUrl,
   STORE_ORDERS_CORS_ORIGINS: corsOrigins,
+  STORE_ORDERS_PREVIEW: preview,
   AWS_LAMBDA_FUNCTION_NAME: functionName,
   AWS_LAMBDA_FUNCTION_VERSION: version,
 } = process.env;
@@ -29,7 +31,12 @@ const telemetry = createTelemetry({
     : { version: { function: functionName, version } }),
   write: (line) => process.stdout.write(line),
 });
+const operations =
+  preview === undefined
+    ? OPERATIONS
+    : [...OPERATIONS, ...(await import("../../lib/http/v2-preview.ts")).V2_PREVIEW_OPERATIONS];
 const handler = createHandler({
+  operations,
   store: telemetry.instrument(store),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,

@@ -53,10 +53,10 @@ export const MAX_ENVIRONMENT_BYTES = 4_096;
  * @throws {pulumi.RunError} if they exceed Lambda's limit, which only the hosts and servers can make happen
  */
 export function functionEnvironment(
-  settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins">,
+  settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins" | "preview">,
   prefix: string,
 ): Readonly<Record<string, string>> {
-  const { domains, banPolicy, servers = [], docsUrl, corsOrigins } = settings;
+  const { domains, banPolicy, servers = [], docsUrl, corsOrigins, preview } = settings;
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
   const mapping = domains ?? defineDomains({});
   const environment = {
@@ -68,6 +68,7 @@ export function functionEnvironment(
     STORE_ORDERS_SERVERS: JSON.stringify(servers),
     ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
     ...(corsOrigins === undefined ? {} : { STORE_ORDERS_CORS_ORIGINS: JSON.stringify(corsOrigins) }),
+    ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
   if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));

@@ -1,12 +1,12 @@
 import { StoreOrdersError } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
-import type { ErrorCode } from "../http/errors.ts";
+import type { ErrorCode, INPUT_ERRORS } from "../http/errors.ts";
 
 /** An error response that the call has no result for, such as a 401 for an invalid key. */
 export class ApiError extends StoreOrdersError {
   override readonly name = "ApiError";
   /** A code of the service, or `unexpected_response` if the response was not sent by the service. */
-  readonly code: ErrorCode | "unexpected_response";
+  readonly code: ErrorCode | keyof typeof INPUT_ERRORS | "unexpected_response";
   readonly status: number;
   /** Identifies the request in the service's logs. */
   readonly requestId: string | undefined;

@@ -1,10 +1,11 @@
 import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
 import { type Clock, systemClock } from "../core/time.ts";
+import type { OrderStatus } from "../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
-import type { ApiError } from "./client-errors.ts";
-import { readOrders } from "./order-list.ts";
+import { type ApiError, MalformedListError } from "./client-errors.ts";
+import { type OrdersPage, parsePage, readOrders } from "./order-list.ts";
 import { createRequestQueue } from "./request-queue.ts";
-import { openBody } from "./response.ts";
+import { openBody, readText } from "./response.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
 
@@ -40,6 +41,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A query for a page of orders. */
+export interface PageQuery {
+  /** The most orders on the page: 1 to 1,000. @default 100 */
+  readonly limit?: number | undefined;
+  /** `next` of the page before, which had the same `status` and `order`. @default the first page */
+  readonly cursor?: string | undefined;
+  /** Only orders with this status. @default every order */
+  readonly status?: OrderStatus | undefined;
+  /** The direction, by identifier. @default asc */
+  readonly order?: "asc" | "desc" | undefined;
+}
+
 /** The result of `cancel`. */
 export type CancelResult =
   | { readonly ok: true }
@@ -60,6 +73,13 @@ export interface Client {
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
   /** Cancels a pending order; safe to repeat. Rejects with `InvalidInputError` if the identifier is not an integer. */
   cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
+  /**
+   * Reads a page of orders. Only a service with the preview of v2 has pages; see lib/http/README.md#the-preview-of-v2.
+   * Rejects with `MalformedListError` if the response is not one.
+   */
+  page(query?: PageQuery, options?: CallOptions): Promise<OrdersPage>;
+  /** Iterates over pages, from that of the query to the last one. Each is a request, and a call with its own time limits. */
+  pages(query?: PageQuery, options?: CallOptions): AsyncGenerator<OrdersPage, void, undefined>;
 }
 
 /**
@@ -73,6 +93,7 @@ export function createClient(options: ClientOptions): Client {
   const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;
+  const pagesUrl = `${baseUrl.replace(/\/v\d+\/*$/, "/v2")}/store/orders`;
   const queue = createRequestQueue(clock, sleep);
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
@@ -81,7 +102,33 @@ export function createClient(options: ClientOptions): Client {
     return { ...limit, deadline: clock() + totalTimeoutMs };
   };
 
+  async function page(query: PageQuery = {}, callOptions: CallOptions = {}): Promise<OrdersPage> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, `${value}`);
+    const { signal, deadline, release } = startCall(callOptions.signal);
+    try {
+      const url = `${pagesUrl}?${search}`;
+      const sent = await send({ ...LIST, read: readPageText, url, signal, deadline });
+      if (!sent.ok) throw sent.error;
+      return parsePage(sent.value);
+    } finally {
+      release();
+    }
+  }
+
   return {
+    page,
+
+    async *pages(query = {}, callOptions = {}) {
+      for (let { cursor } = query; ; ) {
+        const found = await page({ ...query, cursor }, callOptions);
+        yield found;
+        if (found.next === undefined) return;
+        if (found.next === cursor) throw new MalformedListError("The page leads to itself.");
+        cursor = found.next;
+      }
+    },
+
     async *list(callOptions = {}) {
       const { signal, deadline, release } = startCall(callOptions.signal);
       try {
@@ -128,6 +175,13 @@ const LIST = {
     status === 200 && !/^text\/html\b/i.test(headers.get("content-type") ?? ""),
   read: openBody,
 } as const;
+
+/** Far above the size of any page. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+function readPageText(response: Response, signal: AbortSignal): Promise<string> {
+  return readText(response, MAX_PAGE_BYTES, signal);
+}
 
 /** A response with any other status, such as 200 or 202, was sent by a proxy. */
 const CANCEL = {

@@ -19,6 +19,7 @@ export {
   type Client,
   type ClientOptions,
   createClient,
+  type PageQuery,
 } from "./client.ts";
 export {
   ApiError,
@@ -28,5 +29,6 @@ export {
   RateLimitedError,
   TimeoutError,
 } from "./client-errors.ts";
+export type { OrdersPage } from "./order-list.ts";
 export type { Fetch } from "./sender.ts";
 export type { Sleep } from "./time-limit.ts";

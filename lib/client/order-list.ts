@@ -148,16 +148,41 @@ const WHITE_SPACE = " \t\r\n";
 const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET] = [34, 92, 123, 91, 125, 93];
 
 function toOrder(text: string, count: number): OrderRecord {
-  let value: unknown;
+  return readOrder(parseJson(text, `Order ${count}`), count);
+}
+
+function parseJson(text: string, what: string): unknown {
   try {
-    value = parseInt64Json(text);
+    return parseInt64Json(text);
   } catch (cause) {
-    throw new MalformedListError(`Order ${count} is not valid JSON.`, { cause });
+    throw new MalformedListError(`${what} is not valid JSON.`, { cause });
   }
+}
+
+/** A page of orders. */
+export interface OrdersPage {
+  /** There can be fewer than the limit, even none, although another page follows. */
+  readonly orders: readonly OrderRecord[];
+  /** The `cursor` of the next page. Missing on the last one. */
+  readonly next?: string;
+}
+
+/** Parses the body of a page. Throws `MalformedListError` if it is not one. */
+export function parsePage(text: string): OrdersPage {
+  const { orders, next } = Object(parseJson(text, "The page"));
+  if (!Array.isArray(orders) || (next !== undefined && typeof next !== "string"))
+    throw new MalformedListError(
+      "The response is not a page. A proxy probably sent it instead of the service.",
+    );
+  const records = orders.map((order, index) => readOrder(order, index + 1));
+  return { orders: records, ...(next === undefined ? {} : { next }) };
+}
+
+function readOrder(value: unknown, count: number): OrderRecord {
   const strict = parseOrder(value);
   if (strict.ok) return strict.order.record;
   // A ship date that an earlier version accepted is only text to this client; it must not fail the list.
-  const { shipDate, ...rest } = pickKnownFields(value as object);
+  const { shipDate, ...rest } = pickKnownFields(Object(value));
   const isText = typeof shipDate === "string";
   const parsed = parseOrder(isText ? rest : { ...rest, shipDate });
   if (parsed.ok) return isText ? { ...parsed.order.record, shipDate } : parsed.order.record;

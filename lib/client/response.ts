@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorBody, type ErrorCode } from "../http/errors.ts";
+import { ERRORS, type ErrorBody, INPUT_ERRORS } from "../http/errors.ts";
 import { ApiError } from "./client-errors.ts";
 import { abortable } from "./time-limit.ts";
 
@@ -63,10 +63,13 @@ export async function readError(response: Response, signal: AbortSignal): Promis
         `redirected this request to ${target}; check the base URL.`,
     );
   }
-  const { code, message } = parseErrorBody(await readText(response, MAX_BODY_BYTES, signal));
-  const text = toPlainText(message);
-  if (isErrorCode(code) && ERRORS[code].status === status)
-    return new ApiError({ status, code, message: text || ERRORS[code].message, requestId });
+  const { code, message, issues } = parseErrorBody(await readText(response, MAX_BODY_BYTES, signal));
+  const details = (Array.isArray(issues) ? issues : [])
+    .map(Object)
+    .map(({ path, message }) => `${path}: ${message}`);
+  const text = toPlainText([toPlainText(message), ...details].join(" "));
+  if (isErrorCode(code) && CODES[code].status === status)
+    return new ApiError({ status, code, message: text || CODES[code].message, requestId });
   return unexpected(
     `A proxy probably sent this response instead of the service.${text === "" ? "" : ` Its message: "${text}"`}`,
   );
@@ -77,7 +80,7 @@ function isRedirect({ type, status, headers }: Response): boolean {
   return type === "opaqueredirect" || (status >= 300 && status < 400 && headers.has("location"));
 }
 
-function parseErrorBody(text: string): Partial<Record<keyof ErrorBody, unknown>> {
+function parseErrorBody(text: string): Partial<Record<keyof ErrorBody | "issues", unknown>> {
   try {
     return Object(JSON.parse(text));
   } catch {
@@ -85,8 +88,10 @@ function parseErrorBody(text: string): Partial<Record<keyof ErrorBody, unknown>>
   }
 }
 
-function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(ERRORS, code);
+const CODES = { ...ERRORS, ...INPUT_ERRORS };
+
+function isErrorCode(code: unknown): code is keyof typeof CODES {
+  return typeof code === "string" && Object.hasOwn(CODES, code);
 }
 
 /** Removes control characters, so that a response cannot forge log lines or control a terminal. */

@@ -42,3 +42,4 @@ export {
   type RequestHead,
   rateLimitHeaders,
 } from "./response.ts";
+export { V2_PREVIEW_OPERATIONS } from "./v2-preview.ts";

@@ -1,5 +1,6 @@
 import type { ClientOptions } from "../../lib/client/client.ts";
 import { createClient, type OrderRecord } from "../../lib/client/index.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -13,10 +14,11 @@ export type Network = (
 /** A client and its service in one process under virtual time, with a network that a test can replace. */
 export async function openClient({
   network = (forward) => forward(),
+  operations,
   ...options
-}: Partial<ClientOptions> & { network?: Network } = {}) {
+}: Partial<ClientOptions> & Pick<HandlerOptions, "operations"> & { network?: Network } = {}) {
   const virtual = createVirtualTime();
-  const service = await createHandlerFixture({ clock: virtual.clock });
+  const service = await createHandlerFixture({ clock: virtual.clock, ...(operations && { operations }) });
   const sent: { readonly at: number; readonly method: string; readonly path: string }[] = [];
   const client = createClient({
     baseUrl: "http://orders.test/v1",

@@ -34,6 +34,15 @@ test("an operation of your own places orders, and can be repeated", async () => 
   ]);
 });
 
+test("a client reads pages of v2, and continues where it stopped", async () => {
+  expect(await printed(await installExample("read-pages"))).toEqual([
+    "100 orders: 21 to 120",
+    "100 orders: 121 to 220",
+    "31 orders: 221 to 1000",
+    "the last order is 1000",
+  ]);
+});
+
 test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
   const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));
   expect([orders, wrong]).toEqual(["orders: 400, pending: 0", "wrong results: 0"]);

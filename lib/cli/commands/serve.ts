@@ -9,9 +9,10 @@ import { hostsOf } from "../../domains/mapping.ts";
 import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
-import { API_VERSION_PATH } from "../../http/operations.ts";
+import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
 import type { HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
+import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
 import { startNodeServer } from "../../node/server.ts";
 import { tuneProcess } from "../../node/tuning.ts";
@@ -67,6 +68,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...{ clock, plans, ...handlerOptions },
           store: metrics === undefined ? store : metrics.instrument(store),
           documents: docsPage(),
+          ...(flags.preview === "v2" && { operations: [...OPERATIONS, ...V2_PREVIEW_OPERATIONS] }),
           ...(hosts && { hosts }),
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
@@ -76,7 +78,16 @@ export function defineServe(command: Command, context: CommandContext): void {
         metrics?.watch(server);
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
           ...{ version, node: process.version, store: name, schema, environment },
-          settings: { ...address, ...handlerOptions, trustProxy, tuning, plan, plans, domains: file },
+          settings: {
+            ...address,
+            ...handlerOptions,
+            trustProxy,
+            tuning,
+            plan,
+            plans,
+            domains: file,
+            preview: flags.preview,
+          },
         });
         try {
           // Seed only while the server is listening, so that the key is always shown.
@@ -133,6 +144,7 @@ interface ServeFlags {
   readonly existing?: boolean;
   readonly demo?: boolean;
   readonly metrics?: ListenAddress;
+  readonly preview?: "v2";
 }
 
 /** Adds the options of `serve` to the command. */
@@ -148,6 +160,7 @@ function addServeOptions(command: Command): Command {
     .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", readBaseUrls)
     .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
     .option("--cors-origin <origin...>", "let web pages of this origin call the API (repeatable)", readOrigin)
+    .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
     .option("--ban-after <rejections>", BAN_AFTER_HELP, readNumberBetween(1, MAX_REJECTIONS))
     .option("--ban-minutes <minutes>", BAN_MINUTES_HELP, readNumberBetween(1, MAX_BAN_MINUTES))
     .option("--no-tuning", "leave the memory, the compiler and the event loop of the process alone")

@@ -261,6 +261,14 @@ test("serve --base-path serves everything below the path, and the document names
   expect((await stop()).status).toBe(0);
 });
 
+test("serve --preview v2 serves pages of orders beside v1", async () => {
+  const { url, headers, stop } = await serve("preview.db", "--preview", "v2");
+  const page = await fetch(`${url.replace("/v1", "/v2")}/store/orders?limit=1`, { headers });
+  expect([page.status, page.headers.has("link")]).toEqual([200, true]);
+  expect((await fetch(`${url}/store/orders`, { headers })).status).toBe(200);
+  expect((await stop()).status).toBe(0);
+});
+
 test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban", async () => {
   const { url, headers, stop } = await serve(
     "ban.db",

@@ -4,8 +4,13 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineOperation } from "../../../lib/http/define-operation.ts";
 import { openApiDocument } from "../../../lib/http/openapi.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
+import { V2_PREVIEW_OPERATIONS } from "../../../lib/http/v2-preview.ts";
+import { orderJsonSchema } from "../../../lib/orders/order.ts";
+import { orderSchema } from "../../../lib/orders/order-schema.ts";
 
 const PACKAGE = createRequire(import.meta.url).resolve("@redocly/cli/package.json");
 const CONFIG = new URL("redocly.yaml", import.meta.url).pathname;
@@ -41,7 +46,24 @@ async function lint(document: object): Promise<Report> {
 
 test("the linter finds no problem in the document, with every marker that it can have", async () => {
   const operations = OPERATIONS.map((operation) => ({ ...operation, stability: "experimental" as const }));
-  for (const document of [openApiDocument(), openApiDocument({ operations })]) {
+  const place = defineOperation({
+    ...{
+      id: "place",
+      method: "POST",
+      path: "/store/orders",
+      tag: "orders",
+      summary: "Place",
+      description: "A.",
+    },
+    ...{ success: { status: 201, description: "Placed." }, errors: ["order_not_found"] as const },
+    ownErrors: { order_conflict: { status: 409, message: "It exists." } },
+    query: z.object({ dry: z.stringbool().describe("Whether to store nothing.") }),
+    body: orderSchema,
+    jsonSchemas: { body: orderJsonSchema },
+    handle: async () => ({ status: 201 }),
+  });
+  const own = [...operations, place, ...V2_PREVIEW_OPERATIONS];
+  for (const document of [openApiDocument(), openApiDocument({ operations: own })]) {
     const { totals, problems } = await lint(document);
     expect(problems).toEqual([]);
     expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });

@@ -47,7 +47,7 @@ describe("the route tree", () => {
     expect(functionFor("GET", "/v1/store/orders")).toBe("list");
     for (const method of ["HEAD", "POST", "DELETE", "OPTIONS"])
       expect(functionFor(method, "/v1/store/orders")).toBe("api");
-    for (const path of ["/v1/store/orders/1", "/v1/store", "/store/orders"]) {
+    for (const path of ["/v1/store/orders/1", "/v1/store", "/store/orders", "/v2/store/orders"]) {
       expect(functionFor("GET", path)).toBe("api");
     }
   });

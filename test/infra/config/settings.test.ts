@@ -119,6 +119,7 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a list of servers", { servers: ["https://orders.example.com/v1"] }],
     ["an origin with a slash at the end", { corsOrigins: ["https://shop.example.com/"] }],
     ["a wildcard for the origins", { corsOrigins: "*" }],
+    ["a preview of an unknown version", { preview: "v3" }],
     ["a documentation address without TLS", { docsUrl: "http://docs.example.com/" }],
     ["an invalid e-mail address", { alarmEmail: "oncall" }],
     ["an invalid ban policy", { banPolicy: { maxRejections: 0, hours: 1 } }],

@@ -13,6 +13,17 @@ beforeAll(async () => {
 });
 
 describe("the function bundle", () => {
+  test("the preview of v2 is a file of its own, so that it costs nothing where it is off", () => {
+    expect(Object.keys(bundle).toSorted()).toEqual([
+      "entry.mjs",
+      "entry.mjs.map",
+      "v2-preview.mjs",
+      "v2-preview.mjs.map",
+    ]);
+    expect(bundle["entry.mjs"]).toContain('import("./v2-preview.mjs")');
+    expect(bundle["entry.mjs"]).not.toContain("pageOrders");
+  });
+
   test(`the function bundle is at most ${MAX_KIB} KiB`, () => {
     expect(Buffer.byteLength(bundle["entry.mjs"]) / 1024).toBeLessThanOrEqual(MAX_KIB);
   });

@@ -55,6 +55,7 @@ export function useFunctions(): void {
       STORE_ORDERS_DYNAMODB: PREFIX,
       STORE_ORDERS_BAN_POLICY: JSON.stringify({ maxRejections: 2, durationMs: 60_000 }),
       STORE_ORDERS_DOMAINS: serializeDomains(DOMAINS),
+      STORE_ORDERS_PREVIEW: "v2",
     };
     [list, api] = await Promise.all([
       runFunction(folder, "entry.list", environment),

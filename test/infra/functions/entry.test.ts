@@ -59,6 +59,22 @@ describe("the buffered function", () => {
     expect([status, `${body}`, headers.get("content-type")]).toEqual([200, "", "application/json"]);
   });
 
+  test("responds to the preview of v2 with pages, which are within the 6 MB of a buffered response", async () => {
+    const at = async (after: readonly string[]) => {
+      const query = { limit: ["1000"], order: ["desc"], ...(after.length > 0 && { cursor: after }) };
+      const { status, body, headers } = await send("GET", "/v2/store/orders", { query });
+      expect(status).toBe(200);
+      expect(`${body}`.length).toBeLessThan(500_000);
+      return { ...JSON.parse(`${body}`), link: headers.get("link") };
+    };
+    const first = await at([]);
+    const second = await at([first.next]);
+    const ids = [...first.orders, ...second.orders].map(({ id }: { id: number }) => id);
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, index) => MANY - 1 - index));
+    expect(ids.length).toBeGreaterThan(1_000);
+    expect(first.link).toBe(`<?limit=1000&order=desc&cursor=${first.next}>; rel="next"`);
+  });
+
   test("the buffered function does not compress, because a buffered response is text", async () => {
     const options = { headers: { "Accept-Encoding": ["gzip"] } };
     expect(JSON.parse(`${(await send("GET", "/openapi.json", options)).body}`).openapi).toMatch(/^3\.1/);

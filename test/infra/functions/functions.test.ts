@@ -36,6 +36,12 @@ test("the origins of web pages reach the functions, and none by default", () => 
   expect(functionEnvironment(withDefaults({}), "orders")).not.toHaveProperty("STORE_ORDERS_CORS_ORIGINS");
 });
 
+test("the preview of a version reaches the functions, and none by default", () => {
+  const environmentOf = (settings: Parameters<typeof withDefaults>[0]) =>
+    functionEnvironment(withDefaults(settings), "orders")["STORE_ORDERS_PREVIEW"];
+  expect([environmentOf({ preview: "v2" }), environmentOf({})]).toEqual(["v2", undefined]);
+});
+
 describe("the size of the environment", () => {
   const withRedirects = (count: number) => {
     const redirects = Array.from({ length: count }, (_, index) => ({

@@ -302,6 +302,7 @@ describe("requests for pages of orders", () => {
       });
       expect(calls.length).toBeLessThanOrEqual(4 * DEFAULT_BUCKETS);
       expect(page.readUnits).toBe(dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0));
+      expect(page.readUnits).toBeLessThanOrEqual(4 * DEFAULT_BUCKETS);
       found.push(...page.orders);
       after = page.next;
       pages++;

@@ -1,0 +1,129 @@
+import { parseInt64 } from "../orders/int64.ts";
+import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
+import { MAX_PAGE_ORDERS, type OrderQuery } from "../orders/order-query.ts";
+import { toWire } from "../orders/wire.ts";
+import type { CustomOperation } from "./custom-operations.ts";
+import { defineOperation, type Schema } from "./define-operation.ts";
+
+const DEFAULT_PAGE_ORDERS = 100;
+
+/** The query of a page: pages of one walk have the same `status` and `order`. */
+const pageQuery: Schema<OrderQuery> = {
+  "~standard": {
+    validate(value) {
+      const given = value as Readonly<Record<string, unknown>>;
+      const { limit = `${DEFAULT_PAGE_ORDERS}`, cursor, status, order = "asc", ...others } = given;
+      const issues = Object.keys(others).map((name) => ({
+        message: "There is no such parameter. Use limit, cursor, status or order.",
+        path: [name],
+      }));
+      const report = (name: string, message: string) => issues.push({ message, path: [name] });
+      if (!/^[1-9]\d{0,3}$/.test(`${limit}`) || Number(limit) > MAX_PAGE_ORDERS)
+        report("limit", `Use a whole number from 1 to ${MAX_PAGE_ORDERS}.`);
+      const isStatus = status === undefined || isOrderStatus(status);
+      if (!isStatus) report("status", `Use one of: ${ORDER_STATUSES.join(", ")}.`);
+      const isOrder = order === "asc" || order === "desc";
+      if (!isOrder) report("order", "Use one of: asc, desc.");
+      if (!isStatus || !isOrder) return { issues };
+      const query = { limit: Number(limit), status, order } as const;
+      const after = cursor === undefined ? undefined : readCursor(cursor, query);
+      if (cursor !== undefined && after === undefined)
+        report("cursor", "Use 'next' of a page with the same 'status' and 'order', or leave it out.");
+      return issues.length > 0 ? { issues } : { value: { ...query, after } };
+    },
+  },
+};
+
+/** Where a page begins. It names the query that it belongs to, and is the same however many orders are added. */
+function cursorAt(after: bigint, { status, order }: Pick<OrderQuery, "status" | "order">): string {
+  return btoa(`${order} ${status ?? "all"} ${after}`)
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+/** The position of a cursor. `undefined` unless it is one of this query. */
+function readCursor(cursor: unknown, query: Pick<OrderQuery, "status" | "order">): bigint | undefined {
+  try {
+    const text = atob(`${cursor}`.replaceAll("-", "+").replaceAll("_", "/"));
+    const after = parseInt64(text.slice(text.lastIndexOf(" ") + 1));
+    return after !== undefined && cursorAt(after, query) === cursor ? after : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The operations of v2 as far as they are planned. They can change with any version of this package:
+ *
+ * ```ts
+ * createHandler({ store, operations: [...OPERATIONS, ...V2_PREVIEW_OPERATIONS] });
+ * ```
+ */
+export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
+  defineOperation({
+    id: "pageOrders",
+    method: "GET",
+    version: "v2",
+    path: "/store/orders",
+    tag: "orders",
+    summary: "Read a page of orders",
+    description:
+      "Orders by `id`. An order that exists during the whole walk, and keeps its status, is on exactly one page, " +
+      "however many are added meanwhile. A page can have fewer orders than `limit`, even none, although another one " +
+      "follows: only a page without `next` is the last one. The `Link` header has the address of the next page, too.",
+    query: pageQuery,
+    jsonSchemas: {
+      query: {
+        properties: {
+          limit: {
+            type: "integer",
+            minimum: 1,
+            maximum: MAX_PAGE_ORDERS,
+            default: DEFAULT_PAGE_ORDERS,
+            description: "The most orders on the page.",
+          },
+          cursor: {
+            type: "string",
+            description: "`next` of the page before, which had the same `status` and `order`.",
+          },
+          status: { type: "string", enum: ORDER_STATUSES, description: "Only orders with this status." },
+          order: {
+            type: "string",
+            enum: ["asc", "desc"],
+            default: "asc",
+            description: "The direction, by `id`.",
+          },
+        },
+      },
+    },
+    success: {
+      status: 200,
+      description: "A page of orders.",
+      schema: {
+        type: "object",
+        required: ["orders"],
+        properties: {
+          orders: { type: "array", items: { $ref: "#/components/schemas/Order" } },
+          next: { type: "string", description: "The cursor of the next page. Missing on the last one." },
+        },
+      },
+    },
+    errors: [],
+    stability: "experimental",
+    async handle({ query, orders }) {
+      const page = await orders.page(query);
+      const body = `{"orders":[${page.orders.map(({ record }) => toWire(record)).join(",")}]`;
+      if (page.next === undefined) return { status: 200, body: `${body}}` };
+      const { limit, status, order = "asc" } = query;
+      const cursor = cursorAt(page.next, query);
+      const search = new URLSearchParams({ limit: `${limit}`, order, ...(status && { status }), cursor });
+      // Relative to the path of the request, so that it is right below any base path.
+      return {
+        status: 200,
+        headers: { link: `<?${search}>; rel="next"` },
+        body: `${body},"next":"${cursor}"}`,
+      };
+    },
+  }),
+];

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { ApiError, MalformedListError } from "../../lib/client/index.ts";
+import type { OrdersPage } from "../../lib/client/order-list.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
+import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
+import { MAX } from "../http/fixture.ts";
+import { errorResponse, openClient, rejection } from "./fixture.ts";
+
+const operations = [...OPERATIONS, ...V2_PREVIEW_OPERATIONS];
+
+async function collect(pages: AsyncIterable<OrdersPage>): Promise<readonly OrdersPage[]> {
+  const found: OrdersPage[] = [];
+  for await (const page of pages) found.push(page);
+  return found;
+}
+
+test("a page is read from v2, with every digit, and leads to the next one", async () => {
+  const { client, run, sent } = await openClient({ operations });
+  const first = await run(client.page({ limit: 3, order: "desc" }));
+  expect(first.orders[0]).toEqual({ id: MAX, petId: -1n });
+  expect(first.orders).toHaveLength(3);
+  const second = await run(client.page({ limit: 3, order: "desc", cursor: first.next }));
+  expect(second).toEqual({ orders: [{ id: 1n, petId: 7n, quantity: 2 }] });
+  expect(sent.map(({ path }) => path)).toEqual(["/v2/store/orders", "/v2/store/orders"]);
+  expect((await run(client.page({ status: "cancelled" }))).orders).toEqual([{ id: 3n }]);
+  expect((await run(client.page())).orders).toHaveLength(4);
+});
+
+test("pages are read one after another, each when it is asked for", async () => {
+  const { client, run, sent } = await openClient({ operations });
+  const pages = client.pages({ limit: 3 });
+  expect(sent).toEqual([]);
+  expect((await run(pages.next())).value?.orders.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
+  expect(sent).toHaveLength(1);
+  expect((await run(collect(pages))).map(({ orders }) => orders.length)).toEqual([1]);
+});
+
+test("an invalid query is an error that says what is wrong", async () => {
+  const { client, run } = await openClient({ operations });
+  const error = await rejection(run(client.page({ limit: 0, cursor: "x" })));
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ code: "invalid_input", status: 400, retryable: false });
+  expect(String(error)).toMatch(
+    /query\.limit: Use a whole number from 1 to 1000\. query\.cursor: Use 'next'/,
+  );
+});
+
+test("a service without the preview is an error", async () => {
+  const { client, run } = await openClient();
+  expect(await rejection(run(client.page()))).toMatchObject({ code: "route_not_found", status: 404 });
+});
+
+test("a page is requested again if its body breaks off or the service is busy", async () => {
+  const broken = () =>
+    new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
+  const { client, run, sent } = await openClient({
+    operations,
+    network: async (forward, attempt) => {
+      if (attempt === 1) return new Response(broken());
+      return attempt === 2 ? errorResponse(503, "store_unavailable", { "retry-after": "1" }) : forward();
+    },
+  });
+  expect((await run(client.page())).orders).toHaveLength(4);
+  expect(sent).toHaveLength(3);
+});
+
+test.each([
+  ["text", "hello", /not valid JSON/],
+  ["nothing", "", /not valid JSON/],
+  ["a list", "[]", /not a page/],
+  ["null", "null", /not a page/],
+  ["a cursor that is no text", '{"orders":[],"next":1}', /not a page/],
+  ["an order that is none", '{"orders":[null]}', /Order 1 is invalid/],
+  ["an identifier with a fraction", '{"orders":[{"id":1.5}]}', /Order 1 is invalid/],
+  ["more than any page has", `{"orders":[${'{"id":1},'.repeat(600_000)}{"id":1}]}`, /not valid JSON/],
+])("a response with %s is not taken for a page", async (_what, body, message) => {
+  const { client, run } = await openClient({ network: async () => new Response(body) });
+  const error = await rejection(run(client.page()));
+  expect(error).toBeInstanceOf(MalformedListError);
+  expect(String(error)).toMatch(message);
+});
+
+test("a page that leads to itself ends the iteration", async () => {
+  const { client, run } = await openClient({ network: async () => Response.json({ orders: [], next: "a" }) });
+  const error = await rejection(run(collect(client.pages())));
+  expect(error).toBeInstanceOf(MalformedListError);
+});

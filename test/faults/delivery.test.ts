@@ -1,0 +1,163 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { deliverChanges } from "../../lib/orders/delivery.ts";
+import { eachOrder } from "../../lib/orders/order-query.ts";
+import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
+import { startProxy } from "../support/dynamodb/proxy.ts";
+import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+import { openStore, type StoreAddress } from "../support/store-address.ts";
+import type { Job } from "./delivery/process.ts";
+import { deliverTo, fastTime, type ReceivedChange, startReceiver } from "./delivery/receiver.ts";
+import { createRandom, reportFigures, type SeededRandom } from "./run.ts";
+
+/** Each round kills every process once. */
+const ROUNDS = Number(process.env["ROUNDS"] ?? 3);
+const ORDERS_PER_PROCESS = 1_000_000;
+/** In real time. */
+const MAX_LIFE_MS = 1_500;
+const MAX_DRAIN_MS = 120_000;
+
+/** Runs a process until it is killed, at a random time. */
+async function runUntilKilled(job: Job, random: SeededRandom): Promise<void> {
+  const child = fork(new URL("delivery/process.ts", import.meta.url), [JSON.stringify(job)]);
+  const exit = once(child, "exit");
+  const [first] = await Promise.race([once(child, "message"), exit]);
+  expect(first, "the process starts").toBe("ready");
+  await Promise.race([sleep(random.int(0, MAX_LIFE_MS)), exit]);
+  expect(child.exitCode, "the process runs until it is killed").toBeNull();
+  child.kill("SIGKILL");
+  await exit;
+}
+
+/** Kills processes that change orders and deliver changes, and compares what was delivered with what is stored. */
+async function expectAllDelivered(
+  engine: string,
+  address: StoreAddress,
+  betweenRounds = async () => {},
+): Promise<void> {
+  const random = createRandom(`delivery ${engine}`);
+  const receiver = await startReceiver(random);
+  const store = await openStore(address);
+  const { outbox = expect.fail() } = store;
+  const epoch = Date.now();
+  try {
+    await outbox.switch(true);
+    let processes = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const next = () => processes++ * ORDERS_PER_PROCESS;
+      const deliverer = { address, receiver: receiver.url, epoch };
+      const jobs = [
+        deliverer,
+        deliverer,
+        { ...deliverer, firstOrder: next() },
+        { address, epoch, firstOrder: next() },
+      ];
+      await Promise.all(jobs.map((job) => runUntilKilled(job, random)));
+      await betweenRounds();
+    }
+    receiver.state.isCalm = true;
+    const delivery = deliverChanges({
+      store,
+      deliver: deliverTo(receiver.url),
+      onError: () => {},
+      timeoutMs: 20_000,
+      ...fastTime(epoch),
+    });
+    const deadline = Date.now() + MAX_DRAIN_MS;
+    while ((await outbox.backlog()).waiting > 0 && Date.now() < deadline) await sleep(50);
+    await delivery.stop();
+    expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+    const stored = await changesIn(store);
+    expectSame(receiver.received, stored);
+    expect(stored.size).toBeGreaterThan(50 * ROUNDS);
+    reportFigures(`delivery (${engine})`, {
+      rounds: ROUNDS,
+      "processes killed": 4 * ROUNDS,
+      "changes, all delivered in their order": stored.size,
+      "deliveries that were repeated": receiver.received.length - stored.size,
+    });
+  } finally {
+    receiver.stop();
+    await store.close();
+  }
+}
+
+/** Every change that is stored, by its identifier. */
+async function changesIn({ orders }: Store): Promise<ReadonlyMap<string, ReceivedChange>> {
+  const changes = new Map<string, ReceivedChange>();
+  for await (const page of eachOrder(orders)) {
+    for (const { record } of page) {
+      const { history } = (await orders.find(record.id)) ?? expect.fail();
+      for (const [index, { event, at, by = "" }] of history.entries()) {
+        const id = `${record.id}:${index + 1}`;
+        changes.set(id, { id, event, at, by });
+      }
+    }
+  }
+  return changes;
+}
+
+function expectSame(received: readonly ReceivedChange[], stored: ReadonlyMap<string, ReceivedChange>): void {
+  const known = new Set<string>();
+  for (const change of received) {
+    expect(change, "what is delivered is stored, each time the same").toEqual(stored.get(change.id));
+    const [order, number] = change.id.split(":");
+    if (Number(number) > 1 && !known.has(`${order}:${Number(number) - 1}`))
+      expect.fail(`${change.id} was delivered before the change that precedes it`);
+    known.add(change.id);
+  }
+  expect(
+    [...stored.keys()].filter((id) => !known.has(id)),
+    "what is stored was delivered",
+  ).toEqual([]);
+}
+
+test("changes of processes that are killed are all delivered from SQLite, in their order", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-delivery-"));
+  await expectAllDelivered("SQLite", { kind: "sqlite", path: join(folder, "orders.db") });
+  rmSync(folder, { recursive: true });
+});
+
+test.skipIf(skipsWithoutPostgres("delivery of changes from PostgreSQL"))(
+  "changes of processes that are killed are all delivered from PostgreSQL, in their order, although it crashes",
+  async () => {
+    const server = await startPostgres();
+    try {
+      await expectAllDelivered(
+        "PostgreSQL",
+        { kind: "postgres", connectionString: server.url() },
+        async () => {
+          await server.crash();
+          await server.start();
+        },
+      );
+    } finally {
+      await server.remove();
+    }
+  },
+);
+
+test("changes of processes that are killed are all delivered from DynamoDB, in their order, although responses are lost", async () => {
+  const random = createRandom("delivery responses");
+  const emulator = await startEmulator("all-old");
+  const proxy = await startProxy(emulator.endpoint);
+  const client = clientFor(emulator.endpoint);
+  const prefix = "delivery";
+  try {
+    await createDynamodbTables({ prefix, client, buckets: 2 });
+    proxy.chooseFault = ({ operation }) =>
+      /UpdateItem|PutItem/.test(operation) && random.chance(0.03) ? "lose" : "pass";
+    await expectAllDelivered("DynamoDB", { kind: "dynamodb", endpoint: proxy.endpoint, prefix });
+  } finally {
+    client.destroy();
+    await proxy.close();
+    await emulator.stop();
+  }
+});

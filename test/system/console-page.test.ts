@@ -32,9 +32,11 @@ describeInBrowser("the console in a browser", (browser) => {
         await expectAccessible(page, path);
       }
       await page.goto(at("accounts/acme"));
-      await page.click("text=Revoke…");
-      expect(await findViolations(page)).toEqual([]);
-      await page.keyboard.press("Escape");
+      for (const dialog of ["Revoke…", "Delete account…"]) {
+        await page.click(`text=${dialog}`);
+        expect(await findViolations(page), dialog).toEqual([]);
+        await page.keyboard.press("Escape");
+      }
       await page.click("text=Issue key");
       await page.waitForSelector("#issued-key");
       expect(await findViolations(page)).toEqual([]);
@@ -87,9 +89,10 @@ describeInBrowser("the console in a browser", (browser) => {
     const outcome = await page.evaluate(`Promise.allSettled([
       fetch("${at("accounts")}", { credentials: "include" }),
       fetch("${at("accounts/acme/plan")}", { method: "POST", credentials: "include", body: new URLSearchParams({ plan: "free" }) }),
+      fetch("${at("accounts/acme/delete")}", { method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams({ account: "acme" }) }),
       fetch("${at("accounts/acme/plan")}", { method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams({ plan: "free" }) }),
     ]).then((results) => results.map(({ status, value }) => status + (value ? value.type : "")))`);
-    expect(outcome).toEqual(["rejected", "rejected", "rejected"]);
+    expect(outcome).toEqual(["rejected", "rejected", "rejected", "rejected"]);
     expect(origin).not.toBe(foreign);
     expect((await store.accounts.find("acme"))?.plan).toBe("pro");
   });

@@ -239,7 +239,7 @@ function keyTable(view: View, account: Account, now: Instant): Html {
     const end = key.revokedAt ?? key.expiresAt;
     const left = `${formatDuration(bannedUntil - now)} left`;
     const cells = [
-      html`<div>${key.name === undefined ? "" : html`<strong>${key.name}</strong> `}<code>${key.id}</code></div>`,
+      html`<div>${key.name === undefined ? "" : html`<strong>${key.name}</strong><br>`}<code>${key.id}</code></div>`,
       html`<div><span class="badge ${LEVELS[state]}">${state}</span>
         ${state === "banned" ? html`<span class="quiet small number">${left}</span>` : ""}</div>`,
       formatInstant(key.createdAt),

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
+import { createOrders } from "../../lib/orders/orders.ts";
+import { createMemoryStore, type Store } from "../../lib/stores/memory.ts";
+import { type ConsoleFixture, useConsole } from "../support/console.ts";
+import { findProgram } from "./find-program.ts";
+import { type FirefoxPage, startFirefox } from "./firefox.ts";
+
+const [TAB, ENTER, ESCAPE] = ["\uE004", "\uE006", "\uE00C"];
+const program = findProgram("firefox-esr");
+
+describe.skipIf(program === undefined)("the console in Firefox", () => {
+  let page: FirefoxPage;
+  let console: ConsoleFixture;
+  let store: Store;
+  const open = (path: string) => page.open(console.at(path));
+  const hasText = (text: string) => page.until(`document.body.innerText.includes(${JSON.stringify(text)})`);
+  const focused = () =>
+    page.evaluate<string>("document.activeElement.textContent.trim() || document.activeElement.id");
+
+  beforeAll(async () => {
+    page = await startFirefox(program ?? "");
+  });
+  afterAll(() => page?.close());
+  beforeEach(async () => {
+    store = createMemoryStore();
+    console = await useConsole({ store });
+    await page.open(console.link);
+    await page.until("document.querySelector('h1')?.textContent === 'Accounts'");
+    return () => expect(page.faults).toEqual([]);
+  });
+
+  test("an account is created, gets a named key that is copied, and is deleted once its ID was typed", async () => {
+    await page.click("#create-account");
+    await page.type(`acme${ENTER}`);
+    await hasText("The account acme has been created");
+    await page.click("a", "acme");
+    await page.click("#issue-name");
+    await page.type("scanner");
+    await page.click("button", "Issue key");
+    await hasText("it cannot be shown again");
+    expect((await store.accounts.find("acme"))?.keys).toMatchObject([{ name: "scanner" }]);
+    // A browser can refuse the clipboard: the key is selected then.
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('no'))");
+    await page.click("button", "Copy key");
+    await page.until("getSelection().toString().startsWith('so_test_acme_')");
+
+    await page.click("button", "Delete account");
+    await page.until("document.activeElement.id === 'delete-dialog'");
+    await page.type(`${TAB}wrong${ENTER}`);
+    await hasText("Nothing was deleted");
+    await page.until("document.activeElement.id === 'delete-account'");
+    await page.evaluate("document.activeElement.select()");
+    await page.type(`acme${ENTER}`);
+    await hasText("The account acme has been deleted");
+    expect(await store.accounts.find("acme")).toBeUndefined();
+  });
+
+  test("a dialog gets the focus, returns it when it is closed, and Tab leads to its first button", async () => {
+    const accounts = createAccounts({ store: store.accounts, environment: "test" });
+    await accounts.create("acme", { plan: "free" });
+    await accounts.issueKey("acme");
+    await open("accounts/acme");
+    await page.click("button", "Revoke…");
+    await page.until("document.activeElement.getAttribute('role') === 'dialog'");
+    await page.type(ESCAPE);
+    await page.until("document.activeElement.textContent === 'Revoke…'");
+    await page.click("button", "Revoke…");
+    await page.until("document.activeElement.getAttribute('role') === 'dialog'");
+    await page.type(TAB);
+    expect(await focused()).toBe("Revoke key");
+    await page.click("button", "Revoke key");
+    await hasText("has been revoked");
+  });
+
+  test("a queue of pending orders is shipped one after another, and a change by others appears", async () => {
+    const orders = createOrders({ store: store.orders });
+    for (let id = 1n; id <= 4n; id++) await orders.place({ id });
+    await open("orders?status=pending&sort=oldest");
+    for (const id of [1n, 2n]) {
+      await page.click("tbody button", "Ship");
+      await page.until(
+        `document.querySelector("tbody")?.innerText.includes("${id + 1n}") && !document.querySelector("tbody a[href$='/${id}']")`,
+      );
+      expect((await store.orders.find(id))?.status).toBe("shipped");
+    }
+    await orders.cancel(4n);
+    await page.until(
+      `!document.querySelector("tbody a[href$='/4']") && !!document.querySelector("tbody a[href$='/3']")`,
+    );
+  });
+
+  test("nothing scrolls sideways at 320 pixels", async () => {
+    await createAccounts({ store: store.accounts, environment: "test" }).create("a".repeat(32), {
+      plan: "free",
+    });
+    await page.setWidth(320);
+    for (const path of ["accounts", `accounts/${"a".repeat(32)}`, "orders"]) {
+      await open(path);
+      const width = await page.evaluate<number>(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+      );
+      expect(width, path).toBe(0);
+    }
+  });
+});

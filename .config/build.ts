@@ -10,7 +10,7 @@ import { build, type Plugin } from "esbuild";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** Optional peer dependencies that are small enough to be in the bundle. All others are the user's installation. */
-const BUNDLED_PEERS = ["prom-client"];
+const BUNDLED_PEERS = ["prom-client", "standardwebhooks"];
 
 rmSync("dist", { recursive: true, force: true });
 execFileSync("node_modules/.bin/tsc", ["--project", "lib/tsconfig.json"], { stdio: "inherit" });

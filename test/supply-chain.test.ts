@@ -43,7 +43,7 @@ async function npm(...args: readonly string[]): Promise<string> {
 /** Licences that are compatible with the MIT licence, whether the package is shipped or not. */
 const PERMISSIVE = [
   ...["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"],
-  ...["CC0-1.0", "Python-2.0", "Zlib", "CC-BY-3.0", "CC-BY-4.0"],
+  ...["CC0-1.0", "Python-2.0", "Zlib", "CC-BY-3.0", "CC-BY-4.0", "Unlicense"],
 ];
 /** Copyleft per file, which is compatible for an unmodified tool that is not shipped. */
 const FOR_TOOLS = [...PERMISSIVE, "MPL-2.0"];

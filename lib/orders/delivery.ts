@@ -5,6 +5,7 @@ import type { OrderChange } from "./history.ts";
 import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
 import type { Outbox, WaitingOrder } from "./order-store.ts";
 import { type OrderTransition, statusBefore } from "./transition-hook.ts";
+import { toWire } from "./wire.ts";
 
 /** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */
 export interface DeliveredChange extends Omit<OrderTransition, "requestId">, Omit<OrderChange, "event"> {
@@ -30,6 +31,8 @@ export interface DeliverOptions {
   readonly timeoutMs?: number;
   /** The time between two reads of a store in which nothing waits. @default 1,000 */
   readonly pollMs?: number;
+  /** Ends once nothing is due, or the store has failed: for a function that is invoked again. @default false */
+  readonly untilEmpty?: boolean;
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
   /** Resolves after a time, or once the signal aborts. @default a timer */
@@ -40,6 +43,8 @@ export interface DeliverOptions {
 export interface Delivery {
   /** Begins no further delivery. Resolves when those under way have ended. */
   stop(): Promise<void>;
+  /** Resolves when the delivery has ended. */
+  readonly ended: Promise<void>;
 }
 
 /** What a process may need beyond `timeoutMs` to record a delivery. After that, another one repeats it. */
@@ -62,6 +67,7 @@ export function deliverChanges({
   concurrency = 16,
   timeoutMs = 30_000,
   pollMs = 1_000,
+  untilEmpty = false,
   clock = systemClock,
   wait = waitForTimer,
 }: DeliverOptions): Delivery {
@@ -126,19 +132,31 @@ export function deliverChanges({
         report(error);
       }
       found.forEach(start);
+      if (untilEmpty && running.size === 0) break;
       if (found.length === 0) await wait(pollMs, idle.signal);
     }
     await Promise.all(running);
   }
 
-  const done = run();
+  const ended = run();
   return {
+    ended,
     stop() {
       isStopped = true;
       idle.abort();
-      return done;
+      return ended;
     },
   };
+}
+
+/**
+ * A change as JSON: `id`, `event`, `at` (RFC 3339), `from`, `to`, `by`, `requestId`, the `status` of the order now, and the
+ * `order` as the API sends it, with exact numbers. What does not apply is omitted.
+ */
+export function changeToJson({ order, id, event, at, from, to, by, requestId }: DeliveredChange): string {
+  const { record, status } = order;
+  const rest = { id, event, at: new Date(at).toISOString(), from, to, by, requestId, status };
+  return `${JSON.stringify(rest).slice(0, -1)},"order":${toWire(record)}}`;
 }
 
 /** The first change of an order that waits. */

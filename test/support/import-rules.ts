@@ -9,6 +9,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/stores": ["lib/core", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/core", "lib/http", "lib/domains"],
   "lib/metrics": ["lib/http", "lib/node/listen.ts", "lib/orders", "lib/accounts"],
+  "lib/webhooks": ["lib/core", "lib/orders"],
   "lib/lambda": ["lib/core", "lib/http"],
   "lib/client": ["lib/core", "lib/http/errors.ts", "lib/orders"],
   "lib/console": [
@@ -47,6 +48,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "lib/node/dns-resolver.ts": [/^dns-packet$/, /^node:/],
   "lib/node": [/^node:/],
+  "lib/webhooks": [/^standardwebhooks$/],
   "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
   "lib/console": [
     /^(hono|@hono\/node-server)(\/|$)/,

@@ -1,6 +1,9 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { printed, useExamples } from "./examples-fixture.ts";
+import { runProgram, runSuccessfully } from "./installed.ts";
 
 const { installExample } = useExamples();
 
@@ -42,6 +45,29 @@ test("a client reads pages of v2, and continues where it stopped", async () => {
     "the last order is 1000",
   ]);
 });
+
+test("a receiver verifies webhooks, and handles a change that is sent twice once", async () => {
+  expect(await printed(await installExample("webhook-receiver"))).toEqual([
+    "order.cancel 9223372036854775807",
+    "order.place 1001",
+    "order.place 9223372036854775807",
+    "forged: 401",
+  ]);
+});
+
+test("each cancelled order is refunded exactly once, whichever step the process dies at", async () => {
+  const home = await installExample("refund-cancelled-orders");
+  const steps = ["placed", "cancelled", "refunding", "refunded", "delivered"];
+  const outputs = steps.map(async (step) => {
+    const folder = join(home, step);
+    await mkdir(folder);
+    const died = await runProgram(folder, "node", ["../main.ts"], { DIE_AT: step });
+    expect(died.stdout).toBe("");
+    return (await runSuccessfully(folder, "node", ["../main.ts"])).trim().split("\n");
+  });
+  for (const lines of await Promise.all(outputs))
+    expect(lines).toEqual(["order 1: refund 1:2", "order 2: refund 2:2"]);
+}, 60_000);
 
 test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
   const [orders, statuses = "", wrong] = await printed(await installExample("shipping-worker"));

@@ -1,8 +1,8 @@
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import { invalidInput } from "../../core/errors.ts";
+import { errorMessage, InvalidInputError, invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../core/time.ts";
 import { explainTopLevel } from "../../domains/hostname.ts";
 import { hostsOf } from "../../domains/mapping.ts";
@@ -16,13 +16,14 @@ import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
 import { startNodeServer } from "../../node/server.ts";
 import { tuneProcess } from "../../node/tuning.ts";
+import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { invalid, readBaseUrls, readNumberBetween, readUrl } from "../arguments.ts";
 import { readDomainsFile } from "../config-files.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
-import { systemErrorCode } from "../errors.ts";
+import { explainFileError, systemErrorCode } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
@@ -44,6 +45,9 @@ export function defineServe(command: Command, context: CommandContext): void {
       const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       const warn = (message: string) => log.write("warn", message);
+      const deliver = await readWebhook(flags);
+      const reportDelivery = (error: unknown, change?: DeliveredChange) =>
+        warn(`${change === undefined ? "" : `change ${change.id}: `}${errorMessage(error)}`);
       // Before the database is created: invalid domains must leave nothing behind.
       const plan = readPlan(flags, env);
       const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
@@ -76,6 +80,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           startNodeServer({ handler, ...address, trustProxy }),
         );
         metrics?.watch(server);
+        const delivery = deliver && deliverChanges({ store, deliver, onError: reportDelivery });
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
           ...{ version, node: process.version, store: name, schema, environment },
           settings: {
@@ -107,6 +112,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
           await server.close();
+          await delivery?.stop();
         }
         log.write("info", "Stopped.");
       };
@@ -140,6 +146,8 @@ interface ServeFlags {
   readonly corsOrigin?: readonly string[];
   readonly banAfter?: number;
   readonly banMinutes?: number;
+  readonly webhook?: string;
+  readonly webhookSecretFile?: string;
   readonly tuning?: boolean;
   readonly existing?: boolean;
   readonly demo?: boolean;
@@ -163,6 +171,11 @@ function addServeOptions(command: Command): Command {
     .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
     .option("--ban-after <rejections>", BAN_AFTER_HELP, readNumberBetween(1, MAX_REJECTIONS))
     .option("--ban-minutes <minutes>", BAN_MINUTES_HELP, readNumberBetween(1, MAX_BAN_MINUTES))
+    .option("--webhook <url>", "send every change of an order to this address, at least once")
+    .option(
+      "--webhook-secret-file <file>",
+      "the secret that signs webhooks; two, a line each, to replace one",
+    )
     .option("--no-tuning", "leave the memory, the compiler and the event loop of the process alone")
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
@@ -304,6 +317,31 @@ async function startMetrics(
     startMetricsServer({ metrics, isCustomHost, ...address }),
   );
   return { ...metrics, url, [Symbol.asyncDispose]: close };
+}
+
+/** Returns what delivers to `--webhook`, if it is set. */
+async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags) {
+  if (url === undefined && file === undefined) return undefined;
+  if (url === undefined)
+    throw invalidInput("--webhook-secret-file", "Add --webhook with the address of the receiver.");
+  if (file === undefined)
+    throw invalidInput("--webhook", "Add --webhook-secret-file with a file that contains the secret.");
+  let secrets: string;
+  try {
+    secrets = readFileSync(file, "utf8");
+  } catch (error) {
+    throw invalidInput("--webhook-secret-file", explainFileError(error, "read"));
+  }
+  const { webhook } = await import("../../webhooks/index.ts");
+  try {
+    return webhook({ url, secret: secrets.split(/\s+/).filter((secret) => secret !== "") });
+  } catch (error) {
+    if (!isInvalidInput(error)) throw error;
+    const flags: Readonly<Record<string, string>> = { url: "--webhook", secret: "--webhook-secret-file" };
+    throw new InvalidInputError(
+      error.issues.map(({ path, message }) => ({ path: flags[path] ?? path, message })),
+    );
+  }
 }
 
 /** The addresses of a running server. */

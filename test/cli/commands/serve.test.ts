@@ -6,8 +6,10 @@ import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -36,6 +38,53 @@ const START_MESSAGE = new RegExp(
     "try            curl --compressed -H 'Authorization: Bearer \\2' \\1/v1/store/orders\n$",
   ].join("\n"),
 );
+
+test("serve --webhook sends every change, also one of the command line, with a signature", async () => {
+  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
+  const types = new Set<string>();
+  const receiver = createServer(async (request, response) => {
+    const body = await text(request);
+    types.add(
+      (new Webhook(secret).verify(body, request.headers as Record<string, string>) as { type: string }).type,
+    );
+    response.writeHead(204).end();
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  writeFileSync(join(cli.directory, "secrets"), `${secret}\n`);
+  const database = ["--database", "webhook.db"];
+  const flags = ["--webhook", url, "--webhook-secret-file", "secrets"];
+  const server = cli.spawn(["serve", "--port", "0", ...database, ...flags]);
+  await waitForOutput(server, /^database.*\n/m);
+  const store = createSqliteStore({ path: join(cli.directory, "webhook.db") });
+  await expect.poll(() => store.outbox?.isOn(), { timeout: 10_000 }).toBe(true);
+  await store.close();
+  await cli.run(["orders", "place", "--id", "7", ...database]);
+  await cli.run(["orders", "cancel", "7", ...database]);
+  await expect.poll(() => [...types], { timeout: 10_000 }).toEqual(["order.place", "order.cancel"]);
+  const end = waitForExit(server);
+  server.kill("SIGTERM");
+  expect(await end).toMatchObject({ status: 0 });
+  receiver.close();
+});
+
+test.each([
+  [["--webhook", "https://example.com"], "--webhook: Add --webhook-secret-file"],
+  [["--webhook-secret-file", "secrets"], "--webhook-secret-file: Add --webhook"],
+  [["--webhook", "https://example.com", "--webhook-secret-file", "none"], "does not exist"],
+  [["--webhook", "example.com", "--webhook-secret-file", "secrets"], "--webhook: Write an address"],
+  [
+    ["--webhook", "https://example.com", "--webhook-secret-file", "weak"],
+    "--webhook-secret-file: Write whsec_",
+  ],
+])("serve %j is a usage error, and creates no database", async (flags, message) => {
+  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  writeFileSync(join(cli.directory, "weak"), "password\n");
+  const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) });
+  expect(stderr).not.toContain("password");
+  expect(existsSync(join(cli.directory, "none.db"))).toBe(false);
+});
 
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
   const serve = ["serve", "--demo", "--port", "0", "--database", "demo.db"];

@@ -1,0 +1,126 @@
+/**
+ * Webhooks as Standard Webhooks describes them (https://www.standardwebhooks.com): each change of an order is a signed
+ * POST request.
+ *
+ * ```ts
+ * const delivery = deliverChanges({ store, deliver: webhook({ url, secret: "whsec_…" }) });
+ * ```
+ */
+import { Webhook } from "standardwebhooks";
+import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { type Clock, systemClock } from "../core/time.ts";
+import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
+
+/** Options of `webhook`. */
+export interface WebhookOptions {
+  /** The address of the receiver: https, or http for one on this machine or in its network. */
+  readonly url: string;
+  /**
+   * The secret that signs, or several: a receiver that knows one of them accepts. So a secret is replaced without a
+   * gap: add the new one, let the receiver change, remove the old one. `whsec_` and 24 to 64 bytes as Base64.
+   */
+  readonly secret: string | readonly string[];
+  /** The time for the response, in milliseconds. @default 15,000 */
+  readonly timeoutMs?: number;
+  /** @default the global `fetch` */
+  readonly fetch?: typeof fetch;
+  /** Returns the time of a request, which the receiver compares with its own. @default the system clock */
+  readonly clock?: Clock;
+}
+
+/**
+ * A delivery that failed. `retryable` is false after a 410: the receiver wants no more, and gets none from this process.
+ */
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+  readonly retryable: boolean;
+  constructor(message: string, options: ErrorOptions & { readonly retryable?: boolean } = {}) {
+    super(message, options);
+    this.retryable = options.retryable ?? true;
+  }
+}
+
+/**
+ * Creates a `deliver` for `deliverChanges` that sends each change to a receiver, which has accepted it if it answers with
+ * a 2xx status. Redirects are not followed. The header `webhook-id` is the `id` of the change.
+ *
+ * @throws {InvalidInputError} if the URL or a secret is invalid
+ */
+export function webhook({
+  url,
+  secret,
+  timeoutMs = 15_000,
+  fetch = globalThis.fetch,
+  clock = systemClock,
+}: WebhookOptions): (change: DeliveredChange, signal?: AbortSignal) => Promise<void> {
+  const secrets = [secret].flat();
+  const issues = [...findUrlIssues(url), ...findSecretIssues(secrets)];
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  const signers = secrets.map((each) => new Webhook(each));
+  const host = new URL(url).host;
+  let isGone = false;
+
+  return async (change, signal) => {
+    const gone = () =>
+      new WebhookError(`${host} answered 410: it wants no more changes.`, { retryable: false });
+    if (isGone) throw gone();
+    const sentAt = new Date(clock());
+    const body = `{"type":"order.${change.event}","timestamp":"${new Date(change.at).toISOString()}","data":${changeToJson(change)}}`;
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "store-orders",
+        "webhook-id": change.id,
+        "webhook-timestamp": `${Math.floor(sentAt.getTime() / 1_000)}`,
+        "webhook-signature": signers.map((signer) => signer.sign(change.id, sentAt, body)).join(" "),
+      },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
+    }).catch((cause) => {
+      const reason =
+        cause?.name === "TimeoutError" ? `did not answer within ${timeoutMs} ms` : "cannot be reached";
+      throw new WebhookError(`${host} ${reason}.`, { cause });
+    });
+    // Whatever the receiver sends is not read.
+    await response.body?.cancel().catch(() => {});
+    if (response.ok) return;
+    if (response.status === 410) {
+      isGone = true;
+      throw gone();
+    }
+    const isRedirect =
+      response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400);
+    throw new WebhookError(
+      isRedirect
+        ? `${host} redirects, which a webhook does not follow. Set the address that it redirects to.`
+        : `${host} answered ${response.status}.`,
+    );
+  };
+}
+
+function findUrlIssues(url: string): readonly Issue[] {
+  const { protocol, username, password } = URL.parse(url) ?? {};
+  if (protocol !== "https:" && protocol !== "http:")
+    return [{ path: "url", message: "Write an address that begins with https://." }];
+  // `fetch` rejects it with a message that contains it.
+  if (username !== "" || password !== "")
+    return [{ path: "url", message: "Remove the user name and password: the signature shows who sends." }];
+  return [];
+}
+
+/** Between 24 and 64 bytes: https://github.com/standard-webhooks/standard-webhooks, "Signature scheme". */
+const [MIN_SECRET_BYTES, MAX_SECRET_BYTES] = [24, 64];
+
+function findSecretIssues(secrets: readonly string[]): readonly Issue[] {
+  const isValid = (secret: string) => {
+    const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
+    if (base64 === undefined || base64.length % 4 !== 0) return false;
+    const bytes = (base64.replace(/=+$/, "").length * 3) / 4;
+    return bytes >= MIN_SECRET_BYTES && Math.floor(bytes) <= MAX_SECRET_BYTES;
+  };
+  if (secrets.length > 0 && secrets.every(isValid)) return [];
+  const message = `Write whsec_ and ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} random bytes as Base64: echo whsec_$(openssl rand -base64 32)`;
+  return [{ path: "secret", message }];
+}

@@ -6,6 +6,7 @@ import type { CustomDomain } from "./domains/custom-domain.ts";
 import { findClosingProblem, type HostPlan } from "./domains/host-plan.ts";
 import { baseUrl, createHosts, type DomainOutput, domainOutput, primaryUrl } from "./domains/hosts.ts";
 import { preflight } from "./domains/preflight.ts";
+import { ChangeEvents } from "./events/change-events.ts";
 import { functionCode } from "./functions/function.ts";
 import { createFunctions } from "./functions/functions.ts";
 import { typeToken } from "./names.ts";
@@ -44,7 +45,8 @@ export async function deploySettings(
   const hosts = await preflight(settings);
   const problem = findClosingProblem(settings, hosts);
   if (problem !== undefined) throw new pulumi.RunError(problem);
-  return new StoreOrders(name, { settings, hosts, code: await functionCode() }, options);
+  const eventsCode = settings.events && (await functionCode(undefined, "events"));
+  return new StoreOrders(name, { settings, hosts, code: await functionCode(), eventsCode }, options);
 }
 
 /** Arguments of {@link StoreOrders}. */
@@ -54,6 +56,8 @@ export interface StoreOrdersArgs {
   readonly hosts?: readonly HostPlan[];
   /** The bundle that contains both functions. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
+  /** The bundle `events`: `functionCode(undefined, "events")`. Required with the setting `events`. */
+  readonly eventsCode?: pulumi.Input<pulumi.asset.Archive> | undefined;
 }
 
 /** The whole service. Its name is the prefix of all names in it, including those of the tables. */
@@ -72,14 +76,15 @@ export class StoreOrders extends pulumi.ComponentResource {
 
   constructor(
     name: string,
-    { settings, hosts = [], code }: StoreOrdersArgs,
+    { settings, hosts = [], code, eventsCode }: StoreOrdersArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("StoreOrders"), name, {}, options);
-    const { accessLogs, alarmEmail, canary, logRetentionDays, permissionsBoundary, waf } = settings;
+    const { accessLogs, alarmEmail, canary, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
 
-    this.tables = new Tables(`${name}-tables`, { prefix: name, protect: settings.protect }, parent);
+    const tableArgs = { prefix: name, protect: settings.protect, stream: events !== undefined };
+    this.tables = new Tables(`${name}-tables`, tableArgs, parent);
     const primary = primaryUrl(hosts);
     const ownServers = primary === undefined ? [] : [{ url: primary, description: pulumi.getStack() }];
     const servers = settings.servers ?? ownServers;
@@ -99,6 +104,25 @@ export class StoreOrders extends pulumi.ComponentResource {
       parent,
     );
     const { restApi, stage } = this.api;
+    if (events !== undefined && eventsCode === undefined)
+      throw new pulumi.RunError(
+        "The setting 'events' needs 'eventsCode': functionCode(undefined, \"events\").",
+      );
+    const changeEvents =
+      events && eventsCode
+        ? new ChangeEvents(
+            `${name}-events`,
+            {
+              ...events,
+              code: eventsCode,
+              prefix: name,
+              tables: this.tables,
+              logRetentionDays,
+              permissionsBoundary,
+            },
+            parent,
+          )
+        : undefined;
     const created = createHosts(name, hosts, this.api, this);
     const observability = new Observability(
       name,
@@ -106,7 +130,11 @@ export class StoreOrders extends pulumi.ComponentResource {
         monitored: {
           apiName: restApi.name,
           stageName: stage.stageName,
-          functions: { list: functions.list.function.name, api: functions.api.function.name },
+          functions: {
+            list: functions.list.function.name,
+            api: functions.api.function.name,
+            ...(changeEvents && { events: changeEvents.handler.function.name }),
+          },
           tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
           certificates: created.map(({ plan: { key, host }, domain }) => ({
             ...{ key, host },

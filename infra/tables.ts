@@ -10,6 +10,8 @@ export interface TablesArgs {
   readonly prefix: string;
   /** Enables deletion protection in Pulumi and in AWS. @default false */
   readonly protect?: boolean;
+  /** Enables the stream of the orders, which wakes the function that sends their changes. @default false */
+  readonly stream?: boolean;
 }
 
 /** The two DynamoDB tables of the store, with the key schema that the library expects. */
@@ -19,19 +21,28 @@ export class Tables extends pulumi.ComponentResource {
 
   constructor(
     name: string,
-    { prefix, protect = false }: TablesArgs,
+    { prefix, protect = false, stream = false }: TablesArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("Tables"), name, {}, options);
     const definitions = tableDefinitions(prefix);
-    const table = (suffix: string, definition: TableDefinition) => {
+    const table = (
+      suffix: string,
+      definition: TableDefinition,
+      args: Partial<aws.dynamodb.TableArgs> = {},
+    ) => {
       const subject = `The table ${definition.name}`;
       const onError = explainExisting(`${name}-${suffix}`, { subject, advice: IMPORT_TABLES }, this);
       const options = { parent: this, protect, hooks: { onError } };
-      return new aws.dynamodb.Table(`${name}-${suffix}`, tableArgs(definition, protect), options);
+      return new aws.dynamodb.Table(
+        `${name}-${suffix}`,
+        { ...tableArgs(definition, protect), ...args },
+        options,
+      );
     };
 
-    this.orders = table("orders", definitions.orders);
+    const streamed = { streamEnabled: true, streamViewType: "NEW_IMAGE" };
+    this.orders = table("orders", definitions.orders, stream ? streamed : {});
     this.accounts = table("accounts", definitions.accounts);
     this.registerOutputs({ orders: this.orders.name, accounts: this.accounts.name });
   }

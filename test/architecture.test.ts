@@ -126,7 +126,7 @@ describe("entry points", () => {
 });
 
 describe("conventions", () => {
-  const entries = /^(lib\/cli\/bin\.ts|infra\/(.*\/)?entry\.ts|infra\/config\/settings\.ts)$/;
+  const entries = /^(lib\/cli\/bin\.ts|infra\/functions\/(entry|events)\.ts|infra\/config\/settings\.ts)$/;
 
   test("process.env is read in entry files only", () => {
     expect(sources.filter((file) => code(file).includes("process.env") && !entries.test(file))).toEqual([]);

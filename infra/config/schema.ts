@@ -89,6 +89,19 @@ const waf = z.strictObject(
   { error: "Write a mapping with 'requestsPerFiveMinutes'." },
 );
 
+const BUS =
+  "Write 'default', or the ARN of an event bus, such as arn:aws:events:eu-central-1:123456789012:event-bus/shop.";
+
+/** The event bus that receives the changes of orders. */
+const events = z.strictObject(
+  {
+    bus: z
+      .string({ error: BUS })
+      .regex(/^(default|arn:aws[\w-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[\w./-]{1,256})$/, { error: BUS }),
+  },
+  { error: "Write a mapping with 'bus'." },
+);
+
 const BOUNDARY =
   "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
 
@@ -118,6 +131,7 @@ export const settingsSchema = z.strictObject({
   banPolicy: banPolicy.default(DEFAULT_BAN_POLICY),
   throttle: throttle.default({ perSecond: 500, burst: 250 }),
   waf: waf.optional(),
+  events: events.optional(),
   closePlatformHost: flag,
   canary: flag,
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),

@@ -14,6 +14,7 @@ export interface ResourceCalls {
 
 const hasDomains = ({ domains }: Settings) => domains?.primary !== undefined;
 const hasAlarmEmail = ({ alarmEmail }: Settings) => alarmEmail !== undefined;
+const hasEvents = ({ events }: Settings) => events !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
 const setsAccount = ({ accessLogs }: Settings) => accessLogs === "manage";
 
@@ -24,15 +25,20 @@ const api = callsOf("apigateway", APIS, "GET", "DELETE PATCH POST");
 const apiPart = callsOf("apigateway", APIS, "GET", "DELETE PATCH PUT");
 // Names are complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
 const TABLES = ["orders", "accounts"].map((table) => `dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`);
-const ROLES = ["list", "api", "access"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
-const LOG_GROUPS = ["list-logs", "api-logs", "access-group"].map(
+const ROLES = ["list", "api", "events", "access"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
+const LOG_GROUPS = ["list-logs", "api-logs", "events-logs", "access-group"].map(
   (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
 );
-const FUNCTIONS = ["list", "api"].map((role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`);
+const FUNCTIONS = ["list", "api", "events"].map(
+  (role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`,
+);
 const DOMAIN_NAMES = ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*"];
 /** ACM chooses identifiers, too. */
 const CERTIFICATES = ["acm:REGION:ACCOUNT:certificate/*"];
 const TOPICS = ["sns:REGION:ACCOUNT:PREFIX-alarms-*"];
+/** The queue of the setting `events`. */
+export const DEAD_LETTERS = ["sqs:REGION:ACCOUNT:PREFIX-events-dead-letters-*"];
+const RULES = ["events:REGION:ACCOUNT:rule/PREFIX-events-schedule-*"];
 const WEB_ACLS = ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-gateway-waf-acl-*"];
 
 /** By type of AWS resource. The other provider, Cloudflare, has its own token. */
@@ -130,6 +136,38 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   "aws:sns/topicSubscription:TopicSubscription": {
     ...callsOf("sns", TOPICS, "GetSubscriptionAttributes", "SetSubscriptionAttributes Subscribe Unsubscribe"),
     neededBy: hasAlarmEmail,
+  },
+  "aws:sqs/queue:Queue": {
+    ...callsOf(
+      "sqs",
+      DEAD_LETTERS,
+      "GetQueueAttributes ListQueueTags",
+      "CreateQueue DeleteQueue SetQueueAttributes TagQueue UntagQueue",
+    ),
+    neededBy: hasEvents,
+  },
+  // Lambda chooses the identifiers of mappings. Their function is a condition: see policy-documents.ts.
+  "aws:lambda/eventSourceMapping:EventSourceMapping": {
+    ...callsOf(
+      "lambda",
+      ["lambda:REGION:ACCOUNT:event-source-mapping:*"],
+      "GetEventSourceMapping ListTags",
+      "CreateEventSourceMapping DeleteEventSourceMapping TagResource UntagResource UpdateEventSourceMapping",
+    ),
+    neededBy: hasEvents,
+  },
+  "aws:cloudwatch/eventRule:EventRule": {
+    ...callsOf(
+      "events",
+      RULES,
+      "DescribeRule ListTagsForResource",
+      "DeleteRule PutRule TagResource UntagResource",
+    ),
+    neededBy: hasEvents,
+  },
+  "aws:cloudwatch/eventTarget:EventTarget": {
+    ...callsOf("events", RULES, "ListTargetsByRule", "PutTargets RemoveTargets"),
+    neededBy: hasEvents,
   },
   "aws:wafv2/webAcl:WebAcl": {
     ...callsOf(

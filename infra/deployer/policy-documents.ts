@@ -1,7 +1,8 @@
+import { OUTBOX_INDEX } from "../../lib/stores/dynamodb/schema.ts";
 import { LOGGING_POLICY } from "../api/access-log.ts";
 import type { Settings } from "../config/settings.ts";
-import { PERMISSIONS } from "../functions/permissions.ts";
-import { CALLS } from "./calls.ts";
+import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
+import { CALLS, DEAD_LETTERS } from "./calls.ts";
 
 /** The destination of a deployment. */
 export interface DeployTarget {
@@ -42,7 +43,10 @@ export interface DeployerPolicies {
 /** AWS cannot limit these calls to resources. */
 const UNLIMITED: ReadonlySet<string> = new Set([
   "acm:ListCertificates",
+  "dynamodb:ListStreams",
   "acm:RequestCertificate",
+  // Limited to the function by a condition.
+  "lambda:CreateEventSourceMapping",
   "logs:DescribeLogGroups",
   "sns:GetSubscriptionAttributes",
   "sns:SetSubscriptionAttributes",
@@ -97,6 +101,7 @@ const DOMAIN_NAMES_SERVICE = "ops.apigateway.amazonaws.com";
  */
 function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record<string, Condition>> {
   const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
+  const eventsFunction = `arn:aws:lambda:${target.region}:${target.account}:function:${target.prefix}-events-function-*`;
   const services = [
     "lambda.amazonaws.com",
     ...(settings.accessLogs === "manage" ? ["apigateway.amazonaws.com"] : []),
@@ -115,20 +120,57 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
       },
     },
     // Without it, everyone could be allowed to invoke a function.
-    "lambda:AddPermission": { StringEquals: { "lambda:Principal": "apigateway.amazonaws.com" } },
+    "lambda:AddPermission": {
+      StringEquals: {
+        "lambda:Principal": [
+          "apigateway.amazonaws.com",
+          ...(settings.events === undefined ? [] : ["events.amazonaws.com"]),
+        ],
+      },
+    },
+    // Without these, functions of others could be invoked.
+    ...Object.fromEntries(
+      ["Create", "Delete", "Update"].map((verb) => [
+        `lambda:${verb}EventSourceMapping`,
+        { ArnLike: { "lambda:FunctionArn": eventsFunction } },
+      ]),
+    ),
+    "events:PutTargets": { ArnLike: { "events:TargetArn": eventsFunction } },
   };
 }
 
 /** The permissions of the functions, and with `accessLogs: manage` those of API Gateway's logging role. */
-function boundaryOf({ accessLogs }: Settings): readonly Grant[] {
+function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
+  const functions = Object.values(
+    events === undefined ? PERMISSIONS : { ...PERMISSIONS, EVENTS_PERMISSIONS },
+  );
   const tables = (["orders", "accounts"] as const).map((table) => ({
-    actions: Object.values(PERMISSIONS).flatMap((role) => [...role[table]]),
+    actions: functions.flatMap((calls) => [...calls[table]]),
     resources: [`dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`],
   }));
   const ownLogs = {
     actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
-    resources: ["list", "api"].map((role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`),
+    resources: ["list", "api", ...(events === undefined ? [] : ["events"])].map(
+      (role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`,
+    ),
   };
+  const changes = events && [
+    {
+      actions: EVENTS_PERMISSIONS.index,
+      resources: [`dynamodb:REGION:ACCOUNT:table/PREFIX-orders/index/${OUTBOX_INDEX}`],
+    },
+    { actions: STREAM_CALLS, resources: ["dynamodb:REGION:ACCOUNT:table/PREFIX-orders/stream/*"] },
+    { actions: ["dynamodb:ListStreams"], resources: [] },
+    {
+      actions: ["events:PutEvents"],
+      resources: [
+        events.bus === "default"
+          ? "events:REGION:ACCOUNT:event-bus/default"
+          : events.bus.replace("arn:aws:", ""),
+      ],
+    },
+    { actions: ["sqs:SendMessage"], resources: DEAD_LETTERS },
+  ];
   const gatewayLogs = {
     actions: [
       ...["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogGroups", "logs:DescribeLogStreams"],
@@ -136,7 +178,7 @@ function boundaryOf({ accessLogs }: Settings): readonly Grant[] {
     ],
     resources: ["logs:*:ACCOUNT:*"],
   };
-  return [...tables, ownLogs, ...(accessLogs === "manage" ? [gatewayLogs] : [])];
+  return [...tables, ownLogs, ...(changes ?? []), ...(accessLogs === "manage" ? [gatewayLogs] : [])];
 }
 
 interface Grant {

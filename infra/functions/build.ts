@@ -4,8 +4,19 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
-/** The deployed files by name, shared by both functions: the modules with their source maps. */
-export type FunctionBundle = Readonly<Record<`${"entry" | "v2-preview"}.mjs${"" | ".map"}`, string>>;
+/** The modules of each bundle: the two functions of the API, and the one that sends changes. */
+const BUNDLES = {
+  entry: { entry: "infra/functions/entry", "v2-preview": "lib/http/v2-preview" },
+  events: { events: "infra/functions/events" },
+} as const;
+
+/** The name of a bundle. */
+export type BundleName = keyof typeof BUNDLES;
+
+/** The deployed files by name: the modules with their source maps. */
+export type FunctionBundle<Name extends BundleName = "entry"> = Readonly<
+  Record<`${keyof (typeof BUNDLES)[Name] & string}.mjs${"" | ".map"}`, string>
+>;
 
 /** Parts of the SDK that the functions never use, almost half of it, and their replacements. */
 const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
@@ -61,24 +72,26 @@ export const BUNDLE_OPTIONS = {
 /** TypeScript in the repository, JavaScript in the published package. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-/** Bundles the functions with everything they import, minified, with a source map. */
-export async function buildFunctions(): Promise<FunctionBundle> {
+/** Bundles functions with everything they import, minified, with a source map. */
+export async function buildFunctions<Name extends BundleName = "entry">(
+  name: Name = "entry" as Name,
+): Promise<FunctionBundle<Name>> {
   // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     ...BUNDLE_OPTIONS,
     // Makes the output independent of the working directory.
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: {
-      entry: `infra/functions/entry.${EXTENSION}`,
-      "v2-preview": `lib/http/v2-preview.${EXTENSION}`,
-    },
+    entryPoints: Object.fromEntries(
+      Object.entries(BUNDLES[name]).map(([module, source]) => [module, `${source}.${EXTENSION}`]),
+    ),
     outdir: ".",
     outExtension: { ".js": ".mjs" },
     sourcemap: "linked",
     sourcesContent: false,
   });
-  return Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text])) as FunctionBundle;
+  const files = outputFiles.map(({ path, text }) => [basename(path), text]);
+  return Object.fromEntries(files) as FunctionBundle<Name>;
 }
 
 /** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */

@@ -1,17 +1,20 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
-import { buildFunctions, writeBundle } from "./build.ts";
+import { type BundleName, buildFunctions, writeBundle } from "./build.ts";
 import type { Statement } from "./permissions.ts";
 
 const DEFAULT_FOLDER = "node_modules/.cache/store-orders";
 
 /**
- * Builds the bundle of both functions and writes it below `folder`. The archive refers to files, so that the stack's
- * state holds their hashes instead of their content.
+ * Builds a bundle of functions and writes it below `folder`. The archive refers to files, so that the stack's state
+ * holds their hashes instead of their content.
  */
-export async function functionCode(folder: string = DEFAULT_FOLDER): Promise<pulumi.asset.Archive> {
-  const files = Object.entries(await writeBundle({ ...(await buildFunctions()) }, folder));
+export async function functionCode(
+  folder: string = DEFAULT_FOLDER,
+  name: BundleName = "entry",
+): Promise<pulumi.asset.Archive> {
+  const files = Object.entries(await writeBundle({ ...(await buildFunctions(name)) }, folder));
   return new pulumi.asset.AssetArchive(
     Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
   );

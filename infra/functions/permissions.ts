@@ -22,6 +22,20 @@ export const PERMISSIONS = {
   api: { orders: [...LIST, "dynamodb:UpdateItem"], accounts: ADMISSION },
 } as const satisfies Record<string, TableCalls>;
 
+/** The calls of the function that sends changes. It reads which orders wait from the index. */
+export const EVENTS_PERMISSIONS = {
+  orders: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+  accounts: [],
+  index: ["dynamodb:Query", "dynamodb:Scan"],
+} as const;
+
+/** The calls with which Lambda reads a stream for a function. */
+export const STREAM_CALLS = [
+  "dynamodb:DescribeStream",
+  "dynamodb:GetRecords",
+  "dynamodb:GetShardIterator",
+] as const;
+
 /** The name of one of the two functions. */
 export type FunctionRole = keyof typeof PERMISSIONS;
 

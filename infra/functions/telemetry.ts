@@ -1,6 +1,7 @@
 import { type Clock, type Instant, systemClock } from "../../lib/core/time.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { accessFields, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
+import type { OutboxBacklog } from "../../lib/orders/order-store.ts";
 import { countRecords } from "../../lib/orders/wire.ts";
 
 /** A list with more orders triggers an alarm: 120 MB if they have all fields, of the 200 MB of a streamed response. */
@@ -39,6 +40,18 @@ export function createTelemetry(options: {
     /** Measures the time to the first byte of the list, in milliseconds. */
     onFirstByte(status: number, value: number): void {
       if (status === 200) emit({ name: "ListFirstByte", value, unit: "Milliseconds" });
+    },
+
+    /** Measures the changes that wait for their delivery, the age of the oldest in seconds, and those that failed. */
+    onBacklog({ waiting, failed, oldest }: OutboxBacklog): void {
+      const at = clock();
+      const age = oldest === undefined ? 0 : Math.max(0, (at - oldest) / 1_000);
+      const metrics: readonly MetricValue[] = [
+        { name: "ChangesWaiting", value: waiting },
+        { name: "ChangesFailed", value: failed },
+        { name: "ChangesAge", value: age, unit: "Seconds" },
+      ];
+      writeLine(embeddedMetrics(namespace, at, metrics));
     },
 
     /** Returns the same store, which also counts bans and the records of lists that are complete or long. */
@@ -94,7 +107,7 @@ interface MetricValue {
   readonly name: string;
   readonly value: number;
   /** @default Count */
-  readonly unit?: "Count" | "Milliseconds";
+  readonly unit?: "Count" | "Milliseconds" | "Seconds";
   /** @default none */
   readonly dimensions?: Readonly<Record<string, string>>;
 }

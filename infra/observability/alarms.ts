@@ -8,7 +8,10 @@ import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 export interface MonitoredResources {
   readonly apiName: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
-  readonly functions: Readonly<Record<FunctionRole, pulumi.Input<string>>>;
+  /** `events` is the function that sends changes, if there is one. */
+  readonly functions: Readonly<
+    Record<FunctionRole, pulumi.Input<string>> & { events?: pulumi.Input<string> }
+  >;
   readonly tables: Readonly<Record<"orders" | "accounts", pulumi.Input<string>>>;
   readonly certificates: readonly {
     /** Identifies the host in logical names. */
@@ -90,6 +93,7 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
       // ACM begins 45 days before the end.
       alarmDescription: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
     })),
+    ...(functions.events === undefined ? [] : planEventAlarms(monitored)),
     {
       ...FIVE_MINUTES,
       ...ownMetric(monitored, "ListFirstByte"),
@@ -106,6 +110,35 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
       statistic: "Maximum",
       threshold: LONG_LIST_ORDERS,
       alarmDescription: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
+    },
+  ];
+}
+
+/** The alarms on changes that EventBridge has not accepted. */
+function planEventAlarms(monitored: MonitoredResources): readonly Alarm[] {
+  const withinFiveMinutes = {
+    ...FIVE_MINUTES,
+    statistic: "Maximum",
+    evaluationPeriods: 1,
+    datapointsToAlarm: 1,
+  };
+  return [
+    {
+      ...withinFiveMinutes,
+      ...ownMetric(monitored, "ChangesAge"),
+      key: "changes-age",
+      threshold: 300,
+      // The function writes the metric every minute. Without it, nobody sends changes.
+      treatMissingData: "breaching",
+      alarmDescription:
+        "A change of an order has waited for more than five minutes to be sent to EventBridge, or the function that sends changes does not run.",
+    },
+    {
+      ...withinFiveMinutes,
+      ...ownMetric(monitored, "ChangesFailed"),
+      key: "changes-failed",
+      alarmDescription:
+        "EventBridge did not accept a change of an order in any attempt. See `store-orders changes list --failed`; `changes retry` sends it again.",
     },
   ];
 }

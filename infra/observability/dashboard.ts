@@ -38,7 +38,7 @@ export function dashboardBody(
     (stat): Line => [ownMetric(monitored, "ListFirstByte"), stat, stat],
   );
 
-  const graphs: readonly (readonly [title: string, lines: readonly Line[]])[] = [
+  const graphs: (readonly [title: string, lines: readonly Line[]])[] = [
     ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
     ["Time to first byte of the list (ms)", firstByte],
     ["Orders in a list", [[ownMetric(monitored, "ListRows"), "Maximum", "most"]]],
@@ -54,6 +54,13 @@ export function dashboardBody(
     ["Write units", byTable("ConsumedWriteCapacityUnits")],
     ["Table throttles", [...byTable("ReadThrottleEvents"), ...byTable("WriteThrottleEvents")]],
   ];
+  if (functions.events !== undefined)
+    graphs.push([
+      "Changes that wait, and that failed",
+      ["Waiting", "Failed"].map(
+        (kind): Line => [ownMetric(monitored, `Changes${kind}`), "Maximum", kind.toLowerCase()],
+      ),
+    ]);
   return { widgets: graphs.map(([title, lines], index) => widget(index, title, lines, region)) };
 }
 

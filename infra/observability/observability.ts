@@ -46,7 +46,7 @@ export class Observability extends pulumi.ComponentResource {
       new aws.cloudwatch.MetricAlarm(
         `${name}-${key}`,
         // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
-        { ...alarm, ...actions, name: `${name}-${key}`, treatMissingData: "notBreaching" },
+        { treatMissingData: "notBreaching", ...alarm, ...actions, name: `${name}-${key}` },
         parent,
       );
 

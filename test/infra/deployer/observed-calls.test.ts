@@ -58,6 +58,7 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
   [/iam:PutRolePermissionsBoundary/, "the first update with the setting 'permissionsBoundary'"],
   [/logs:DeleteRetentionPolicy|sns:Set\w+/, "changes of settings that this program never changes"],
   [/acm:DescribeCertificate/, "the wait for a certificate, which the emulator does not issue"],
+  [/^(sqs|events):|:\w+EventSourceMapping$/, "the provider's source: no run had the setting 'events'"],
   [/iam:DetachRolePolicy/, "the logging role of the account stays when the stack is destroyed"],
   [/apigateway:\w+/, "a route or a setting that a later version changes"],
 ];

@@ -18,6 +18,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
 const PRINT = fileURLToPath(new URL("../../../infra/deployer/print.ts", import.meta.url));
+const EVENTS_FUNCTION =
+  "arn:aws:lambda:eu-central-1:123456789012:function:store-orders-production-events-function-1a2b3c4:live";
 const BOUNDARY = "arn:aws:iam::123456789012:policy/limits/of-orders";
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
 const everything = {
@@ -25,11 +27,12 @@ const everything = {
   "store-orders:accessLogs": "manage",
   "store-orders:alarmEmail": "ops@example.com",
   "store-orders:waf": { requestsPerFiveMinutes: 3000 },
+  "store-orders:events": { bus: "default" },
   "store-orders:permissionsBoundary": BOUNDARY,
 };
 const allSettings = withDefaults({
   ...{ plan: "pro", domains, accessLogs: "manage", alarmEmail: "ops@example.com" },
-  ...{ waf: { requestsPerFiveMinutes: 3000 }, permissionsBoundary: BOUNDARY },
+  ...{ waf: { requestsPerFiveMinutes: 3000 }, events: { bus: "default" }, permissionsBoundary: BOUNDARY },
 });
 const typesOf = ({ registrations }: Outcome) =>
   [...new Set(registrations.filter(({ custom }) => custom).map(({ type }) => type))]
@@ -69,7 +72,7 @@ describe("the policies", () => {
     );
     const passing = deploy.Statement.filter(({ Action }) => Action.includes("iam:PassRole"));
     expect(passing.flatMap(({ Resource }) => Resource)).toEqual(
-      ["list", "api", "access"].map(
+      ["list", "api", "events", "access"].map(
         (role) => `arn:aws:iam::123456789012:role/store-orders-production-${role}-role-*`,
       ),
     );
@@ -86,6 +89,13 @@ describe("the policies", () => {
         .toSorted(),
     ).toEqual(
       [
+        "lambda:CreateEventSourceMapping",
+        "lambda:DeleteEventSourceMapping",
+        "lambda:GetEventSourceMapping",
+        "lambda:ListTags",
+        "lambda:TagResource",
+        "lambda:UntagResource",
+        "lambda:UpdateEventSourceMapping",
         "logs:DescribeLogGroups",
         "sns:GetSubscriptionAttributes",
         "sns:SetSubscriptionAttributes",
@@ -119,7 +129,7 @@ describe("the policies", () => {
   test("the boundary allows the roles of the stack everything that their own policies do", async () => {
     const { registrations } = await complete;
     const policies = ofType({ registrations }, "aws:iam/rolePolicy:RolePolicy");
-    expect(policies).toHaveLength(2);
+    expect(policies).toHaveLength(3);
     for (const { inputs } of policies) {
       for (const { Action, Resource } of (inputs["policy"] as unknown as Policy).Statement) {
         for (const action of [Action ?? []].flat())
@@ -128,7 +138,7 @@ describe("the policies", () => {
       }
     }
     const roles = ofType({ registrations }, "aws:iam/role:Role");
-    expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual([BOUNDARY, BOUNDARY, BOUNDARY]);
+    expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual(Array(4).fill(BOUNDARY));
   });
 
   test("fit the size limit of a managed policy", () => {
@@ -166,6 +176,8 @@ const OWNERS: readonly (readonly [RegExp, string])[] = [
   [/-alias$/, "-function"],
   [/-gateway-invoke-(\w+)$/, "-$1-function"],
   [/-association$/, "-acl"],
+  [/-target$/, "-schedule"],
+  [/-events-permission$/, "-events-function"],
   [/-email$/, "-alarms"],
 ];
 const ownerOf = (name: string) =>
@@ -180,6 +192,9 @@ function contextOf(
   const topic = "arn:aws:sns:eu-central-1:123456789012:store-orders-production-alarms-1a2b3c4";
   if (type === "aws:cloudwatch/metricAlarm:MetricAlarm")
     return "alarmActions" in inputs ? { "cloudwatch:AlarmActions": [topic] } : {};
+  if (type === "aws:lambda/eventSourceMapping:EventSourceMapping")
+    return { "lambda:FunctionArn": EVENTS_FUNCTION };
+  if (type === "aws:cloudwatch/eventTarget:EventTarget") return { "events:TargetArn": EVENTS_FUNCTION };
   if (type === "aws:lambda/permission:Permission") return { "lambda:Principal": String(inputs["principal"]) };
   const role = all.find((each) => each.name === ownerOf(name) && each.type === "aws:iam/role:Role");
   if (role === undefined) return {};

@@ -31,8 +31,8 @@ export async function startAuthorizingProxy(
 ): Promise<AuthorizingProxy> {
   const used = new Set<string>();
   const denied = new Set<string>();
-  const proxy = await startProxy(endpoint, ({ operation, table }) => {
-    const call = `dynamodb:${operation} on ${table}`;
+  const proxy = await startProxy(endpoint, ({ operation, table, index }) => {
+    const call = `dynamodb:${operation} on ${table}${index === undefined ? "" : `/index/${index}`}`;
     const isAllowed = allowed.includes(call);
     (isAllowed ? used : denied).add(call);
     return isAllowed ? "pass" : "deny";

@@ -133,7 +133,15 @@ function outputsOf({ type, name, inputs }: Registration): Readonly<Record<string
 const STATES: Readonly<
   Record<string, (name: string, inputs: Registration["inputs"]) => Readonly<Record<string, Value>>>
 > = {
-  "aws:dynamodb/table:Table": (name) => ({ arn: arn("dynamodb", `table/${name}`) }),
+  "aws:dynamodb/table:Table": (name, { streamEnabled }) => ({
+    arn: arn("dynamodb", `table/${name}`),
+    ...(streamEnabled && { streamArn: arn("dynamodb", `table/${name}/stream/2026-11-23T12:00:00.000`) }),
+  }),
+  "aws:sqs/queue:Queue": (name) => ({
+    arn: arn("sqs", name),
+    url: `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${name}`,
+  }),
+  "aws:cloudwatch/eventRule:EventRule": (name) => ({ arn: arn("events", `rule/${name}`) }),
   "aws:cloudwatch/logGroup:LogGroup": (name) => ({ arn: arn("logs", `log-group:${name}`) }),
   "aws:iam/role:Role": (name) => ({ arn: arn("iam", `role/${name}`, "") }),
   "aws:sns/topic:Topic": (name) => ({ arn: arn("sns", name) }),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "../functions/gateway.ts";
-import { type RunningFunction, runFunction } from "../functions/runtime-api.ts";
+import { type Posted, type RunningFunction, runFunction } from "../functions/runtime-api.ts";
 import { type AuthorizingProxy, allowedOnTables, startAuthorizingProxy } from "./authorizing-proxy.ts";
 import type { Recording, Registration } from "./engine.ts";
 import { find, ofType } from "./program.ts";
@@ -18,11 +18,18 @@ export interface Deployed {
   readonly calls: ReadonlyMap<string, AuthorizingProxy & { readonly allowed: readonly string[] }>;
   /** Sends a request to a host of the API. */
   fetch(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<GatewayResponse>;
+  /** Invokes a function by its logical name. */
+  invoke(name: string, event: object): Promise<Posted>;
+  /** Everything that a function wrote. */
+  log(name: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts what a run registered. Everything is derived from the registrations. */
-export async function deploy(recording: Recording): Promise<Deployed> {
+/** Starts what a run registered, with further variables in the environment. All else is derived from the registrations. */
+export async function deploy(
+  recording: Recording,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Deployed> {
   const emulator = await startEmulator("all-old");
   const client = clientFor(emulator.endpoint);
   for (const { inputs } of ofType(recording, "aws:dynamodb/table:Table"))
@@ -44,6 +51,7 @@ export async function deploy(recording: Recording): Promise<Deployed> {
       await runFunction(folder, String(inputs["handler"]), {
         ...AWS,
         ...variables,
+        ...environment,
         AWS_ENDPOINT_URL: proxy.endpoint,
       }),
     );
@@ -64,6 +72,9 @@ export async function deploy(recording: Recording): Promise<Deployed> {
         ? readStreamed(posted)
         : readBuffered(posted);
     },
+    invoke: (name, event) =>
+      running.get(name)?.invoke(event) ?? Promise.reject(new Error(`No function is named ${name}.`)),
+    log: (name) => running.get(name)?.log() ?? "",
     async stop() {
       await Promise.all([...running.values()].map((each) => each.stop()));
       await Promise.all([...calls.values()].map((proxy) => proxy.close()));

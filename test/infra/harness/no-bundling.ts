@@ -6,8 +6,10 @@ import { registerHooks } from "node:module";
 
 const SOURCES: Readonly<Record<string, string>> = {
   esbuild: `
-export const build = async () => ({
-  outputFiles: ["entry.mjs", "entry.mjs.map"].map((name) => ({ path: "/" + name, text: "" })),
+export const build = async ({ entryPoints }) => ({
+  outputFiles: Object.keys(entryPoints)
+    .flatMap((name) => [name + ".mjs", name + ".mjs.map"])
+    .map((name) => ({ path: "/" + name, text: "" })),
 });
 `,
   "@npmcli/arborist": "",

@@ -10,6 +10,8 @@ export interface ProxiedRequest {
   /** For example `UpdateItem`. */
   readonly operation: string;
   readonly table: string;
+  /** The index that is read. */
+  readonly index?: string | undefined;
   /** The identifier of the item, of a request to one item of the accounts. */
   readonly item?: string | undefined;
   /** The client's attempt, from 1. */
@@ -68,11 +70,12 @@ export async function startProxy(
     const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
     const continues = input.ExclusiveStartKey !== undefined;
     const table = tableOf(input);
-    const fault = proxy.chooseFault({ operation, table, item: input.Key?.id?.S, attempt, continues });
-    const index = proxy.faults[fault]++;
+    const item = input.Key?.id?.S;
+    const fault = proxy.chooseFault({ operation, table, index: input.IndexName, item, attempt, continues });
+    const number = proxy.faults[fault]++;
     if (fault === "hang") return;
     if (fault === "cut") return void response.destroy();
-    const injected = responseTo(fault, index);
+    const injected = responseTo(fault, number);
     if (injected !== undefined) {
       response.writeHead(injected.status, { "content-type": injected.contentType }).end(injected.body);
       return;
@@ -102,7 +105,7 @@ export async function startProxy(
       await proxy.beforeLoss?.();
       return void response.destroy();
     }
-    const whole = fault === "shorten" && index % 2 === 1 ? emptyPage(answer.body, input) : answer.body;
+    const whole = fault === "shorten" && number % 2 === 1 ? emptyPage(answer.body, input) : answer.body;
     response.writeHead(answer.status, { ...answer.headers, "content-length": whole.length });
     if (arrives) return void response.end(whole);
     response.write(whole.subarray(0, Math.floor(whole.length / 2)), () => response.destroy());
@@ -154,6 +157,7 @@ function tableOf({ TableName, RequestItems = {} }: Input): string {
 
 interface Input {
   readonly TableName?: string;
+  readonly IndexName?: string;
   /** Of a request for several items. */
   readonly RequestItems?: object;
   readonly Key?: { readonly id?: { readonly S?: string } };

@@ -1,0 +1,115 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { OUTBOX_INDEX } from "../../lib/stores/dynamodb/schema.ts";
+import { OrdersFunction } from "../functions/function.ts";
+import { EVENTS_PERMISSIONS, STREAM_CALLS, type Statement } from "../functions/permissions.ts";
+import { typeToken } from "../names.ts";
+import type { Tables } from "../tables.ts";
+
+/** Arguments of {@link ChangeEvents}. */
+export interface ChangeEventsArgs {
+  /** `default`, or the ARN of an event bus. */
+  readonly bus: string;
+  /** The bundle `events`. */
+  readonly code: pulumi.Input<pulumi.asset.Archive>;
+  /** The prefix of the tables. The one of the orders has a stream. */
+  readonly prefix: string;
+  readonly tables: Tables;
+  readonly logRetentionDays: number;
+  readonly permissionsBoundary?: string | undefined;
+}
+
+/** The time that one invocation sends changes for. What is left then is sent by the next. */
+const TIMEOUT_SECONDS = 60;
+
+/**
+ * Sends every change of an order to EventBridge. A change waits in its order until EventBridge has accepted it, so
+ * nothing is lost if the stream, which holds a record for a day, cannot wake the function: once a minute it looks for
+ * itself.
+ */
+export class ChangeEvents extends pulumi.ComponentResource {
+  readonly handler: OrdersFunction;
+  /** What the stream could not tell the function, for 14 days. The changes themselves stay in their orders. */
+  readonly deadLetters: aws.sqs.Queue;
+
+  constructor(name: string, args: ChangeEventsArgs, options?: pulumi.ComponentResourceOptions) {
+    super(typeToken("ChangeEvents"), name, {}, options);
+    const { bus, code, prefix, tables, logRetentionDays, permissionsBoundary } = args;
+    const { orders } = tables;
+    const parent = { parent: this };
+    const busArn =
+      bus === "default"
+        ? orders.arn.apply((arn) =>
+            arn.replace(":dynamodb:", ":events:").replace(/:table\/.*/, ":event-bus/default"),
+          )
+        : bus;
+
+    const queueArgs = { messageRetentionSeconds: 14 * 86_400, sqsManagedSseEnabled: true };
+    this.deadLetters = new aws.sqs.Queue(`${name}-dead-letters`, queueArgs, parent);
+    const allow = (actions: readonly string[], resource: pulumi.Input<string>): Statement => ({
+      Effect: "Allow",
+      Action: [...actions],
+      Resource: resource,
+    });
+    this.handler = new OrdersFunction(
+      name,
+      {
+        description: "Sends changes of orders to EventBridge",
+        code,
+        handler: "events.handler",
+        environment: { STORE_ORDERS_DYNAMODB: prefix, STORE_ORDERS_BUS: busArn },
+        statements: [
+          allow(EVENTS_PERMISSIONS.orders, orders.arn),
+          allow(EVENTS_PERMISSIONS.index, pulumi.interpolate`${orders.arn}/index/${OUTBOX_INDEX}`),
+          allow(STREAM_CALLS, orders.streamArn),
+          // AWS cannot limit it to a stream.
+          allow(["dynamodb:ListStreams"], "*"),
+          allow(["events:PutEvents"], busArn),
+          allow(["sqs:SendMessage"], this.deadLetters.arn),
+        ],
+        memoryMiB: 256,
+        timeoutSeconds: TIMEOUT_SECONDS,
+        logRetentionDays,
+        permissionsBoundary,
+      },
+      parent,
+    );
+    const { alias } = this.handler;
+
+    new aws.lambda.EventSourceMapping(
+      `${name}-stream`,
+      {
+        eventSourceArn: orders.streamArn,
+        functionName: alias.arn,
+        startingPosition: "LATEST",
+        batchSize: 1_000,
+        maximumBatchingWindowInSeconds: 1,
+        // The content of a record does not matter, so a failed one is not repeated until its age is a day.
+        maximumRetryAttempts: 2,
+        maximumRecordAgeInSeconds: 3_600,
+        destinationConfig: { onFailure: { destinationArn: this.deadLetters.arn } },
+        // Only what has just changed, and not what follows in its delivery.
+        filterCriteria: {
+          filters: [{ pattern: JSON.stringify({ dynamodb: { NewImage: { u: { N: ["0"] } } } }) }],
+        },
+      },
+      parent,
+    );
+    const schedule = { description: "Looks for changes that wait", scheduleExpression: "rate(1 minute)" };
+    const rule = new aws.cloudwatch.EventRule(`${name}-schedule`, schedule, parent);
+    const permission = new aws.lambda.Permission(
+      `${name}-permission`,
+      {
+        action: "lambda:InvokeFunction",
+        function: alias.functionName,
+        qualifier: alias.name,
+        principal: "events.amazonaws.com",
+        sourceArn: rule.arn,
+      },
+      parent,
+    );
+    const target = { rule: rule.name, arn: alias.arn };
+    new aws.cloudwatch.EventTarget(`${name}-target`, target, { ...parent, dependsOn: permission });
+    this.registerOutputs({ deadLetters: this.deadLetters.url });
+  }
+}

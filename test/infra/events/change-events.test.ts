@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { cloud } from "../harness/cloud.ts";
+import { type Deployed, deploy } from "../harness/deployed.ts";
+import { find, type Outcome, ofType, run } from "../harness/program.ts";
+import { typeErrors } from "../harness/provider-types.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const FUNCTION = "store-orders-staging-events-function";
+const BUS = "arn:aws:events:eu-central-1:123456789012:event-bus/default";
+
+/** The events that EventBridge accepted, and how it answers: `PutEvents` of its JSON protocol. */
+const accepted: Record<string, unknown>[] = [];
+let answer: "accept" | "throttle" | "fail" = "accept";
+const eventBridge = createServer(async (request, response) => {
+  expect(request.headers["x-amz-target"]).toBe("AWSEvents.PutEvents");
+  const { Entries } = (await json(request)) as { Entries: Record<string, unknown>[] };
+  response.setHeader("content-type", "application/x-amz-json-1.1");
+  if (answer === "fail") return response.writeHead(500).end('{"__type":"InternalException"}');
+  if (answer === "accept") accepted.push(...Entries);
+  const entry =
+    answer === "accept" ? { EventId: "1" } : { ErrorCode: "ThrottlingException", ErrorMessage: "Slow down" };
+  return response.end(JSON.stringify({ FailedEntryCount: answer === "accept" ? 0 : 1, Entries: [entry] }));
+});
+
+let outcome: Outcome;
+let deployed: Deployed;
+let store: ReturnType<typeof createDynamodbStore>;
+beforeAll(async () => {
+  eventBridge.listen(0, "127.0.0.1");
+  await once(eventBridge, "listening");
+  const { port } = eventBridge.address() as AddressInfo;
+  const config = { "store-orders:events": { bus: "default" } };
+  outcome = await run({ stack: "staging", config, bundle: true, cloud: cloud() });
+  deployed = await deploy(outcome, {
+    AWS_ENDPOINT_URL_EVENTBRIDGE: `http://127.0.0.1:${port}`,
+    AWS_MAX_ATTEMPTS: "1",
+  });
+  store = createDynamodbStore({ prefix: "store-orders-staging", client: clientFor(deployed.endpoint) });
+  await invoke();
+});
+afterAll(async () => {
+  await deployed.stop();
+  eventBridge.close();
+});
+
+/** Invokes the function as the schedule does. Returns the metrics that it wrote. */
+async function invoke(): Promise<unknown> {
+  const { as } = await deployed.invoke(FUNCTION, { source: "aws.events" });
+  expect(as).toBe("response");
+  const lines = deployed.log(FUNCTION).split("\n");
+  const last = lines.findLast((line) => line.includes("ChangesWaiting")) ?? "{}";
+  const { ChangesWaiting: waiting, ChangesFailed: failed, ChangesAge: age } = JSON.parse(last);
+  return { waiting, failed, age };
+}
+
+describe("a stack with events", () => {
+  test("sends each change to the bus, those of an order in their order", async () => {
+    await store.orders.place([{ record: { id: 9007199254740993n, quantity: 2 }, status: "pending" }], 1_000, {
+      by: "orders place",
+    });
+    await store.orders.apply(9007199254740993n, "cancel", 2_000, { by: "acme_1", requestId: "r-1" });
+    expect(await invoke()).toEqual({ waiting: 0, failed: 0, age: 0 });
+    expect(accepted.map(({ Time: _, ...event }) => event)).toEqual([
+      {
+        EventBusName: BUS,
+        Source: "store-orders",
+        DetailType: "order.place",
+        Detail:
+          '{"id":"9007199254740993:1","event":"place","at":"1970-01-01T00:00:01.000Z","to":"pending","by":"orders place","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
+      },
+      {
+        EventBusName: BUS,
+        Source: "store-orders",
+        DetailType: "order.cancel",
+        Detail:
+          '{"id":"9007199254740993:2","event":"cancel","at":"1970-01-01T00:00:02.000Z","from":"pending","to":"cancelled","by":"acme_1","requestId":"r-1","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
+      },
+    ]);
+  });
+
+  test.each(["throttle", "fail"] as const)(
+    "keeps a change while EventBridge answers: %s",
+    async (failure) => {
+      accepted.length = 0;
+      answer = failure;
+      const id = failure === "fail" ? 1n : 2n;
+      await store.orders.place([{ record: { id }, status: "pending" }]);
+      expect(await invoke()).toMatchObject({ waiting: 1, failed: 0 });
+      answer = "accept";
+      await store.outbox?.postpone(id, (await store.outbox.list("waiting", 1))[0]?.due ?? 0, 0);
+      expect(await invoke()).toEqual({ waiting: 0, failed: 0, age: 0 });
+      expect(accepted).toMatchObject([{ DetailType: "order.place" }]);
+    },
+  );
+
+  test("makes exactly the DynamoDB calls that its policy allows, besides those of the stream", () => {
+    const { used, denied, allowed } = deployed.calls.get(FUNCTION) ?? {};
+    expect([...(denied ?? [])]).toEqual([]);
+    const stream = /Stream|GetRecords|GetShardIterator/;
+    expect([...(used ?? [])].sort()).toEqual(allowed?.filter((call) => !stream.test(call)));
+  });
+
+  test("passes the type check of the provider, and wakes the function for new changes only", async () => {
+    expect(typeErrors(outcome.registrations)).toBe("");
+    const [mapping] = ofType(outcome, "aws:lambda/eventSourceMapping:EventSourceMapping");
+    expect(mapping?.inputs["filterCriteria"]).toEqual({
+      filters: [{ pattern: '{"dynamodb":{"NewImage":{"u":{"N":["0"]}}}}' }],
+    });
+    const [due] = await store.orders
+      .place([{ record: { id: 3n }, status: "pending" }])
+      .then(() => store.outbox?.list("waiting", 1) ?? []);
+    expect(due?.due).toBe(0);
+    expect(find(outcome, "store-orders-staging-tables-orders").inputs["streamEnabled"]).toBe(true);
+  });
+
+  test("alarms if the function does not run", () => {
+    const alarm = find(outcome, "store-orders-staging-changes-age").inputs;
+    expect(alarm).toMatchObject({ treatMissingData: "breaching", threshold: 300, metricName: "ChangesAge" });
+  });
+});
+
+test("a stack without events has none of its resources", async () => {
+  const plain = await run({ stack: "staging", cloud: cloud() });
+  expect(
+    plain.registrations.filter(
+      ({ type, name }) => /sqs|eventSource|eventRule|streams/.test(type) || /-events/.test(name),
+    ),
+  ).toEqual([]);
+  expect(find(plain, "store-orders-staging-tables-orders").inputs).not.toHaveProperty("streamEnabled");
+});

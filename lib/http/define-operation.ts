@@ -283,7 +283,7 @@ async function validate(schema: Schema, name: "query" | "body", input: Input): P
 /** Reads the query of a URL. A parameter that occurs several times is an array. */
 function parseQuery(url: string): Input {
   const { path } = splitTarget(url);
-  const query = /\?([^#]*)/.exec(path)?.[1] ?? "";
+  const query = /\?[^#]*/.exec(path)?.[0] ?? "";
   if (query.length > MAX_URL_CHARS) return { ok: false, reply: { error: "uri_too_long" } };
   try {
     decodeURIComponent(query);

@@ -109,6 +109,7 @@ test.each([
   [`cursor=${forged("asc all 1 OR 1=1")}`, ["query.cursor"]],
   [`cursor=${"A".repeat(8_000)}`, ["query.cursor"]],
   ["page=2", ["query.page"]],
+  ["?limit=1", ["query.?limit"]],
   ["__proto__=1&constructor=2", ["query.__proto__", "query.constructor"]],
   ["limit=x&offset=1", ["query.offset", "query.limit"]],
 ])("the query %s has the issues %j", async (query, paths) => {

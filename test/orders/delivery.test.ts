@@ -199,3 +199,30 @@ test("a store without an outbox and options that make no sense are errors that s
       expect.toSatisfy(isInvalidInput),
     );
 });
+
+test("a receiver that is down for a day gets every change afterwards, the first one of each order first", async () => {
+  const { orders, advance, start, clock, outbox } = await useDelivery();
+  const received: string[] = [];
+  const upAt = clock() + DAY_MS;
+  const delivery = start({
+    deliver({ id }) {
+      if (clock() < upAt) throw new Error("down");
+      received.push(id);
+    },
+  });
+  for (let id = 0n; id < 40n; id++) {
+    await orders.place({ id });
+    await advance(HOUR_MS / 2);
+    await orders.cancel(id);
+  }
+  await advance(DAY_MS);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  expect(received.toSorted()).toEqual(
+    Array.from({ length: 40 }, (_, id) => [`${id}:1`, `${id}:2`])
+      .flat()
+      .toSorted(),
+  );
+  for (let id = 0; id < 40; id++)
+    expect(received.indexOf(`${id}:1`)).toBeLessThan(received.indexOf(`${id}:2`));
+  await delivery.stop();
+});

@@ -78,7 +78,7 @@ function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): s
     fields.method,
     printable(path),
     `${fields.durationMs} ms`,
-    fields.accountId,
+    fields.accountId ?? (fields.claimedAccountId && `(${fields.claimedAccountId}?)`),
     address && printable(address),
     fields.errorCode,
     bodyEnd === "complete" ? undefined : `body ${bodyEnd}`,

@@ -1,4 +1,4 @@
-import { redactKeys } from "../accounts/api-key.ts";
+import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RequestContext } from "./options.ts";
@@ -20,6 +20,8 @@ export interface RequestEvent {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly plan?: string;
+  /** The account that a key names which is well-formed and not valid, or not looked up. Anyone can write such a key. */
+  readonly claimedAccountId?: string;
   /** A code of `ERRORS`, or one of an operation of your own. */
   readonly errorCode?: ErrorCode | (string & {});
   /** The end of the response body; see `StreamEnd`. That of a `HEAD` request is complete: there is no body. */
@@ -58,6 +60,8 @@ export function toEvent(
   const path = loggedPath(request, context);
   const traceparent = request.headers.get("traceparent") ?? "";
   const error = end.status === "failed" ? end.error : thrown;
+  const presented = caller === undefined ? (request.headers.get("authorization") ?? "") : "";
+  const claimed = accountIdOf(presented.replace(/^.* /, ""));
   return {
     requestId,
     method: request.method,
@@ -66,6 +70,7 @@ export function toEvent(
     status: statusOf(reply),
     durationMs: performance.now() - startedAt,
     ...(caller === undefined ? {} : { accountId: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
+    ...(claimed === undefined ? {} : { claimedAccountId: claimed }),
     ...(reply.error === undefined ? {} : { errorCode: reply.error }),
     bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { generateKey } from "../../lib/accounts/api-key.ts";
 import type { ClientInfo } from "../../lib/http/request-event.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
@@ -55,4 +56,17 @@ test("a document whose end rejects is reported as failed", async () => {
   expect((await send("GET", "/page")).status).toBe(200);
   await new Promise(setImmediate);
   expect(events).toMatchObject([{ status: 200, bodyEnd: "failed", error: { message: "lost" } }]);
+});
+
+test("a well-formed key that is not valid names the account that it claims, and nothing else does", async () => {
+  const { events, send } = await createHandlerFixture();
+  const key = generateKey("test", "acme");
+  for (const authorization of [`Bearer ${key}`, `Bearer ${key}x`, "Bearer ", `Basic ${key.slice(0, -1)}`, ""])
+    await send("GET", "/v1/store/orders", { authorization });
+  expect(events.map(({ claimedAccountId }) => claimedAccountId)).toEqual([
+    "acme",
+    ...Array(4).fill(undefined),
+  ]);
+  expect(events[0]).not.toHaveProperty("accountId");
+  expect(JSON.stringify(events)).not.toContain(key.slice(-20));
 });

@@ -72,7 +72,7 @@ export async function sendAccountsPage(
     ${fieldOf("create", { name: "account", label: "Account ID", hint: nameHint }, result)}
     ${planFields("create", result, plans)}
     <div><button class="main">Create account</button></div>`;
-  const openFields = html`${list}${fieldOf("open", { name: "id", label: "Account ID" }, result)}
+  const openFields = html`${list}${fieldOf("open", { name: "id", label: "Account ID, or a key", hint: OPEN_HINT }, result)}
     <div><button>Open</button></div>`;
   const body = html`<div class="head">
       <div>
@@ -90,6 +90,8 @@ export async function sendAccountsPage(
     </div>`;
   return sendPage(c, { title: "Accounts", body, notice: result?.notice });
 }
+
+const OPEN_HINT = "A key, such as one that has leaked, leads to its account, and is in no address.";
 
 const COLUMNS = [
   ["Account"],

@@ -1,7 +1,8 @@
 import { html } from "hono/html";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
-import { isAccountId } from "../../accounts/api-key.ts";
+import { isAccountId, keyIdOf } from "../../accounts/api-key.ts";
+import { parseKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
@@ -35,11 +36,29 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     const view = c.get("view");
     const id = (view.fields["id"] ?? "").trim();
     if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
-    const problem = invalidInput("id", "Enter the ID of an account, such as acme.");
+    const key = parseKey(id);
+    const keyId = key && keyIdOf(key.accountId, key.hash);
+    const account = key && (await store.accounts.find(key.accountId));
+    if (account?.keys.some((known) => known.id === keyId)) {
+      const query = new URLSearchParams({ key: keyId ?? "" });
+      return c.redirect(`${pathOf(view, "accounts", account.id)}?${query}`, 303);
+    }
+    const problem = invalidInput(
+      "id",
+      key === undefined
+        ? "Enter the ID of an account, such as acme, or a whole key."
+        : `There is no such key of ${key.accountId}.`,
+    );
     const result = invalidForm("open", view.fields, problem);
     return sendAccountsPage(c, dependencies, parseStarts(view.fields["list"]), result);
   });
-  app.get("/accounts/:id", (c) => sendAccountPage(c, dependencies, c.req.param("id")));
+  app.get("/accounts/:id", (c) => {
+    const [id, key] = [c.req.param("id"), c.req.query("key")];
+    const isNamed = key?.startsWith(`${id}.`) ?? false;
+    const notice: Notice = { kind: "success", message: html`The key is <code>${key}</code>; see below.` };
+    const result = isNamed ? { form: "open", notice, errors: {}, values: {} } : undefined;
+    return sendAccountPage(c, dependencies, id, result);
+  });
 
   app.post("/accounts", async (c) => {
     const { fields } = c.get("view");

@@ -199,7 +199,7 @@ async function send({ form, action, body }) {
 /** An address without the message that it made a page show once. @param {string} address */
 function withoutMessage(address) {
   const url = new URL(address);
-  for (const name of ["added", "removed"]) url.searchParams.delete(name);
+  for (const name of ["added", "removed", "key"]) url.searchParams.delete(name);
   return url.href;
 }
 

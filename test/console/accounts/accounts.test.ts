@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { generateKey } from "../../../lib/accounts/api-key.ts";
 import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
 
 let console: ConsoleFixture;
@@ -17,7 +18,7 @@ const post = async (path: string, fields: Record<string, string>) => {
     headers: { ...postHeaders(console), cookie },
     body: new URLSearchParams({ token, ...fields }),
   });
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, url: response.url, text: await response.text() };
 };
 
 test.each<[string, string, Record<string, string>, string, string]>([
@@ -145,4 +146,16 @@ test("the name and the last use of a key are shown as text, and a key that is pa
   expect([pasted.status, pasted.text.includes(key)]).toEqual([422, false]);
   const [stored, ...others] = (await console.store.accounts.find("acme"))?.keys ?? [];
   expect([stored?.name, others]).toEqual(["<b>scanner</b>", []]);
+});
+
+test("a pasted key leads to its account and is named, and is neither in the address nor in the page", async () => {
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+  const [, key = ""] =
+    /id="issued-key">(so_test_acme_\w+)</.exec((await post("accounts/acme/keys", {})).text) ?? [];
+  const [stored] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  const found = await post("find-account", { id: ` ${key}\n` });
+  expect([found.status, found.text.includes(key), found.url.includes(key)]).toEqual([200, false, false]);
+  expect(found.text).toContain(`The key is <code>${stored?.id}</code>`);
+  const unknown = await post("find-account", { id: generateKey("test", "acme") });
+  expect([unknown.status, unknown.text.includes("There is no such key of acme.")]).toEqual([422, true]);
 });

@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
+import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
@@ -15,7 +16,10 @@ describeInBrowser("the docs page in a browser", (browser) => {
       operation.id === "cancelOrder" ? { ...operation, stability: "beta" as const } : operation,
     );
     const pets = async (id: bigint) => ({ id, name: "Rex" });
-    const shop = await createHandlerFixture({ documents: docsPage(), operations, pets });
+    const shop = await createHandlerFixture({
+      ...{ documents: docsPage(), pets },
+      operations: [...operations, ...V2_PREVIEW_OPERATIONS],
+    });
     const server = await startNodeServer({ handler: shop.handler, port: 0 });
     const page = await browser().newPage(options);
     onTestFinished(async () => {
@@ -42,6 +46,20 @@ describeInBrowser("the docs page in a browser", (browser) => {
     await page.waitForLoadState("networkidle");
     expect(consoleErrors).toEqual([]);
     expect(externalRequests).toEqual([]);
+  });
+
+  test("an operation of another version is executed there, with its query", async () => {
+    const { page, key, url, consoleErrors } = await open();
+    await enterKey(page, key);
+    const block = page.locator("[id$=pageOrders]");
+    await block.locator(".opblock-summary-control").click();
+    await block.locator(".try-out__btn").click();
+    await block.locator('[data-param-name="limit"] input').fill("1");
+    await block.locator(".execute").click();
+    await block.locator(".live-responses-table").waitFor();
+    expect(await block.locator(".request-url").innerText()).toContain(`${url}/v2/store/orders?limit=1`);
+    expect(await block.locator(".live-responses-table").innerText()).toContain('"next"');
+    expect(consoleErrors).toEqual([]);
   });
 
   test.each([

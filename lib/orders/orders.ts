@@ -5,6 +5,7 @@ import type { OrderWithHistory } from "./history.ts";
 import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
+import type { OrderQuery, OrderQueryPage } from "./order-query.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
 import { announcePlaced, announceTransition, type TransitionHook } from "./transition-hook.ts";
 import { parseOrder } from "./wire.ts";
@@ -24,6 +25,8 @@ export type PlacedOrder =
 export interface Orders {
   /** Returns the order with its history, or `undefined` if there is none. */
   find(id: bigint): Promise<OrderWithHistory | undefined>;
+  /** Returns a page of orders, by status and direction. Its `next` is the `after` of the next page. */
+  page(query: OrderQuery): Promise<OrderQueryPage>;
   /** Places a pending order. */
   place(order: NewOrder): Promise<PlacedOrder>;
   /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
@@ -83,6 +86,8 @@ export function createOrders({
   }
 
   return {
+    page: (query) => store.page(query),
+
     async find(id) {
       const known = readId(id);
       return known === undefined ? undefined : store.find(known);

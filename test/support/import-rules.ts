@@ -9,6 +9,10 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/stores": ["lib/core", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/core", "lib/http", "lib/domains"],
   "lib/metrics": ["lib/http", "lib/node/listen.ts", "lib/orders", "lib/accounts"],
+  "lib/testing": [
+    ...["lib/core", "lib/accounts", "lib/client", "lib/http", "lib/orders", "lib/plans"],
+    "lib/stores/memory.ts",
+  ],
   "lib/webhooks": ["lib/core", "lib/orders"],
   "lib/lambda": ["lib/core", "lib/http"],
   "lib/client": ["lib/core", "lib/http/errors.ts", "lib/orders"],
@@ -48,6 +52,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "lib/node/dns-resolver.ts": [/^dns-packet$/, /^node:/],
   "lib/node": [/^node:/],
+  "lib/testing": [],
   "lib/webhooks": [/^standardwebhooks$/],
   "lib/metrics": [/^prom-client$/, /^node:(http|net)$/],
   "lib/console": [

@@ -37,7 +37,7 @@ describe("a bundle for browsers", () => {
     expect(needsNode).toBe(false);
   });
 
-  for (const entry of ["orders", "plans", "http", "memory", "client"]) {
+  for (const entry of ["orders", "plans", "http", "memory", "client", "testing"]) {
     test(`a bundle with store-orders/${entry} contains no other package and no Node module`, async () => {
       const { inputs, needsNode } = await bundle(
         `import * as entry from "store-orders/${entry}"; console.log(entry);`,
@@ -66,7 +66,7 @@ describe("loading an entry in Node", () => {
     return JSON.parse(await runSuccessfully(installed, "node", ["--input-type=module", "-e", script]));
   }
 
-  test.each(["orders", "plans", "http", "memory", "client"])(
+  test.each(["orders", "plans", "http", "memory", "client", "testing"])(
     "store-orders/%s loads no other package and no Node module",
     async (entry) => {
       expect(await loadedBy(`store-orders/${entry}`)).toEqual([]);

@@ -1,0 +1,148 @@
+/**
+ * A service for tests: the real handler and client over a store in memory, with a clock that the test advances. No server,
+ * no sleep.
+ *
+ * ```ts
+ * const service = await createTestService({ plan: "free" });
+ * await service.orders.place({ id: 7n, quantity: 2 });
+ * await service.client.cancel(7n); // { ok: true }
+ * await service.exhaust();
+ * await service.fetch("/store/orders"); // 429
+ * service.advance(60_000);
+ * await service.fetch("/store/orders"); // 200
+ * ```
+ *
+ * @module store-orders/testing
+ */
+
+import type { AccountStore } from "../accounts/account-store.ts";
+import { type Accounts, createAccounts } from "../accounts/accounts.ts";
+import { accountIdOf, digestKey } from "../accounts/api-key.ts";
+import { type Client, createClient } from "../client/client.ts";
+import { StoreUnavailableError } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import { createHandler } from "../http/handler.ts";
+import type { Handler, HandlerOptions } from "../http/options.ts";
+import { createOrders, type Orders } from "../orders/orders.ts";
+import type { PlanAssignment } from "../plans/plan-limits.ts";
+import { createMemoryStore, type Store } from "../stores/memory.ts";
+
+/** Options of `createTestService`. */
+export interface TestServiceOptions {
+  /** The plan of the account, with its limits if it is `enterprise`. @default "free" */
+  readonly plan?: PlanAssignment["plan"] | PlanAssignment;
+  /** The time at which the clock starts, in milliseconds. @default the beginning of 1 January 2030, UTC */
+  readonly now?: Instant;
+  /** Further options of the handler, such as `onTransition` or `operations`. */
+  readonly handler?: Omit<Partial<HandlerOptions>, "store" | "clock">;
+}
+
+/** A service with one account and one key. */
+export interface TestService {
+  /** The base URL, for a client of your own. Nothing listens there: use `fetch` below. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly handler: Handler;
+  readonly store: Store;
+  /** The use cases for accounts. The account of the key is `test`. */
+  readonly accounts: Accounts;
+  readonly orders: Orders;
+  /** A client whose waits advance the clock instead of taking time. */
+  readonly client: Client;
+  /**
+   * Sends a request to the service, as the `fetch` of a client or of a page: a path such as `/store/orders` below
+   * `baseUrl`, or a URL. Without an `authorization` header it sends the key.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /** Returns the time of the service. */
+  now(): Instant;
+  /** Advances the clock by a number of milliseconds. */
+  advance(ms: number): void;
+  /**
+   * Makes the next request through `fetch` fail: its store cannot be reached (503), it has a defect (500), or there is
+   * no response (`network`). Called twice, the next two requests fail.
+   */
+  failNext(error: TestFailure): void;
+  /** Uses up the minute of the account: its next request gets 429. */
+  exhaust(): Promise<void>;
+  /** Bans the key: its next request gets 429 `api_key_banned`. */
+  ban(): Promise<void>;
+}
+
+/** A failure that `failNext` causes. */
+export type TestFailure = "store_unavailable" | "internal_error" | "network";
+
+const BASE_URL = "http://orders.test/v1";
+const ACCOUNT = "test";
+
+/** Creates a service with an account, a key and no orders. Rejects with `InvalidInputError` if an option is invalid. */
+export async function createTestService({
+  plan = "free",
+  now: start = Date.UTC(2030, 0),
+  handler: handlerOptions,
+}: TestServiceOptions = {}): Promise<TestService> {
+  let now = start;
+  const clock = () => now;
+  const advance = (ms: number) => {
+    now += ms;
+  };
+  const store = createMemoryStore();
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock });
+  const assignment = typeof plan === "string" ? ({ plan } as PlanAssignment) : plan;
+  const created = await accounts.create(ACCOUNT, assignment);
+  const issued = created.ok ? await accounts.issueKey(ACCOUNT) : created;
+  if (!issued.ok) throw new Error(`The account cannot be created: ${issued.code}.`);
+  const apiKey = issued.key;
+  const parsedKey = { accountId: accountIdOf(apiKey) ?? ACCOUNT, hash: await digestKey(apiKey) };
+  const failures: TestFailure[] = [];
+
+  const admit: AccountStore["admit"] = async (...args) => {
+    const failure = failures.shift();
+    if (failure === "store_unavailable") throw new StoreUnavailableError("The test has failed this request.");
+    if (failure !== undefined) throw new Error("The test has failed this request.");
+    return store.accounts.admit(...args);
+  };
+
+  // Nothing is cached for a second that a test would have to wait for.
+  const handler = createHandler({
+    cacheRejections: false,
+    ...handlerOptions,
+    store: { ...store, accounts: { ...store.accounts, admit } },
+    clock,
+  });
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (failures[0] === "network") {
+      failures.shift();
+      throw new TypeError("fetch failed");
+    }
+    const url = typeof input === "string" && input.startsWith("/") ? `${BASE_URL}${input}` : input;
+    const request = new Request(url, init);
+    if (!request.headers.has("authorization")) request.headers.set("authorization", `Bearer ${apiKey}`);
+    return handler(request);
+  };
+
+  /** Admits requests until one is rejected with a code. */
+  async function admitUntil(code: "rate_limit_exceeded" | "api_key_banned"): Promise<void> {
+    for (;;) {
+      const admission = await store.accounts.admit(parsedKey, now, handlerOptions?.banPolicy);
+      if (!admission.ok && (admission.code === code || admission.code === "invalid_api_key")) return;
+    }
+  }
+
+  return {
+    baseUrl: BASE_URL,
+    apiKey,
+    handler,
+    store,
+    accounts,
+    orders: createOrders({ store: store.orders, clock }),
+    client: createClient({ baseUrl: BASE_URL, apiKey, fetch, clock, sleep: async (ms) => advance(ms) }),
+    fetch,
+    now: clock,
+    advance,
+    failNext: (error) => void failures.push(error),
+    exhaust: () => admitUntil("rate_limit_exceeded"),
+    ban: () => admitUntil("api_key_banned"),
+  };
+}

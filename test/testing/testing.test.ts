@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createClient } from "../../lib/client/index.ts";
+import { createHandler } from "../../lib/http/index.ts";
+import { createTestService } from "../../lib/testing/index.ts";
+
+describe("a test service", () => {
+  test("has a key, a client and orders, and cancels one", async () => {
+    const { orders, client, fetch } = await createTestService();
+    await orders.place({ id: 9223372036854775807n, quantity: 2 });
+    await orders.place({ id: 7n });
+    expect(await client.cancel(7n)).toEqual({ ok: true });
+    expect(await client.cancel(7n)).toMatchObject({ ok: false, code: "order_already_cancelled" });
+    expect((await fetch("/store/orders")).status).toBe(200);
+    const ids: bigint[] = [];
+    for await (const { id } of client.list()) ids.push(id);
+    expect(ids).toEqual([7n, 9223372036854775807n]);
+  });
+
+  test("is exhausted until its clock has advanced", async () => {
+    const service = await createTestService({ plan: "pro", now: 1_000 });
+    await service.exhaust();
+    const rejected = await service.fetch("/store/orders");
+    expect([rejected.status, rejected.headers.get("retry-after")]).toEqual([429, "59"]);
+    service.advance(59_000);
+    expect((await service.fetch("/store/orders")).status).toBe(200);
+  });
+
+  test("advances the clock instead of waiting in the client", async () => {
+    const service = await createTestService();
+    await service.exhaust();
+    const before = service.now();
+    await service.orders.place({ id: 7n });
+    expect(await service.client.cancel(7n)).toEqual({ ok: true });
+    expect(service.now() - before).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test("bans its key for 15 minutes", async () => {
+    const service = await createTestService();
+    await service.ban();
+    expect(await (await service.fetch("/store/orders")).json()).toMatchObject({ code: "api_key_banned" });
+    service.advance(15 * 60_000);
+    expect((await service.fetch("/store/orders")).status).toBe(200);
+  });
+
+  test("fails once, with an error of the API or without a response", async () => {
+    const service = await createTestService();
+    service.failNext("store_unavailable");
+    service.failNext("network");
+    const { status, headers } = await service.fetch("/store/orders");
+    expect([status, headers.has("retry-after"), headers.has("x-ratelimit-limit")]).toEqual([503, true, true]);
+    await expect(service.fetch("/store/orders")).rejects.toThrow(TypeError);
+    expect((await service.fetch("/store/orders")).status).toBe(200);
+  });
+
+  test("is the fetch of a client of your own, which repeats what failed", async () => {
+    const { baseUrl, apiKey, fetch, now, advance, failNext } = await createTestService();
+    const sleep = async (ms: number) => advance(ms);
+    const client = createClient({ baseUrl, apiKey, fetch, clock: now, sleep });
+    failNext("network");
+    failNext("store_unavailable");
+    await expect(client.list().next()).resolves.toMatchObject({ done: true });
+  });
+
+  test("takes the options of a handler, and rejects what is invalid", async () => {
+    const transitions: string[] = [];
+    const onTransition = ({ to }: { readonly to: string }) => void transitions.push(to);
+    const service = await createTestService({ handler: { onTransition, basePath: "" } });
+    await service.orders.place({ id: 7n });
+    await service.client.cancel(7n);
+    expect(transitions).toEqual(["cancelled"]);
+    await expect(createTestService({ plan: "gold" as "free" })).rejects.toThrow("plan");
+    await expect(createTestService({ plan: "enterprise" })).rejects.toThrow("needs its limits");
+  });
+});
+
+describe("with fake timers", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("the handler, the client and the store follow the time of the test", async () => {
+    vi.useFakeTimers({ now: Date.UTC(2030, 0) });
+    const { store, baseUrl, apiKey, orders } = await createTestService({ now: Date.now() });
+    await orders.place({ id: 7n });
+    const handler = createHandler({ store });
+    const client = createClient({
+      baseUrl,
+      apiKey,
+      fetch: async (url, init) => handler(new Request(url, init)),
+    });
+    for (let request = 0; request < 60; request++)
+      await handler(
+        new Request(`${baseUrl}/store/orders`, { headers: { authorization: `Bearer ${apiKey}` } }),
+      );
+    let result: unknown;
+    void client.cancel(7n).then((settled) => {
+      result = settled;
+    });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(result).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(result).toEqual({ ok: true });
+  });
+});

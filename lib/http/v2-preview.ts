@@ -1,7 +1,7 @@
 import { parseInt64 } from "../orders/int64.ts";
 import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQuery } from "../orders/order-query.ts";
-import { toWire } from "../orders/wire.ts";
+import { orderToJson } from "../orders/wire.ts";
 import type { CustomOperation } from "./custom-operations.ts";
 import { defineOperation, type Schema } from "./define-operation.ts";
 
@@ -113,7 +113,7 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
     stability: "experimental",
     async handle({ query, orders }) {
       const page = await orders.page(query);
-      const body = `{"orders":[${page.orders.map(({ record }) => toWire(record)).join(",")}]`;
+      const body = `{"orders":[${page.orders.map(({ record }) => orderToJson(record)).join(",")}]`;
       if (page.next === undefined) return { status: 200, body: `${body}}` };
       const { limit, status, order = "asc" } = query;
       const cursor = cursorAt(page.next, query);

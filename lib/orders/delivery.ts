@@ -5,7 +5,7 @@ import type { OrderChange } from "./history.ts";
 import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
 import type { Outbox, WaitingOrder } from "./order-store.ts";
 import { type OrderTransition, statusBefore } from "./transition-hook.ts";
-import { toWire } from "./wire.ts";
+import { orderToJson } from "./wire.ts";
 
 /** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */
 export interface DeliveredChange extends Omit<OrderTransition, "requestId">, Omit<OrderChange, "event"> {
@@ -156,7 +156,7 @@ export function deliverChanges({
 export function changeToJson({ order, id, event, at, from, to, by, requestId }: DeliveredChange): string {
   const { record, status } = order;
   const rest = { id, event, at: new Date(at).toISOString(), from, to, by, requestId, status };
-  return `${JSON.stringify(rest).slice(0, -1)},"order":${toWire(record)}}`;
+  return `${JSON.stringify(rest).slice(0, -1)},"order":${orderToJson(record)}}`;
 }
 
 /** The first change of an order that waits. */

@@ -64,4 +64,12 @@ export type {
 export { createOrders, type NewOrder, type Orders, type OrdersOptions, type PlacedOrder } from "./orders.ts";
 export { performStoreOperation, type StoreOperation, type StoreOutcome } from "./store-operation.ts";
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
-export { countRecords, fromWire, type ParsedOrder, parseLine, parseOrder, toLine, toWire } from "./wire.ts";
+export {
+  countRecords,
+  orderFromJson,
+  orderToJson,
+  type ParsedOrder,
+  parseLine,
+  parseOrder,
+  toLine,
+} from "./wire.ts";

@@ -12,7 +12,7 @@ export type ApplyResult<E extends OrderEvent = OrderEvent> = TransitionResult<E>
 
 /** One page of the list of all orders. */
 export interface OrderPage {
-  /** Serialised records (see `toWire`), ascending by identifier, separated by commas. A page may be empty. */
+  /** Serialised records (see `orderToJson`), ascending by identifier, separated by commas. A page may be empty. */
   readonly json: string;
   /** True for the last page. */
   readonly last: boolean;

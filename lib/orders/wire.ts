@@ -7,7 +7,7 @@ import { ORDER_FIELDS, type OrderField, type OrderRecord } from "./order.ts";
 const RECORD_START = '{"id":';
 
 /** Serialises a record. The same JSON text is stored and sent, so equal records have equal text. */
-export function toWire({ id, petId, quantity, shipDate, complete }: OrderRecord): string {
+export function orderToJson({ id, petId, quantity, shipDate, complete }: OrderRecord): string {
   let text = `${RECORD_START}${id}`;
   if (petId !== undefined) text += `,"petId":${petId}`;
   if (quantity !== undefined) text += `,"quantity":${quantity}`;
@@ -18,11 +18,11 @@ export function toWire({ id, petId, quantity, shipDate, complete }: OrderRecord)
 
 /** Serialises an order with its status as one line of newline-delimited JSON, the format of import and export. */
 export function toLine({ record, status }: StoredOrder): string {
-  return `${toWire(record).slice(0, -1)},"status":${JSON.stringify(status)}}`;
+  return `${orderToJson(record).slice(0, -1)},"status":${JSON.stringify(status)}}`;
 }
 
-/** Parses what `toWire` wrote. */
-export function fromWire(wire: string): OrderRecord {
+/** Parses what `orderToJson` wrote, with exact identifiers. For input from elsewhere use `parseOrder`, which validates. */
+export function orderFromJson(wire: string): OrderRecord {
   return toRecord(parseInt64Json(wire) as JsonRecord);
 }
 
@@ -59,7 +59,7 @@ export function toRecord({ id, petId, quantity, shipDate, complete }: JsonRecord
 /** Reads an order as a database keeps it, also with an unknown status. Throws if the record cannot be read. */
 export function readStoredOrder(wire: string, status: string): StoredOrder {
   try {
-    return { record: fromWire(wire), status: status as OrderStatus };
+    return { record: orderFromJson(wire), status: status as OrderStatus };
   } catch (cause) {
     throw new Error(`The record of an order is damaged: ${wire.slice(0, MAX_SHOWN_CHARS)}`, { cause });
   }

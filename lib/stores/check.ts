@@ -5,7 +5,7 @@ import { isAccountId } from "../accounts/api-key.ts";
 import { explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
-import { parseLine, toWire } from "../orders/wire.ts";
+import { orderToJson, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
 
@@ -87,7 +87,7 @@ function findInOrder({ id, status, wire, findings = [] }: InspectedOrder): reado
   const repair = "Replace the record in the database by that of a backup or an export.";
   if (!parsed.ok) add(`The record cannot be read: ${explainIssues(parsed.issues)}`, repair);
   else if (record?.id !== id) add(`The record is that of order ${record?.id}.`, repair);
-  else if (toWire(record) !== wire) add("The record is not in the form in which it is sent.", repair);
+  else if (orderToJson(record) !== wire) add("The record is not in the form in which it is sent.", repair);
   return found;
 }
 

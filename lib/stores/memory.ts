@@ -17,7 +17,7 @@ import { isChange, type OrderChange, type OrderWithHistory } from "../orders/his
 import { isOrderStatus, type StoredOrder, transitionStoredOrder } from "../orders/lifecycle.ts";
 import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
-import { toLine, toWire } from "../orders/wire.ts";
+import { orderToJson, toLine } from "../orders/wire.ts";
 import { NO_USAGE, resetCounts } from "../plans/windows.ts";
 import type { Store } from "./store.ts";
 
@@ -73,7 +73,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
       for (let from = 0; ; from += PAGE_SIZE) {
         const page = ids.slice(from, from + PAGE_SIZE).flatMap((id) => orders.get(id) ?? []);
         const last = from + PAGE_SIZE >= ids.length;
-        yield { json: page.map(({ record }) => toWire(record)).join(","), last };
+        yield { json: page.map(({ record }) => orderToJson(record)).join(","), last };
         if (last) return;
       }
     },

@@ -16,7 +16,7 @@ import { describe, expect, test } from "vitest";
 import { IncompleteListError, MalformedListError } from "../../lib/client/client-errors.ts";
 import { readOrders } from "../../lib/client/order-list.ts";
 import type { OrderRecord } from "../../lib/orders/order.ts";
-import { toWire } from "../../lib/orders/wire.ts";
+import { orderToJson } from "../../lib/orders/wire.ts";
 
 /** Reads a body of these chunks. Returns the orders, and the error that ended the list, if any. */
 async function read(chunks: readonly Uint8Array[]) {
@@ -71,7 +71,7 @@ const lists = record({
   orders: entries.map((entry) => entry.known),
   text: `${edge}[${edge}${entries
     .map((entry) => {
-      const wire = toWire(entry.known);
+      const wire = orderToJson(entry.known);
       const more = entry.unknown === undefined ? "" : `,"later":${JSON.stringify(entry.unknown)}`;
       return `${entry.space}${wire.slice(0, -1)}${more}}${entry.space}`;
     })

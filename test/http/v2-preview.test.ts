@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
-import { fromWire } from "../../lib/orders/wire.ts";
+import { orderFromJson } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
 
@@ -43,7 +43,7 @@ test("following Link visits each order once in either direction, while orders ar
     for (let more = true; more; pages++) {
       const { text, headers } = await send("GET", `${url.pathname}${url.search}`);
       const { orders, next } = JSON.parse(text) as Page;
-      found.push(...orders.map((record) => fromWire(JSON.stringify(record)).id));
+      found.push(...orders.map((record) => orderFromJson(JSON.stringify(record)).id));
       await store.orders.place([{ record: { id: -BigInt(pages) - 1_000n }, status: "pending" }]);
       await store.orders.place([{ record: { id: 11n + 40n * BigInt(pages) }, status: "pending" }]);
       const [, link] = /^<([^>]+)>; rel="next"$/.exec(headers.get("link") ?? "") ?? [];

@@ -9,7 +9,7 @@ import {
   transition,
 } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import { toWire } from "../../orders/wire.ts";
+import { orderToJson } from "../../orders/wire.ts";
 import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -90,7 +90,10 @@ export const orderCases: readonly UnboundedCase[] = [
           assert.deepEqual(await orders.apply(MAX, event, AT), expected);
           const after = expected.ok ? expected.order : before;
           assert.deepEqual(await findOrder(orders, MAX), after);
-          assert.equal(await listed(orders), `${toWire(pending(MAX - 1n).record)},${toWire(after.record)}`);
+          assert.equal(
+            await listed(orders),
+            `${orderToJson(pending(MAX - 1n).record)},${orderToJson(after.record)}`,
+          );
         },
       }),
     ),
@@ -160,7 +163,7 @@ export const orderCases: readonly UnboundedCase[] = [
       let placed = 0;
       for (const count of [1, 500, 501, 1_000, 1_001, 2_003]) {
         const expected = sequence(count);
-        const records = expected.map(({ record }) => toWire(record));
+        const records = expected.map(({ record }) => orderToJson(record));
         await orders.place(expected.slice(placed).toReversed());
         placed = count;
         assertSameList(recordsOf(await listed(orders)), records, `the list of ${count} orders`);
@@ -175,7 +178,7 @@ export const orderCases: readonly UnboundedCase[] = [
       await orders.place(ids.toReversed().map(pending));
       assertSameList(
         recordsOf(await listed(orders)),
-        ids.map((id) => toWire(pending(id).record)),
+        ids.map((id) => orderToJson(pending(id).record)),
       );
     },
   },

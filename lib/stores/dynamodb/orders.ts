@@ -17,7 +17,7 @@ import {
 } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { toWire } from "../../orders/wire.ts";
+import { orderToJson } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
 import { countOrders, createList, orderOf, readPage } from "./list.ts";
 import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./schema.ts";
@@ -155,7 +155,7 @@ interface Placed {
 }
 
 function orderItem({ record, status }: StoredOrder): Item {
-  return { status: { S: status }, wire: { S: toWire(record) } };
+  return { status: { S: status }, wire: { S: orderToJson(record) } };
 }
 
 function isSame(a: Item, b: Item): boolean {
@@ -219,7 +219,7 @@ function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, change:
     set: ["#wire = :wire", "#status = :status", `#${CHANGES[event]} = :change`],
     conditions: ["#wire = :wireSeen", "#status = :statusSeen"],
     values: {
-      ":wire": { S: toWire(order.record) },
+      ":wire": { S: orderToJson(order.record) },
       ":status": { S: order.status },
       ":change": { S: change },
       ":wireSeen": { S: seen["wire"]?.S ?? "" },

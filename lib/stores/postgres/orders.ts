@@ -5,7 +5,7 @@ import { isInt64 } from "../../orders/int64.ts";
 import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { readStoredOrder, toWire } from "../../orders/wire.ts";
+import { orderToJson, readStoredOrder } from "../../orders/wire.ts";
 import { type Database, databaseOf, type PostgresConnection, type Rows, type Statement } from "./database.ts";
 import { countOrders, listPages, readPage } from "./list.ts";
 
@@ -87,7 +87,7 @@ function columnsOf(orders: readonly StoredOrder[]): readonly unknown[] {
   return [
     orders.map(({ record }) => `${record.id}`),
     orders.map(({ status }) => status),
-    orders.map(({ record }) => toWire(record)),
+    orders.map(({ record }) => orderToJson(record)),
   ];
 }
 
@@ -120,7 +120,7 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
           return placed.map(({ record, status }, index) => {
             if (isPlaced[index]) return "placed";
             const found = stored.get(`${record.id}`);
-            const isSame = found?.status === status && found.record === toWire(record);
+            const isSame = found?.status === status && found.record === orderToJson(record);
             return isSame ? "unchanged" : "conflict";
           });
         },

@@ -10,7 +10,7 @@ import {
 import { type OrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { readStoredOrder, toWire } from "../../orders/wire.ts";
+import { orderToJson, readStoredOrder } from "../../orders/wire.ts";
 import { type Database, prepareWrite } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { createList, listPageQuery, pageQuery } from "./list.ts";
@@ -95,7 +95,7 @@ export function orderQueries(db: DatabaseSync) {
     const { record, status } = result.order;
     const change = isChange(order, event) ? packChange({ event, at, ...origin }) : "";
     if (record === order.record) updateStatus.run(status, change, id);
-    else update.run(status, toWire(record), change, id);
+    else update.run(status, orderToJson(record), change, id);
     return result;
   }
 
@@ -135,7 +135,7 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
   selectSame.setReturnArrays(true);
 
   function placeOne({ record, status }: StoredOrder, history: string): PlaceOutcome {
-    const wire = toWire(record);
+    const wire = orderToJson(record);
     if (insert.run(record.id, status, wire, history).changes === 1n) return "placed";
     return selectSame.get(record.id, status, wire) === undefined ? "conflict" : "unchanged";
   }
@@ -143,7 +143,7 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
   /** Places all of the orders, or none if one exists: SQLite undoes a statement that fails. */
   function placeNew(orders: readonly StoredOrder[], history: string): boolean {
     const values: (bigint | string)[] = [];
-    for (const { record, status } of orders) values.push(record.id, status, toWire(record), history);
+    for (const { record, status } of orders) values.push(record.id, status, orderToJson(record), history);
     try {
       insertRows.run(...values);
       return true;

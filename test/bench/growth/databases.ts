@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createAccountWithKey, createShops, ENTERPRISE, FIRST_ID, orderAt } from "../fixture.ts";
 
@@ -96,7 +96,8 @@ function fillOrders(path: string, orders: number): void {
   ).run({ orders, firstId: FIRST_ID });
   const last = orderAt(orders - 1).record;
   const written = db.prepare("SELECT record FROM orders WHERE id = ?").get(last.id)?.["record"];
-  if (written !== toWire(last)) throw new Error(`The last order is ${written} instead of ${toWire(last)}.`);
+  if (written !== orderToJson(last))
+    throw new Error(`The last order is ${written} instead of ${orderToJson(last)}.`);
   db.exec("PRAGMA journal_mode = WAL");
   db.close();
 }

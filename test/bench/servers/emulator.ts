@@ -1,5 +1,5 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf, DEFAULT_BUCKETS, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, EMULATED } from "../../support/dynamodb/emulator.ts";
@@ -60,5 +60,5 @@ function putRequest(index: number): WriteRequest {
   const { record, status } = orderAt(index);
   const { id } = record;
   const key = { bucket: { N: `${bucketOf(id, DEFAULT_BUCKETS)}` }, id: { N: `${id}` } };
-  return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: toWire(record) } } } };
+  return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: orderToJson(record) } } } };
 }

@@ -3,7 +3,7 @@ import { explainCountCost, MAX_ITEM_BYTES, OrderCounter } from "../../../lib/con
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { systemClock } from "../../../lib/core/time.ts";
 import type { OrderCounts } from "../../../lib/orders/order-store.ts";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import { newWriteToken } from "../../../lib/stores/dynamodb/table.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
@@ -104,7 +104,7 @@ test("no order is larger than the size that the cost is computed from", () => {
     bucket: { N: "15" },
     id: { N: `${min}` },
     status: { S: "cancelled" },
-    wire: { S: toWire(record) },
+    wire: { S: orderToJson(record) },
     shipMark: { S: newWriteToken() },
     fulfilMark: { S: newWriteToken() },
     cancelMark: { S: newWriteToken() },

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import {
   type Account,
   type Environment,
-  fromWire,
   type OrderWithHistory,
+  orderFromJson,
   StoreUnavailableError,
   toLine,
 } from "store-orders";
@@ -43,7 +43,7 @@ export function readData(path: string): Data {
 function readOrder(line: string, path: string): OrderWithHistory {
   try {
     const { status, history } = JSON.parse(line) as OrderWithHistory;
-    return { record: fromWire(line), status, history };
+    return { record: orderFromJson(line), status, history };
   } catch (cause) {
     throw new Error(`${path} has an invalid line: ${line}`, { cause });
   }

@@ -4,9 +4,9 @@ import {
   type OrderStatus,
   type OrderStore,
   type OrderWithHistory,
+  orderToJson,
   systemClock,
   toLine,
-  toWire,
   transition,
   validateOrderQuery,
 } from "store-orders";
@@ -60,7 +60,7 @@ export function ordersIn(path: string): OrderStore {
         const found = read({ after, limit: PAGE_SIZE });
         const page = found.slice(0, PAGE_SIZE);
         const last = found.length <= PAGE_SIZE;
-        yield { json: page.map(({ record }) => toWire(record)).join(","), last };
+        yield { json: page.map(({ record }) => orderToJson(record)).join(","), last };
         if (last) return;
         after = page.at(-1)?.record.id;
       }

@@ -1,6 +1,6 @@
 import { createOrders, orderSchema } from "store-orders";
 import { defineOperation } from "store-orders/http";
-import { orderJsonSchema, toWire } from "store-orders/orders";
+import { orderJsonSchema, orderToJson } from "store-orders/orders";
 
 /** Places an order. It can be repeated: the same order under the same `id` is placed once, and gets the same response. */
 export const placeOrder = defineOperation({
@@ -20,7 +20,11 @@ export const placeOrder = defineOperation({
     const placed = await createOrders({ store: orders, by: caller.keyId }).place(body);
     if (!placed.ok) return { error: placed.code };
     // Relative to the path of the request, so that it is right below any base path.
-    return { status: 201, headers: { location: `orders/${placed.record.id}` }, body: toWire(placed.record) };
+    return {
+      status: 201,
+      headers: { location: `orders/${placed.record.id}` },
+      body: orderToJson(placed.record),
+    };
   },
 });
 
@@ -37,6 +41,6 @@ export const readOrder = defineOperation({
   errors: ["order_not_found"],
   async handle({ parameters: { orderId }, orders }) {
     const order = await orders.find(orderId);
-    return order ? { status: 200, body: toWire(order.record) } : { error: "order_not_found" };
+    return order ? { status: 200, body: orderToJson(order.record) } : { error: "order_not_found" };
   },
 });

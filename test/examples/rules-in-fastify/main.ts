@@ -9,9 +9,9 @@ import {
   createOrders,
   InvalidInputError,
   type NewOrder,
+  orderToJson,
   parseInt64,
   parseInt64Json,
-  toWire,
 } from "store-orders";
 import { createMemoryStore } from "store-orders/memory";
 import { accessControl } from "./access.ts";
@@ -50,7 +50,7 @@ app.post<{ Params: { pet: string }; Body: NewOrder }>("/pets/:pet/orders", async
   return reply
     .code(placed.created ? 201 : 200)
     .type("application/json")
-    .send(toWire(placed.record));
+    .send(orderToJson(placed.record));
 });
 
 app.post<{ Params: { order: string } }>("/orders/:order/cancel", async (request, reply) => {

@@ -4,7 +4,7 @@ import type { Account } from "../../../lib/accounts/account.ts";
 import { type BanPolicy, type Decision, decideAdmission } from "../../../lib/accounts/admission.ts";
 import type { Instant } from "../../../lib/core/time.ts";
 import { transition } from "../../../lib/orders/lifecycle.ts";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 
 /** Broken stores, each made from a correct one and its file. The checker must find a violation in each. */
@@ -18,7 +18,7 @@ export const BROKEN: Readonly<Record<string, (correctStore: Store, path: string)
         if (order === undefined) return { ok: false, code: "order_not_found" };
         const result = transition(order, event, at);
         await sleep(1);
-        if (result.ok) update.run(result.order.status, toWire(result.order.record), id);
+        if (result.ok) update.run(result.order.status, orderToJson(result.order.record), id);
         return result;
       },
     });

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -16,9 +16,9 @@ export function compressionRatio(count = 20_000): number {
     id += BigInt(int(2 ** 30)) * 1_024n + BigInt(int(1_023));
     const order = { id, petId: BigInt(int(80_000)), quantity: 1 + Math.min(int(4), int(4)) };
     const isShipped = int(9) < 7;
-    if (!isShipped) return toWire({ ...order, complete: false });
+    if (!isShipped) return orderToJson({ ...order, complete: false });
     const shipDate = new Date(at + int(3 * DAY_MS)).toISOString();
-    return toWire({ ...order, shipDate, complete: int(9) < 9 });
+    return orderToJson({ ...order, shipDate, complete: int(9) < 9 });
   });
   const list = `[${wires.join(",")}]`;
   return list.length / gzipSync(list).length;

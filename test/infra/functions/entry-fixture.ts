@@ -7,7 +7,7 @@ import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { serializeDomains } from "../../../lib/domains/mapping.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf } from "../../../lib/stores/dynamodb/schema.ts";
@@ -72,7 +72,9 @@ export function useFunctions(): void {
 
 const recordAt = (id: number) => ({ id: BigInt(id), petId: 7n, shipDate: "2026-11-20T09:30:00Z" });
 /** The valid orders as the list sends them. */
-export const MANY_RECORDS: string = Array.from({ length: MANY }, (_, id) => toWire(recordAt(id))).join(",");
+export const MANY_RECORDS: string = Array.from({ length: MANY }, (_, id) => orderToJson(recordAt(id))).join(
+  ",",
+);
 
 /** Creates orders for several pages, one invalid order, and two accounts with a key each. Returns the keys. */
 async function createFixture() {

@@ -8,7 +8,7 @@ import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQueryPage } from "../../../lib/orders/order-query.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
@@ -178,9 +178,9 @@ describe("requests to list a table of one page", () => {
   test("a list of 500 orders is one request, also the first one of a process, and one of 501 is not", async () => {
     await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, 500, orderAt);
     store = createDynamodbStore({ prefix, client: dynamodb.client });
-    const expected = Array.from({ length: 500 }, (_, index) => toWire({ id: BigInt(index) - 249n })).join(
-      ",",
-    );
+    const expected = Array.from({ length: 500 }, (_, index) =>
+      orderToJson({ id: BigInt(index) - 249n }),
+    ).join(",");
     expect(await cost(async () => expect(await listed(store)).toBe(expected))).toEqual(["Scan"]);
     dynamodb.proxy.takeUnits();
     expect(await cost(() => listed(store))).toEqual(["Scan"]);
@@ -188,7 +188,7 @@ describe("requests to list a table of one page", () => {
     expect(dynamodb.proxy.takeUnits()[0]).toBeLessThanOrEqual(Math.ceil((500 * 60) / 4_096));
 
     await store.orders.place([{ record: { id: 251n }, status: "pending" }]);
-    const longer = `${expected},${toWire({ id: 251n })}`;
+    const longer = `${expected},${orderToJson({ id: 251n })}`;
     const calls = await cost(async () => expect(await listed(store)).toBe(longer));
     expect(calls.toSorted()).toEqual(["Query", "Query", "Scan"]);
     expect(await cost(() => listed(store))).toEqual(["Query", "Query"]);
@@ -218,7 +218,7 @@ describe("requests to list a longer table", () => {
     });
     expect(new Set(calls)).toEqual(new Set(["Query"]));
     expect(calls).toHaveLength(BUCKETS * 4);
-    const expected = Array.from({ length: count }, (_, index) => toWire(orderAt(index).record));
+    const expected = Array.from({ length: count }, (_, index) => orderToJson(orderAt(index).record));
     expect(pages.map(({ json }) => json).join(",")).toBe(expected.join(","));
   });
 

@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
-import { toWire } from "../../../lib/orders/wire.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
 import { bucketOf, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function fillOrders(
   const request = (index: number): WriteRequest => {
     const { record, status } = orderAt(index);
     const key = { bucket: { N: `${bucketOf(record.id, buckets)}` }, id: { N: `${record.id}` } };
-    return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: toWire(record) } } } };
+    return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: orderToJson(record) } } } };
   };
   const starts = Array.from({ length: Math.ceil(count / 25) }, (_, batch) => batch * 25).values();
   const write = async () => {

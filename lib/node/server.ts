@@ -114,10 +114,11 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
-    const isExpected = expectation === "continue";
-    const requestBody = isBodyForHandler(req) ? connection.readBody(req, isExpected) : undefined;
-    if (requestBody === undefined && hasBody(req)) {
-      if (isExpected) res.writeContinue();
+    let requestBody: AsyncIterable<Uint8Array> | undefined;
+    if (hasBody(req) && isBodyForHandler(req)) {
+      requestBody = connection.readBody(req, expectation === "continue");
+    } else if (hasBody(req)) {
+      if (expectation === "continue") res.writeContinue();
       const body = await connection.receiveBody(req);
       if (body === "aborted") return;
       if (body !== "complete") return reject(body.error);

@@ -85,11 +85,10 @@ export function advanceDomain(
 
 /** True if the cause of a domain's need for attention is gone, so that it is verified anew without a request. */
 function isResolved(
-  { state, attention }: TrackedDomain,
-  { state: verified, dns }: DomainObservation["verification"],
+  { attention }: TrackedDomain,
+  { state, dns }: DomainObservation["verification"],
 ): boolean {
-  if (state !== "needs_attention") return false;
-  if (attention === "certificate_forbidden") return verified === "verified";
+  if (attention === "certificate_forbidden") return state === "verified";
   return attention === "dns_broken" && dns === "ok";
 }
 

@@ -29,13 +29,14 @@ export function hostTable(
   }
   /** By host in lower case: `serve`, or the origin that the host redirects to. */
   const byHost = new Map<string, "serve" | `https://${string}`>();
-  for (const { from, to } of domains?.redirects ?? []) byHost.set(from, `https://${to}`);
+  const { primary, aliases, redirects } = domains ?? { aliases: [], redirects: [] };
+  for (const { from, to } of redirects) byHost.set(from, `https://${to}`);
   for (const host of platformHosts) byHost.set(bareHost(host), "serve");
-  const served = [domains?.primary, ...(domains?.aliases ?? [])].filter((host) => host !== undefined);
+  const served = [primary, ...aliases].filter((host) => host !== undefined);
   for (const host of served) byHost.set(host, "serve");
   // An invalid Host header is read as the empty name, so that name must not be in the table.
   byHost.delete("");
-  const customHosts = new Set([...served, ...(domains?.redirects ?? []).map(({ from }) => from)]);
+  const customHosts = new Set([...served, ...redirects.map(({ from }) => from)]);
   return {
     customHosts,
     route(host, target) {

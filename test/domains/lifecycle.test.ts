@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  ATTENTION_REASONS,
   addDomain,
   DOMAIN_EVENTS,
   DOMAIN_LIFECYCLE,
@@ -182,7 +183,12 @@ test("the advice for a domain that waits for DNS mentions the 48 hours", () => {
 });
 
 test.each(DOMAIN_STATES)("there is advice for the state %s, and it mentions no button", (state) => {
-  const advice = adviceFor({ state });
+  const attentions = state === "needs_attention" ? ATTENTION_REASONS : [undefined];
+  const advice = attentions.flatMap((attention) => [
+    ...adviceFor({ state, ...(attention && { attention }) }),
+    ...adviceFor({ state, ...(attention && { attention }) }, "machine"),
+  ]);
   expect(advice.length).toBeGreaterThan(0);
   expect(advice.join(" ")).not.toMatch(/choose|click|Re-verify/i);
+  for (const step of advice) expect(step).toMatch(/^[A-Z].+[.]$/);
 });

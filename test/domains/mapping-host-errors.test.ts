@@ -176,6 +176,15 @@ test("special-use and platform names are rejected in every role", () => {
   ]);
 });
 
+test("the platform's own host is no target of a redirect", () => {
+  const parsed = parse(
+    `primary: orders.example.com\nredirects: [{ from: www.example.com, to: ${PLATFORM} }]`,
+  );
+  expect(parsed.ok ? [] : [...new Set(parsed.issues.map(({ path }) => path))]).toEqual([
+    "domains.redirects[0].to",
+  ]);
+});
+
 test("the platform's own host on AWS is reported once", () => {
   const platformHost = "abc.execute-api.eu-west-1.amazonaws.com";
   const parsed = parseDomains({ primary: platformHost }, { plan: "pro", platformHost });

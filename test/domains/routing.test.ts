@@ -13,6 +13,11 @@ const define = (change: DomainsInput = {}) => defineDomains({ ...input, ...chang
 const domains = define();
 const table = hostTable(domains, [PLATFORM, "127.0.0.1", "[::1]"]);
 
+test("the custom hosts are those of the mapping", () => {
+  expect([...table.customHosts]).toEqual(["orders.example.com", "api.example.com", "www.example.com"]);
+  expect([...hostTable(undefined, [PLATFORM]).customHosts]).toEqual([]);
+});
+
 describe("routing with domains configured", () => {
   test.each([
     "orders.example.com",

@@ -76,11 +76,11 @@ export function evaluateCaa(
   const forWildcards = wildcard ? tagged("issuewild") : [];
   const governing = forWildcards.length > 0 ? forWildcards : tagged("issue");
   if (governing.length === 0) return { ok: true, limits: [] };
-  const listed = governing
-    .map(({ value }) => parseIssue(value))
-    .filter((issue) => issue !== undefined && authority.issuers.includes(issue.issuer));
-  if (listed.length === 0) return { ok: false, code: "not_listed" };
-  const limits = listed.map((issue) => issue?.limits.join("; ") ?? "");
+  const limits = governing.flatMap(({ value }) => {
+    const { issuer, limits } = parseIssue(value);
+    return authority.issuers.includes(issuer) ? [limits.join("; ")] : [];
+  });
+  if (limits.length === 0) return { ok: false, code: "not_listed" };
   return { ok: true, limits: limits.includes("") ? [] : limits };
 }
 
@@ -90,7 +90,7 @@ const KNOWN_TAGS = new Set(["issue", "issuewild", "iodef"]);
 /** The parameters that authorities have to respect (RFC 8657). */
 const LIMITING_PARAMETERS = new Set(["accounturi", "validationmethods"]);
 
-/** Parses a value such as `amazon.com; account=1` (RFC 8659, 4.2). Undefined if it is malformed or names no issuer. */
+/** Parses a value such as `amazon.com; account=1` (RFC 8659, 4.2). The issuer is empty if the parameters are malformed. */
 function parseIssue(value: string) {
   const [issuer = "", ...parameters] = value.split(";").map((part) => part.replace(/^[ \t]+|[ \t]+$/g, ""));
   const isValid = parameters.every(
@@ -99,11 +99,10 @@ function parseIssue(value: string) {
       // A semicolon may end the value.
       (parameter === "" && index === parameters.length - 1),
   );
-  if (!isValid || !/^[a-z0-9-]+(\.[a-z0-9-]+)*\.?$/i.test(issuer)) return undefined;
   const limits = parameters
     .map((parameter) => parameter.replace(/[ \t]*=[ \t]*/, "="))
     .filter((parameter) => LIMITING_PARAMETERS.has(parameter.split("=", 1)[0]?.toLowerCase() ?? ""));
-  return { issuer: normalizeName(issuer), limits };
+  return { issuer: isValid ? normalizeName(issuer) : "", limits };
 }
 
 /** The relevant set of CAA records of a host, or the reason why it could not be looked up. */

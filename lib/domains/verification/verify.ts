@@ -63,13 +63,14 @@ export interface VerificationOptions {
  * lib/README.md#domain-verification.
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
-  return verifyInZone(host, await findZone(options.resolver, host, options), options);
+  return verifyInZone(host, await findZone(options.resolver, host, options), options.target, options);
 }
 
 async function verifyInZone(
   host: string,
   zone: ZoneMatch,
-  { resolver, target, authorities = [AUTHORITIES.amazon] }: VerificationOptions,
+  target: string | undefined,
+  { resolver, authorities = [AUTHORITIES.amazon] }: VerificationOptions,
 ): Promise<Verification> {
   const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities };
   const [records, caa]: HostCheckResult[] = await Promise.all([
@@ -180,12 +181,8 @@ export async function verifyHosts(
     stack,
   }: HostToVerify): Promise<HostReport> => {
     const hints = { ...options, zone };
-    const targeted = target === undefined ? {} : { target };
-    const verification = await verifyInZone(host, await findZone(resolver, host, hints), {
-      ...options,
-      ...targeted,
-      resolver,
-    });
+    const located = await findZone(resolver, host, hints);
+    const verification = await verifyInZone(host, located, target, { ...options, resolver });
     const record =
       target === undefined ? {} : { record: await findRecord(resolver, { host, role }, target, hints) };
     const advice = adviceFor(verification, deployment);

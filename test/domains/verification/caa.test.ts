@@ -53,7 +53,7 @@ test.each<[string, readonly CaaRecord[]]>([
 
 test("the limits of an authority are those of its own records (RFC 8657)", () => {
   const records = set(
-    "0 issue amazon.com; accounturi = https://example.com/1; policy=ev",
+    "0 issue amazon.com; accounturi \t= \thttps://example.com/1; policy=ev",
     "0 issue amazon.com; ValidationMethods=dns-01,http-01",
     "0 issue letsencrypt.org; accounturi=https://example.com/2",
   );

@@ -104,6 +104,25 @@ test("a report on verified hosts says what is set and what happens next", async 
   );
 });
 
+test("a report on a forbidden certificate has each step once, and the time of propagation at its end", async () => {
+  await using server = await startDnsServer(
+    `www.example.com CNAME ${TARGET}\n${TARGET} A 198.51.100.7\nexample.com CAA 0 issue "letsencrypt.org"`,
+  );
+  const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
+  const hosts = [{ host: "www.example.com", role: "primary" }] as const;
+  expect(formatReport(await verifyHosts(hosts, { resolver, target: TARGET }))).toBe(`\
+✗ www.example.com  needs_attention  (primary)
+  CAA records forbid the certificate.
+    found     example.com CAA 0 issue "letsencrypt.org"
+    expected  example.com CAA 0 issue "amazon.com"
+    fix       At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.
+    next      Change the CAA records that forbid the certificate, then run 'store-orders domains check'.
+    next      If the authority has already rejected a request: Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.
+
+0 of 1 host verified. DNS changes may take up to 48 hours to propagate.
+`);
+});
+
 test("verifyHosts bounds its concurrency, reports in order and sends no query twice", async () => {
   const hosts = Array.from(
     { length: 50 },
@@ -135,6 +154,7 @@ test("verifyHosts bounds its concurrency, reports in order and sends no query tw
 
 test("verifyHosts returns no reports if there are no hosts", async () => {
   expect(await verifyHosts([], { resolver: createResolver({}), target: TARGET })).toEqual([]);
+  expect(formatReport([])).toBe("There is no custom host to verify.\n");
 });
 
 test("verifyHosts uses the target of each host, and the common one for the others", async () => {

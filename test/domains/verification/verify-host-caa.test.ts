@@ -107,6 +107,7 @@ describe("verification of CAA records", () => {
         code: "caa_unknown_critical",
         name: "example.com",
         found: `example.com CAA 0 issue "amazon.com", CAA 128 tbs "x"`,
+        expected: "no critical CAA record except issue, issuewild and iodef",
         fix: "At the DNS provider of example.com, remove the critical record at example.com, or set its flags to 0.",
       },
     ]);

@@ -21,11 +21,13 @@ describe("verification of the zone", () => {
   });
 
   test("a zone whose servers fail while its parent answers is lame", async () => {
-    const { state, dns, certificate, reasons } = await verify(HOST, "", { "example.com": "SERVFAIL" });
-    expect({ state, dns, certificate }).toEqual({
+    const { reasons, ...verification } = await verify(HOST, "", { "example.com": "SERVFAIL" });
+    expect(verification).toEqual({
+      host: HOST,
       state: "pending_dns",
       dns: "lame",
       certificate: "unknown",
+      notes: [],
     });
     expect(reasons[0]).toMatchObject({
       code: "zone_lame",
@@ -51,6 +53,8 @@ describe("a failed lookup", () => {
   ])("the host is unknown after %s", async (_, failures, words) => {
     const verification = await verify(HOST, CORRECT, failures);
     expect(verification).toMatchObject({ state: "unknown", dns: "unknown", certificate: "unknown" });
+    // If only the host fails, its zone is known.
+    expect(verification.notes).toHaveLength(HOST in failures ? 0 : 1);
     expect(verification.reasons).toMatchObject([
       { code: "dns_unanswered", name: HOST, found: `${HOST}: ${words}` },
       { code: "caa_unanswered", name: HOST, found: `${HOST} CAA: ${words}` },

@@ -32,7 +32,14 @@ describe("verification of a subdomain with a wildcard record", () => {
   });
 
   test("a wildcard is found for a host that is several labels below it", async () => {
-    const { reasons } = await verify("v1.eu.example.com", "*.example.com A 192.0.2.1");
-    expect(reasons[0]?.fix).toContain("set a CNAME record in place of any other record of v1.eu:");
+    const label = "v".repeat(63);
+    const { reasons } = await verify(`${label}.eu.example.com`, "*.example.com A 192.0.2.1");
+    expect(reasons[0]?.fix).toContain(`set a CNAME record in place of any other record of ${label}.eu:`);
+  });
+
+  test("the record of an apex is its own, whatever the zone above answers", async () => {
+    const zone = "example.com CNAME parking.example.net\n*.com CNAME parking.example.net";
+    const { reasons } = await verify("example.com", zone);
+    expect(reasons).toMatchObject([{ code: "wrong_target", found: "CNAME parking.example.net" }]);
   });
 });

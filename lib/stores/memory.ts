@@ -255,9 +255,10 @@ function memoryAccounts(): AccountStore {
 
     async recordRejections(key, count, at, policy) {
       const found = findKey(key);
-      const counted = decideRejections(found?.state, count, at, policy);
-      if (found === undefined || counted === undefined) return;
+      if (found === undefined) return;
       const { account, state } = found;
+      const counted = decideRejections(state, count, at, policy);
+      if (counted === undefined) return;
       accounts.set(account.id, {
         ...account,
         rejections: { ...account.rejections, [state.key.id]: counted },

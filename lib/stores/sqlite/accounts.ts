@@ -98,16 +98,17 @@ export function accountQueries(db: DatabaseSync) {
     }
   }
 
-  /** Runs several statements in a savepoint: a value that SQLite cannot store is found between two of them. */
+  /**
+   * Runs several statements in a savepoint, which ends with the transaction: a value that SQLite cannot store is found
+   * between two of them.
+   */
   function allOrNothing<T>(task: () => T): T {
     db.exec("SAVEPOINT part");
     try {
-      const value = task();
-      db.exec("RELEASE part");
-      return value;
+      return task();
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already ended the transaction.
-      if (db.isTransaction) db.exec("ROLLBACK TO part; RELEASE part");
+      if (db.isTransaction) db.exec("ROLLBACK TO part");
       throw error;
     }
   }

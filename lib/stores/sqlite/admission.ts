@@ -7,7 +7,6 @@ import {
   type BanPolicy,
   decideAdmission,
   decideRejections,
-  type KeyState,
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
@@ -81,39 +80,38 @@ export function admissionQueries(db: DatabaseSync) {
   );
   const updateRejections = prepareWrite(
     db,
-    "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE account = ? AND id = ?",
+    "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE hash = ? AND account = ?",
   );
 
-  const updateUse = prepareWrite(db, "UPDATE api_keys SET used_at = ? WHERE account = ? AND id = ?");
+  const updateUse = prepareWrite(db, "UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?");
 
   function findKeyState({ accountId, hash }: ParsedKey) {
     const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
     return row && { accountId, ...readRow(row) };
   }
 
-  function saveRejections({ accountId, key }: KeyState, rejections: RejectionCount): void {
+  function saveRejections({ accountId, hash }: ParsedKey, rejections: RejectionCount): void {
     const { windowStart, count, bannedUntil = null } = rejections;
-    updateRejections.run(windowStart, count, bannedUntil, accountId, key.id);
+    updateRejections.run(windowStart, count, bannedUntil, hash, accountId);
   }
 
   return {
     admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Admission {
       const state = findKeyState(key);
       const { admission, save } = decideAdmission(state, at, policy);
-      if (state !== undefined && save.usage !== undefined) {
+      if (save.usage !== undefined) {
         const { minute, day } = save.usage;
-        updateUsage.run(minute.start, minute.count, day.start, day.count, state.accountId);
+        updateUsage.run(minute.start, minute.count, day.start, day.count, key.accountId);
         // Once in a minute, in the transaction that counts the request.
-        if (state.usedAt !== minute.start) updateUse.run(minute.start, state.accountId, state.key.id);
+        if (state?.usedAt !== minute.start) updateUse.run(minute.start, key.hash, key.accountId);
       }
-      if (state !== undefined && save.rejections !== undefined) saveRejections(state, save.rejections);
+      if (save.rejections !== undefined) saveRejections(key, save.rejections);
       return admission;
     },
 
     recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): void {
-      const state = findKeyState(key);
-      const rejections = decideRejections(state, count, at, policy);
-      if (state !== undefined && rejections !== undefined) saveRejections(state, rejections);
+      const rejections = decideRejections(findKeyState(key), count, at, policy);
+      if (rejections !== undefined) saveRejections(key, rejections);
     },
   };
 }

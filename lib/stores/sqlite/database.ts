@@ -102,9 +102,8 @@ export function openDatabase<Queries>(
         const canRetry = ({ since }: Job<Queries>) => isBusy(error) && now < since + BUSY_TIMEOUT_MS;
         const problem = recordError(error);
         for (const job of jobs) if (!canRetry(job)) job.reject(problem);
-        const retried = jobs.filter(canRetry);
-        if (retried.length > 0) await jitteredDelay();
-        queue = [...retried, ...queue];
+        queue = [...jobs.filter(canRetry), ...queue];
+        await jitteredDelay();
       }
     }
     draining = undefined;

@@ -19,14 +19,12 @@ export function toFileName(path: string): string {
  * missing.
  */
 export function createFolder(path: string, mode = 0o777): void {
-  if (existsSync(path)) return;
   const parent = dirname(path);
   // The root of a drive that does not exist is its own parent.
   if (parent !== path) createFolder(parent, mode);
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Another process can have created it.
     if (!existsSync(path)) throw error;
   }
 }
@@ -37,10 +35,8 @@ export function createFolder(path: string, mode = 0o777): void {
  */
 export function restrictAccess(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined || (stats.mode & 0o077) === 0) continue;
     try {
-      chmodSync(file, stats.mode & 0o700);
+      chmodSync(file, statSync(file).mode & 0o700);
     } catch {}
   }
 }

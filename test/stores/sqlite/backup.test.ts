@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
@@ -47,6 +48,16 @@ test("a backup of no database, or into no folder, is an error and leaves no file
   const intoNoFolder = backUpSqlite({ path, to: join(folder, "missing", "copy.db") });
   await expect(intoNoFolder).rejects.toMatchObject({ code: "ENOENT" });
   expect(existsSync(join(folder, "missing"))).toBe(false);
+});
+
+test("a backup of another program's database is refused", async () => {
+  const path = newPath();
+  const foreign = new DatabaseSync(path);
+  foreign.exec("CREATE TABLE notes (text)");
+  foreign.close();
+  const to = newPath();
+  await expect(backUpSqlite({ path, to })).rejects.toThrow("a database of another program");
+  expect(existsSync(to)).toBe(false);
 });
 
 test("a backup that fails after it has begun leaves no file", async () => {

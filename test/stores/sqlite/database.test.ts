@@ -1,7 +1,7 @@
 import { renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
@@ -11,6 +11,7 @@ import { admissionQueries } from "../../../lib/stores/sqlite/admission.ts";
 import { openDatabase } from "../../../lib/stores/sqlite/database.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createOrderStore, orderQueries } from "../../../lib/stores/sqlite/orders.ts";
+import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
@@ -129,7 +130,10 @@ test("a store that is closed commits what was called before, and opens its file 
   await expect(moved.orders.apply(1n, "cancel", AT)).rejects.toThrow("was moved or replaced");
   await moved.close();
   renameSync(`${path}.moved`, path);
-  await expect(moved.orders.find(1n)).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(moved.orders.find(1n)).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: "The database cannot be used.",
+  });
 });
 
 test("the rejections of an unknown key are counted for nobody", async () => {
@@ -153,6 +157,25 @@ test("a call waits without blocking the event loop while another process locks t
   other.close();
   expect(await admission).toMatchObject({ ok: true });
   await store.close();
+});
+
+test("a read is repeated while the database is locked, until its time is over", async () => {
+  const { read, close } = openDatabase(newPath(), () => 0, { existing: false });
+  const locked = Object.assign(new Error("database is locked"), { errcode: 5 });
+  let calls = 0;
+  const readAfter = (attempts: number) =>
+    read(() => {
+      if (++calls < attempts) throw locked;
+      return calls;
+    });
+  expect(await readAfter(3)).toBe(3);
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += MAX_STORE_CALL_MS / 5));
+  await expect(readAfter(100)).rejects.toMatchObject({ code: "store_unavailable", cause: locked });
+  clock.mockRestore();
+  expect(calls).toBeGreaterThan(5);
+  expect(calls).toBeLessThan(10);
+  await close();
 });
 
 test("the write-ahead log stays bounded during many writes", async () => {

@@ -70,6 +70,50 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test("a replaced database is opened without the log of the old one only, and not if it is empty", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  const place = (id: bigint, to = store) => to.orders.place([{ record: { id }, status: "pending" }]);
+  await place(1n);
+  const other = newPath();
+  const replacement = createSqliteStore({ path: other });
+  await place(2n, replacement);
+  await replacement.close();
+  const removeLog = () => {
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix);
+  };
+
+  renameSync(other, path);
+  await expect(place(3n)).rejects.toThrow("was moved or replaced");
+  await expect(place(3n)).rejects.toThrow("was replaced, but its -wal and -shm files were not");
+  removeLog();
+  expect(await place(3n)).toEqual(["placed"]);
+  expect([await store.orders.find(1n), await store.orders.find(2n)]).toMatchObject([
+    undefined,
+    { status: "pending" },
+  ]);
+
+  writeFileSync(other, "");
+  renameSync(other, path);
+  await expect(place(4n)).rejects.toThrow("was moved or replaced");
+  removeLog();
+  await expect(place(4n)).rejects.toThrow("is empty");
+  await store.close();
+});
+
+test("a store whose folder was moved says so, and works once it is back", async () => {
+  const folder = join(directory, "moving");
+  const store = createSqliteStore({ path: join(folder, "orders.db") });
+  const place = () => store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  await place();
+  renameSync(folder, `${folder}.moved`);
+  await expect(place()).rejects.toThrow("was moved or replaced");
+  await expect(place()).rejects.toThrow("was deleted or moved. Put it back.");
+  renameSync(`${folder}.moved`, folder);
+  expect(await place()).toEqual(["unchanged"]);
+  await store.close();
+});
+
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode of a database file", () => {

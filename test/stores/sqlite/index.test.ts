@@ -72,10 +72,16 @@ describe("check", () => {
     20_000,
   );
 
-  test("a check changes nothing that a call returns", async () => {
-    const store = createSqliteStore({ path: newPath() });
+  test("a check commits a write, and changes nothing that a call returns", async () => {
+    const path = newPath();
+    const store = createSqliteStore({ path });
     await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    const other = new DatabaseSync(path);
+    const commits = () => other.prepare("PRAGMA data_version").get()?.["data_version"];
+    const before = commits();
     for (const _ of [1, 2, 3]) await store.check();
+    expect(commits()).not.toBe(before);
+    other.close();
     expect(await store.orders.page({ limit: 2 })).toEqual({
       orders: [{ record: { id: 1n }, status: "pending" }],
     });

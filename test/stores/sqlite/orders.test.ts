@@ -150,6 +150,21 @@ test("the counts of a database include changes by hand, and leave out a status t
   await store.close();
 });
 
+test("a list ends where its orders are deleted by hand meanwhile", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.orders.place(range(1n, 2_500).map((id) => ({ record: full(id), status: "pending" })));
+  const sizes: number[] = [];
+  for await (const { json } of store.orders.list()) {
+    sizes.push(countRecords(json));
+    const db = new DatabaseSync(path);
+    db.exec("DELETE FROM orders");
+    db.close();
+  }
+  expect(sizes).toEqual([PAGE_SIZE, 0]);
+  await store.close();
+});
+
 test("a list fails when its file is replaced by another database, whose orders it never adds", async () => {
   const [path, replacement] = [newPath(), newPath()];
   const orders = range(1n, 2_000).map((id) => ({ record: full(id), status: "pending" as const }));

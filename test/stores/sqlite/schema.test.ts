@@ -79,13 +79,16 @@ test("a database of a newer version is rejected and left unmodified", async () =
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("a database of another program is rejected and left unmodified", () => {
-  const path = newPath();
-  const raw = new DatabaseSync(path);
-  raw.exec("CREATE TABLE notes (text)");
-  raw.close();
-  const before = readFileSync(path);
-  const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
-  expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
-  expect(readFileSync(path).equals(before)).toBe(true);
-});
+test.each(["CREATE TABLE notes (text)", "PRAGMA user_version = 1", "PRAGMA application_id = 7"])(
+  "a database of another program, by its %j, is rejected and left unmodified",
+  (sql) => {
+    const path = newPath();
+    const raw = new DatabaseSync(path);
+    raw.exec(sql);
+    raw.close();
+    const before = readFileSync(path);
+    const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
+    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
+    expect(readFileSync(path).equals(before)).toBe(true);
+  },
+);

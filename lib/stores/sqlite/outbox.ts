@@ -78,12 +78,12 @@ export function outboxQueries(db: DatabaseSync) {
   const updateDue = prepareWrite(db, "UPDATE outbox SET due = ? WHERE id = ?");
   const remove = prepareWrite(
     db,
-    `DELETE FROM outbox WHERE id = ?1 AND
-       (SELECT length(history) - length(replace(history, ';', '')) FROM orders WHERE id = ?1) <= ?2`,
+    `DELETE FROM outbox WHERE id = ? AND
+       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?`,
   );
   const advance = prepareWrite(
     db,
-    "UPDATE outbox SET delivered = ?2, attempts = 0, due = 0 WHERE id = ?1 AND delivered < ?2",
+    "UPDATE outbox SET delivered = ?, attempts = 0, due = 0 WHERE id = ? AND delivered < ?",
   );
   const update = prepareWrite(
     db,
@@ -118,7 +118,7 @@ export function outboxQueries(db: DatabaseSync) {
     },
 
     acknowledge(id: bigint, delivered: number): void {
-      if (remove.run(id, delivered).changes === 0n) advance.run(id, delivered);
+      if (remove.run(id, delivered).changes === 0n) advance.run(delivered, id, delivered);
     },
 
     postpone: (id: bigint, lease: Instant, due = NEVER) => void update.run(due, id, lease),

@@ -141,12 +141,15 @@ function guaranteed(admission: Admission): Admission {
   return { ...admission, rejections: { windowStart: 0, count: 0 } };
 }
 
-/** A store need not keep the rejections of a revoked key. */
-function guaranteedAccount<A extends Account | undefined>(account: A): A {
+/** A store need not keep the rejections of a revoked key, nor the last use of any. */
+function guaranteedAccount(account: Account): Account;
+function guaranteedAccount(account: Account | undefined): Account | undefined;
+function guaranteedAccount(account: Account | undefined): Account | undefined {
   if (account === undefined) return account;
+  const { lastUses: _notGuaranteed, ...guaranteed } = account;
   const revoked = new Set(account.keys.filter((key) => key.revokedAt !== undefined).map(({ id }) => id));
   const rejections = Object.entries(account.rejections).filter(([id]) => !revoked.has(id));
-  return { ...account, rejections: Object.fromEntries(rejections) };
+  return { ...guaranteed, rejections: Object.fromEntries(rejections) };
 }
 
 /** The account after an admitted request, if the store also removes the ban of the key, which has ended by then. */

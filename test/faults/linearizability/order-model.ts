@@ -1,5 +1,6 @@
 import type { Instant } from "../../../lib/core/time.ts";
-import { type OrderEvent, type StoredOrder, transition } from "../../../lib/orders/lifecycle.ts";
+import { isChange, type OrderWithHistory } from "../../../lib/orders/history.ts";
+import { type OrderEvent, transition } from "../../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./history.ts";
@@ -10,19 +11,22 @@ export type OrderCall =
   | { readonly order: bigint; readonly kind: OrderEvent; readonly at: Instant };
 
 /** The result of a call. `undefined` if the order does not exist. */
-export type OrderCallResult = StoredOrder | ApplyResult | undefined;
+export type OrderCallResult = OrderWithHistory | ApplyResult | undefined;
 
 /** Performs the call. */
 export function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderCallResult> {
   return call.kind === "find" ? orders.find(call.order) : orders.apply(call.order, call.kind, call.at);
 }
 
-/** An order according to the pure rules. */
-export const orderModel: Model<StoredOrder, OrderCall, OrderCallResult> = {
-  step(order, call) {
-    if (call.kind === "find") return { state: order, result: order };
+/** An order and its history according to the pure rules. */
+export const orderModel: Model<OrderWithHistory, OrderCall, OrderCallResult> = {
+  step(state, call) {
+    if (call.kind === "find") return { state, result: state };
+    const { history, ...order } = state;
     const result = transition(order, call.kind, call.at);
-    return { state: result.ok ? result.order : order, result };
+    if (!result.ok || !isChange(order, call.kind)) return { state, result };
+    const change = { event: call.kind, at: call.at };
+    return { state: { ...result.order, history: [...history, change] }, result };
   },
-  keyOf: toLine,
+  keyOf: (order) => toLine(order) + JSON.stringify(order.history),
 };

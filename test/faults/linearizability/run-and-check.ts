@@ -16,6 +16,8 @@ export interface CheckResult {
   readonly incomplete: number;
 }
 
+const PLACED_AT = 0;
+
 /** Runs a scenario on a store, reads the final state, and checks the whole history against the rules. */
 export async function runAndCheck(
   scenario: Scenario,
@@ -24,7 +26,7 @@ export async function runAndCheck(
 ): Promise<CheckResult> {
   const { account, orders, plan, kill } = scenario;
   await store.accounts.create(account);
-  await store.orders.place(orders);
+  await store.orders.place(orders, PLACED_AT);
   const recorded = await processes.record(plan, kill);
   const finalReads: readonly Call[] = [
     { account: account.id, kind: "find" },
@@ -34,7 +36,10 @@ export async function runAndCheck(
   return {
     violations: [
       findViolation(accountModel, account, ofAccount(history, account.id)),
-      ...orders.map((order) => findViolation(orderModel, order, ofOrder(history, order.record.id))),
+      ...orders.map((order) => {
+        const placed = { ...order, history: [{ event: "place", at: PLACED_AT }] } as const;
+        return findViolation(orderModel, placed, ofOrder(history, order.record.id));
+      }),
     ].filter((text) => text !== undefined),
     operations: history.length,
     incomplete: history.filter(({ completed }) => completed === undefined).length,

@@ -49,7 +49,7 @@ const PERMISSIVE = [
 const FOR_TOOLS = [...PERMISSIVE, "MPL-2.0"];
 
 /** The packages of commands that install their own. */
-const OWN_PACKAGES = ["test/bench/peers", "test/mutants", "test/reference"];
+const OWN_PACKAGES = ["test/bench/peers", "test/mutants", "test/reference", "test/system"];
 
 describe.each(["", ...OWN_PACKAGES].map((folder) => join(folder, "package-lock.json")))("%s", (lock) => {
   const packages = packagesOf(lock);
@@ -69,7 +69,11 @@ describe.each(["", ...OWN_PACKAGES].map((folder) => join(folder, "package-lock.j
       if (license === "SEE LICENSE IN LICENSE") {
         return /^The MIT License/.test(readFileSync(join(root, "node_modules", name, "LICENSE"), "utf8"));
       }
-      return terms?.every((term) => (dev === true ? FOR_TOOLS : PERMISSIVE).includes(term)) ?? false;
+      return (
+        terms?.every((term) =>
+          (dev === true || lock !== "package-lock.json" ? FOR_TOOLS : PERMISSIVE).includes(term),
+        ) ?? false
+      );
     };
     const incompatible = packages.filter((entry) => !isCompatible(entry));
     expect(incompatible.map(({ name, license }) => `${name}: ${license}`)).toEqual([]);

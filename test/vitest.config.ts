@@ -2,22 +2,27 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./support/longest-first.ts";
 
-/** Files that take long although they are beside what they test. `npm run test:system` runs them. */
+/** Files that take long, or use the packages of `test/system`, although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
   "test/cli/commands/release.test.ts",
   "test/cli/commands/tables.test.ts",
   "test/cli/commands/smoke.test.ts",
   "test/client/long-list.test.ts",
+  "test/http/openapi/lint.test.ts",
   "test/infra/api/abuse.test.ts",
   "test/infra/canary.test.ts",
   "test/infra/cost/cost.test.ts",
+  "test/infra/deployed.test.ts",
   "test/infra/deployer/policy-documents.test.ts",
   "test/infra/domains/custom-domain.test.ts",
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
   "test/infra/domains/preflight.test.ts",
   "test/infra/domains/several-domains.test.ts",
+  "test/infra/events/change-events.test.ts",
   "test/infra/failures.test.ts",
+  "test/infra/functions/disconnect.test.ts",
+  "test/infra/functions/entry.test.ts",
   "test/stores/dynamodb/lost-responses.test.ts",
   "test/stores/dynamodb/model.test.ts",
   "test/stores/dynamodb/outage.test.ts",

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { homeOfPackages } from "../support/install-packages.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const AXE = readFileSync(`${homeOfPackages("system")}/node_modules/axe-core/axe.min.js`, "utf8");
 
 /** Both colour schemes, on a phone and on a screen: the scheme, and the width in pixels. */
 export const LOOKS = [

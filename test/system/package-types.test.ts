@@ -3,7 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { ENTRIES } from "../support/entries.ts";
-import { install, ROOT, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
+import { homeOfPackages } from "../support/install-packages.ts";
+import { install, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
 
 const installed = inject("installed");
 
@@ -54,7 +55,7 @@ export const result: ApplyResult = await orders.cancel(7n);
 });
 
 describe("package linters", () => {
-  const tool = (name: string) => join(ROOT, "node_modules/.bin", name);
+  const tool = (name: string) => join(homeOfPackages("system"), "node_modules/.bin", name);
 
   test("publint finds no problem", async () => {
     expect(await runSuccessfully(installed, tool("publint"), [inject("tarball"), "--strict"])).toContain(

@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { homeOfPackages, installPackages } from "../support/install-packages.ts";
 import { LongestFirst } from "../support/longest-first.ts";
 import { COMPILE_CACHE, LONG_TESTS } from "../vitest.config.ts";
 
@@ -22,6 +24,9 @@ const ALONE = [
   "test/system/dynamodb-list.test.ts",
   "test/system/import-million.test.ts",
 ];
+
+/** The packages that only these suites need. */
+installPackages(fileURLToPath(new URL(".", import.meta.url)), homeOfPackages("system"));
 
 /** Tests that take long or need another program. A skipped test prints the reason. */
 export default defineConfig({

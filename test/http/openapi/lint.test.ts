@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,8 +10,9 @@ import { OPERATIONS } from "../../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../../lib/http/v2-preview.ts";
 import { orderJsonSchema } from "../../../lib/orders/order.ts";
 import { orderSchema } from "../../../lib/orders/order-schema.ts";
+import { homeOfPackages } from "../../support/install-packages.ts";
 
-const PACKAGE = createRequire(import.meta.url).resolve("@redocly/cli/package.json");
+const PROGRAM = join(homeOfPackages("system"), "node_modules/@redocly/cli/bin/cli.js");
 const CONFIG = new URL("redocly.yaml", import.meta.url).pathname;
 
 interface Report {
@@ -30,11 +30,10 @@ async function lint(document: object): Promise<Report> {
   try {
     const file = join(folder, "openapi.json");
     await writeFile(file, JSON.stringify(document));
-    const program = join(PACKAGE, "../bin/cli.js");
     const options = ["lint", file, "--config", CONFIG, "--format", "json"];
     const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
     const output = await new Promise<string>((resolve) => {
-      execFile(process.execPath, [program, ...options], { env }, (_failure, stdout, stderr) =>
+      execFile(process.execPath, [PROGRAM, ...options], { env }, (_failure, stdout, stderr) =>
         resolve(stdout === "" ? stderr : stdout),
       );
     });

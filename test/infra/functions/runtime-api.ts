@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
+import { homeOfPackages } from "../../support/install-packages.ts";
 
 /** The raw output of a function for one invocation. */
 export interface Posted {
@@ -38,7 +38,7 @@ const RUNTIME_CLIENT = runtimeClient(process.env["AWS_LAMBDA_RIC"]);
 
 function runtimeClient(built: string | undefined) {
   if (built !== undefined) return { arguments: [built], environment: {} };
-  const client = fileURLToPath(import.meta.resolve("aws-lambda-ric"));
+  const client = `${homeOfPackages("system")}/node_modules/aws-lambda-ric/index.mjs`;
   return {
     arguments: ["--import", new URL("no-native-client.ts", import.meta.url).href, client],
     environment: { AWS_LAMBDA_NODEJS_USE_ALTERNATIVE_CLIENT_1: "true" },

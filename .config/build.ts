@@ -101,7 +101,11 @@ function licenceNotices(files: readonly string[]): string {
 
 function noticeOf(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-  const texts = globSync(`${folder}/{LICEN[CS]E,licen[cs]e,Licen[cs]e,COPYING,NOTICE}*`)
+  // A package that names its licence, but lacks the text, has it in a file of ours.
+  const texts = globSync([
+    `${folder}/{LICEN[CS]E,licen[cs]e,Licen[cs]e,COPYING,NOTICE}*`,
+    `.config/licences/${name}.txt`,
+  ])
     .toSorted()
     .map((file) => readFileSync(file, "utf8").trim());
   const withoutFile = `The package has no licence file; this is the licence that its manifest names: ${license}`;

@@ -32,11 +32,13 @@ export interface DeployerPolicies {
   /** Reads everything that a preview, also with --refresh, compares with the program. Writes nothing. */
   readonly preview: PolicyDocument;
   /**
-   * Creates, changes and deletes the resources of the stack, releases, and places the order of the smoke test. The role
-   * of a deployment has this policy and `preview`: both together would exceed the size of one.
+   * Creates, changes and deletes the resources of the stack, and places the order of the smoke test. The role of a
+   * deployment has this policy, `functions` and `preview`: together they would exceed the size of one.
    */
   readonly deploy: PolicyDocument;
-  /** The permissions boundary of the stack's roles: all that a role which `deploy` creates can ever be allowed. */
+  /** The same for the functions with their roles and logs, and releases. */
+  readonly functions: PolicyDocument;
+  /** The permissions boundary of the stack's roles: all that a role which `functions` creates can ever be allowed. */
   readonly boundary: PolicyDocument;
 }
 
@@ -85,10 +87,16 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
             resources: [`iam::ACCOUNT:role/aws-service-role/${DOMAIN_NAMES_SERVICE}/*`],
           },
         ];
-  const conditions = conditionsOf(settings, target);
+  const grants = [...write, smokeTest, ...firstDomain];
+  const writing = (isPart: (action: string) => boolean) => {
+    const part = grants.map(({ actions, resources }) => ({ actions: actions.filter(isPart), resources }));
+    return toDocument(part, target, conditionsOf(settings, target));
+  };
+  const isOfFunctions = (action: string) => /^(iam|lambda|logs):/.test(action);
   return {
     preview: toDocument(read, target),
-    deploy: toDocument([...write, smokeTest, ...firstDomain], target, conditions),
+    deploy: writing((action) => !isOfFunctions(action)),
+    functions: writing(isOfFunctions),
     boundary: toDocument(boundaryOf(settings), target),
   };
 }

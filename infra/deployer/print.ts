@@ -25,7 +25,7 @@ const { settings } = parsed;
 const boundary = boundaryArn(settings, target);
 if (settings.permissionsBoundary === undefined)
   process.stderr.write(
-    `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'deploy' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`,
+    `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'functions' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`,
   );
 else if (!boundary.includes(`:${account}:`))
   stop(

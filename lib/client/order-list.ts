@@ -148,13 +148,15 @@ const WHITE_SPACE = " \t\r\n";
 const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET] = [34, 92, 123, 91, 125, 93];
 
 function toOrder(text: string, count: number): OrderRecord {
-  return readOrder(parseJson(text, `Order ${count}`), count);
+  return readOrder(parseJson(text, count), count);
 }
 
-function parseJson(text: string, what: string): unknown {
+/** Parses an order with its place in the list, or a whole page. */
+function parseJson(text: string, count?: number): unknown {
   try {
     return parseInt64Json(text);
   } catch (cause) {
+    const what = count === undefined ? "The page" : `Order ${count}`;
     throw new MalformedListError(`${what} is not valid JSON.`, { cause });
   }
 }
@@ -169,7 +171,7 @@ export interface OrdersPage {
 
 /** Parses the body of a page. Throws `MalformedListError` if it is not one. */
 export function parsePage(text: string): OrdersPage {
-  const { orders, next } = Object(parseJson(text, "The page"));
+  const { orders, next } = Object(parseJson(text));
   if (!Array.isArray(orders) || (next !== undefined && typeof next !== "string"))
     throw new MalformedListError(
       "The response is not a page. A proxy probably sent it instead of the service.",

@@ -15,10 +15,12 @@ import type { HeaderFields, Reply, RequestHead, SuccessReply } from "./response.
 /** A schema of any library that implements https://standardschema.dev, such as zod, valibot or arktype. */
 export interface Schema<Output = unknown> {
   readonly "~standard": {
+    /** Returns the value, or what is wrong with it. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
     /** https://standardschema.dev/json-schema */
     readonly jsonSchema?: {
+      /** Returns the JSON Schema of what is valid. */
       readonly input: (options: { readonly target: "draft-2020-12" }) => JsonSchema;
     };
   };

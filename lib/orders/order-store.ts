@@ -48,6 +48,7 @@ export interface OutboxBacklog {
 export interface Outbox {
   /** Records in the database whether writes mark orders. Resolves when those of every process do. Marks stay. */
   switch(on: boolean): Promise<void>;
+  /** True while writes mark orders. */
   isOn(): Promise<boolean>;
   /** Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. */
   lease(limit: number, at: Instant, until: Instant): Promise<readonly WaitingOrder[]>;
@@ -59,6 +60,7 @@ export interface Outbox {
   list(kind: "waiting" | "failed", limit: number): Promise<readonly WaitingOrder[]>;
   /** Makes the changes that were set aside due at once, of one order or of all. Returns their number. */
   retry(id?: bigint): Promise<number>;
+  /** Counts what waits, and what was set aside. */
   backlog(): Promise<OutboxBacklog>;
 }
 

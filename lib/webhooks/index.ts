@@ -5,6 +5,8 @@
  * ```ts
  * const delivery = deliverChanges({ store, deliver: webhook({ url, secret: "whsec_…" }) });
  * ```
+ *
+ * @module store-orders/webhooks
  */
 import { Webhook } from "standardwebhooks";
 import { InvalidInputError, type Issue } from "../core/errors.ts";

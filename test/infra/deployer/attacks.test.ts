@@ -38,7 +38,7 @@ const byPipeline = trusting({ AWS: PIPELINE });
 
 const startAttack = () =>
   createAccount(managed, [
-    { arn: PIPELINE, trust: trusting({}), policies: [printed.preview, printed.deploy] },
+    { arn: PIPELINE, trust: trusting({}), policies: [printed.preview, printed.deploy, printed.functions] },
     { arn: OWN, trust: byLambda, policies: [], boundary: BOUNDARY },
     { arn: UNBOUND, trust: byLambda, policies: [] },
     { arn: FOREIGN, trust: byLambda, policies: [everything] },

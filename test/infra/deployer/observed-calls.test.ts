@@ -65,8 +65,8 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
 
 describe("the policies of the deployer", () => {
   test.each(calls)("allow $action for $type ($operation)", ({ type, operation, action, resource }) => {
-    const { preview, deploy } = operation === "invoke" ? manual : cloudflare;
-    expect(allowed([preview, deploy], action, resource), `${action} on ${resource}`).toBe(true);
+    const { preview, deploy, functions } = operation === "invoke" ? manual : cloudflare;
+    expect(allowed([preview, deploy, functions], action, resource), `${action} on ${resource}`).toBe(true);
     if (operation === "read" || operation === "invoke")
       expect(allowed([preview], action, resource)).toBe(true);
     else expect(CALLS[type]).toBeDefined();
@@ -101,7 +101,7 @@ describe("the policies of the deployer", () => {
     expect(foreign.length).toBeGreaterThan(30);
     expect(
       foreign.filter(({ action, resource }) =>
-        allowed([cloudflare.preview, cloudflare.deploy], action, resource),
+        allowed([cloudflare.preview, cloudflare.deploy, cloudflare.functions], action, resource),
       ),
     ).toEqual([]);
   });

@@ -59,7 +59,8 @@ describe("the calls of the deployer", () => {
 });
 
 describe("the policies", () => {
-  const { preview, deploy, boundary } = deployerPolicies(allSettings, target);
+  const { preview, deploy, functions, boundary } = deployerPolicies(allSettings, target);
+  const deploying = [...deploy.Statement, ...functions.Statement];
 
   test("of a preview only read", () => {
     const reading = /^(sts:GetCallerIdentity|apigateway:GET|\w+:(Get|List|Describe)\w+)$/;
@@ -67,10 +68,9 @@ describe("the policies", () => {
   });
 
   test("name every call, and pass only the roles of the stack", () => {
-    expect([...actionsOf(preview), ...actionsOf(deploy)].filter((action) => action.includes("*"))).toEqual(
-      [],
-    );
-    const passing = deploy.Statement.filter(({ Action }) => Action.includes("iam:PassRole"));
+    const actions = [preview, deploy, functions].flatMap(actionsOf);
+    expect(actions.filter((action) => action.includes("*"))).toEqual([]);
+    const passing = deploying.filter(({ Action }) => Action.includes("iam:PassRole"));
     expect(passing.flatMap(({ Resource }) => Resource)).toEqual(
       ["list", "api", "events", "access"].map(
         (role) => `arn:aws:iam::123456789012:role/store-orders-production-${role}-role-*`,
@@ -79,7 +79,7 @@ describe("the policies", () => {
   });
 
   test("limit every call to the stack, except those of services that choose identifiers or know no limit", () => {
-    const wide = [...preview.Statement, ...deploy.Statement].filter(
+    const wide = [...preview.Statement, ...deploying].filter(
       ({ Resource }) => !String(Resource).includes("store-orders-production"),
     );
     expect(
@@ -114,8 +114,8 @@ describe("the policies", () => {
     const { registrations } = await complete;
     const calls = registrations.flatMap((each) => callsFor(each, registrations));
     expect(calls.length).toBeGreaterThan(400);
-    expect(calls.filter((call) => !allows([preview, deploy], call))).toEqual([]);
-    const conditional = deploy.Statement.filter(({ Condition }) => Condition !== undefined);
+    expect(calls.filter((call) => !allows([preview, deploy, functions], call))).toEqual([]);
+    const conditional = deploying.filter(({ Condition }) => Condition !== undefined);
     const called = new Set(calls.map(({ action }) => action));
     expect(conditional.flatMap(({ Action }) => Action).filter((action) => !called.has(action))).toEqual([
       "iam:CreateServiceLinkedRole",
@@ -123,7 +123,9 @@ describe("the policies", () => {
     const role =
       "arn:aws:iam::123456789012:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway";
     const context = { "iam:AWSServiceName": "ops.apigateway.amazonaws.com" };
-    expect(allows([deploy], { action: "iam:CreateServiceLinkedRole", resource: role, context })).toBe(true);
+    expect(allows([functions], { action: "iam:CreateServiceLinkedRole", resource: role, context })).toBe(
+      true,
+    );
   });
 
   test("the boundary allows the roles of the stack everything that their own policies do", async () => {
@@ -142,7 +144,7 @@ describe("the policies", () => {
   });
 
   test("fit the size limit of a managed policy", () => {
-    for (const document of [preview, deploy, boundary])
+    for (const document of [preview, deploy, functions, boundary])
       expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
   });
 });
@@ -211,11 +213,11 @@ test("the command prints the policies for a stack file", () => {
     spawnSync(process.execPath, [PRINT, ...args], { cwd, encoding: "utf8" });
   const { stdout, stderr } = print(["production", "123456789012"]);
   const printed = JSON.parse(stdout);
-  expect(Object.keys(printed)).toEqual(["preview", "deploy", "boundary"]);
+  expect(Object.keys(printed)).toEqual(["preview", "deploy", "functions", "boundary"]);
   expect(stdout).toContain("arn:aws:dynamodb:eu-central-1:123456789012:table/store-orders-production-orders");
   const boundary = "arn:aws:iam::123456789012:policy/store-orders-production-boundary";
   expect(stderr).toContain(`store-orders:permissionsBoundary: ${boundary}`);
-  expect(JSON.stringify(printed.deploy)).toContain(`"iam:PermissionsBoundary":"${boundary}"`);
+  expect(JSON.stringify(printed.functions)).toContain(`"iam:PermissionsBoundary":"${boundary}"`);
   expect(print(["production", "me"])).toMatchObject({
     status: 2,
     stderr: expect.stringContaining("Usage: npm run --silent policies"),

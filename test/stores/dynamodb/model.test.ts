@@ -78,7 +78,8 @@ async function replay(store: Store, steps: readonly Step[]): Promise<readonly un
         break;
     }
     const account = await accounts.find("acme");
-    results.push(account && { ...account, rejections: effectiveAt(account, at) });
+    // A store need not keep the last uses of keys.
+    results.push(account && { ...account, lastUses: undefined, rejections: effectiveAt(account, at) });
   }
   return results;
 }

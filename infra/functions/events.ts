@@ -47,6 +47,7 @@ export async function handler(
     store,
     deliver: putEvent,
     timeoutMs: CALL_MS,
+    concurrency: 16,
     untilEmpty: true,
     onError(error, change) {
       if (change === undefined) storeError = error;

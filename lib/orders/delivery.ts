@@ -1,9 +1,9 @@
 import { invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
-import { type Clock, systemClock } from "../core/time.ts";
+import { type Clock, MAX_STORE_CALL_MS, systemClock } from "../core/time.ts";
 import type { OrderChange } from "./history.ts";
 import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
-import type { Outbox, WaitingOrder } from "./order-store.ts";
+import type { AcknowledgedOrder, Outbox, WaitingOrder } from "./order-store.ts";
 import { type OrderTransition, statusBefore } from "./transition-hook.ts";
 import { orderToJson } from "./wire.ts";
 
@@ -25,7 +25,7 @@ export interface DeliverOptions {
   readonly onError?: (error: unknown, change?: DeliveredChange) => void;
   /** The attempts after which a change is set aside. @default 100, which takes about four days */
   readonly maxAttempts?: number;
-  /** The orders whose changes this process delivers at once. @default 16 */
+  /** The orders whose changes this process delivers at once. @default 64 */
   readonly concurrency?: number;
   /** The time within which `deliver` must resolve. @default 30,000 */
   readonly timeoutMs?: number;
@@ -47,8 +47,14 @@ export interface Delivery {
   readonly ended: Promise<void>;
 }
 
-/** What a process may need beyond `timeoutMs` to record a delivery. After that, another one repeats it. */
-const LEASE_MARGIN_MS = 5_000;
+/** What a process may need beyond `timeoutMs` to record a delivery: two calls. After that, another one repeats it. */
+const LEASE_MARGIN_MS = 2 * MAX_STORE_CALL_MS;
+
+/** The longest wait until the deliveries that have ended are half of those at once, to lease as many orders together. */
+const COLLECT_MS = 50;
+
+/** Aborts what a delivery that has ended may have left. One error for all, because creating each takes long. */
+const ENDED = new Error("The delivery has ended.");
 
 /** The wait after the first failure of a change. It doubles with each further one. */
 const MIN_RETRY_MS = 1_000;
@@ -64,7 +70,7 @@ export function deliverChanges({
   deliver,
   onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
   maxAttempts = 100,
-  concurrency = 16,
+  concurrency = 64,
   timeoutMs = 30_000,
   pollMs = 1_000,
   untilEmpty = false,
@@ -79,15 +85,26 @@ export function deliverChanges({
   const running = new Set<Promise<void>>();
   /** Ends the wait for changes: a delivery has ended, or all of them have to. */
   let idle = new AbortController();
+  /** What is recorded next, and when it is. */
+  const next: AcknowledgedOrder[] = [];
+  let recorded = Promise.resolve();
 
   const report = (error: unknown, change?: DeliveredChange) =>
     reportSafely(error, "", () => onError(error, change));
+
+  /** Records a delivery, together with those that end while the deliveries before it are recorded. */
+  function acknowledge(delivery: AcknowledgedOrder): Promise<void> {
+    if (next.length === 0)
+      recorded = recorded.then(() => outbox.acknowledge(next.splice(0))).catch((error) => report(error));
+    next.push(delivery);
+    return recorded;
+  }
 
   /** Delivers the first change of an order that waits. */
   async function attempt(waiting: WaitingOrder): Promise<void> {
     const { order, delivered, attempts, due = 0 } = waiting;
     const { id } = order.record;
-    if (delivered >= order.history.length) return outbox.acknowledge(id, delivered);
+    if (delivered >= order.history.length) return acknowledge({ id, delivered });
     const change = changeOf(waiting);
     const time = new AbortController();
     const late = wait(timeoutMs, time.signal).then(() =>
@@ -102,9 +119,9 @@ export function deliverChanges({
       return await outbox.postpone(id, due, isFinal ? undefined : clock() + delayMs);
     } finally {
       late.catch(() => {});
-      time.abort();
+      time.abort(ENDED);
     }
-    await outbox.acknowledge(id, delivered + 1);
+    await acknowledge({ id, delivered: delivered + 1 });
   }
 
   function start(waiting: WaitingOrder): void {
@@ -119,21 +136,24 @@ export function deliverChanges({
 
   async function run(): Promise<void> {
     let isOn = false;
+    let leasedAt = Number.NEGATIVE_INFINITY;
     while (!isStopped) {
       idle = new AbortController();
       const free = concurrency - running.size;
       const now = clock();
+      const isTime = 2 * free >= concurrency || (free > 0 && now - leasedAt >= COLLECT_MS);
       let found: readonly WaitingOrder[] = [];
       try {
         if (!isOn) await outbox.switch(true);
         isOn = true;
-        if (free > 0) found = await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS);
+        if (isTime) found = await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS);
       } catch (error) {
         report(error);
       }
+      if (isTime) leasedAt = now;
       found.forEach(start);
       if (untilEmpty && running.size === 0) break;
-      if (found.length === 0) await wait(pollMs, idle.signal);
+      if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
     }
     await Promise.all(running);
   }

@@ -52,6 +52,7 @@ export {
   validateOrderQuery,
 } from "./order-query.ts";
 export type {
+  AcknowledgedOrder,
   ApplyResult,
   OrderCounts,
   OrderPage,

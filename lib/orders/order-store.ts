@@ -32,6 +32,12 @@ export interface WaitingOrder {
   readonly due?: Instant;
 }
 
+/** An order of which the first `delivered` changes were delivered. */
+export interface AcknowledgedOrder {
+  readonly id: bigint;
+  readonly delivered: number;
+}
+
 /** What an outbox has. */
 export interface OutboxBacklog {
   /** Orders with changes that are to be delivered, and how long ago the oldest of these changes was made. */
@@ -52,8 +58,8 @@ export interface Outbox {
   isOn(): Promise<boolean>;
   /** Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. */
   lease(limit: number, at: Instant, until: Instant): Promise<readonly WaitingOrder[]>;
-  /** Records that the first `delivered` changes of an order were delivered, and removes the mark if these are all. */
-  acknowledge(id: bigint, delivered: number): Promise<void>;
+  /** Records how many changes of orders were delivered, and removes the marks of those that have no others. */
+  acknowledge(deliveries: readonly AcknowledgedOrder[]): Promise<void>;
   /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
   postpone(id: bigint, lease: Instant, due: Instant | undefined): Promise<void>;
   /** Lists at most `limit` orders, the oldest first: those that wait, or those that were set aside. */

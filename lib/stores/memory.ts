@@ -136,10 +136,12 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
       return due.flatMap(([id, mark]) => waitingOrder(id, { ...mark, due: until }));
     },
 
-    async acknowledge(id, delivered) {
-      if (delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
-      else if (delivered > (marks.get(id)?.delivered ?? delivered))
-        marks.set(id, { delivered, attempts: 0, due: 0 });
+    async acknowledge(deliveries) {
+      for (const { id, delivered } of deliveries) {
+        if (delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
+        else if (delivered > (marks.get(id)?.delivered ?? delivered))
+          marks.set(id, { delivered, attempts: 0, due: 0 });
+      }
     },
 
     async postpone(id, lease, due = Infinity) {

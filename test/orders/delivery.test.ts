@@ -132,7 +132,7 @@ test("a process that dies while it delivers is replaced after its lease, and two
   await advance(0);
   const [one, two] = [start(), start()];
   for (let id = 2n; id < 50n; id++) await orders.place({ id });
-  await advance(14_999);
+  await advance(19_999);
   expect(delivered).toHaveLength(48);
   await advance(2_000);
   expect(new Set(idsOf(delivered)).size).toBe(49);

@@ -1009,7 +1009,29 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "an acknowledgement of one change that removes the whole order",
     fails: /^(a change that follows while one|a change and an acknowledgement whose)/,
-    change: inOutbox((outbox) => ({ acknowledge: (id) => outbox.acknowledge(id, 3) })),
+    change: inOutbox((outbox) => ({
+      acknowledge: (all) => outbox.acknowledge(all.map(({ id }) => ({ id, delivered: 3 }))),
+    })),
+  },
+  {
+    mistake: "an acknowledgement of several orders that records only the first",
+    fails: /^(a change that follows while one|instances that lease at the same time)/,
+    change: inOutbox((outbox) => ({ acknowledge: (all) => outbox.acknowledge(all.slice(0, 1)) })),
+  },
+  {
+    mistake: "an acknowledgement that decides on an order that has changed since",
+    fails: /^changes that are made while the ones before them/,
+    change: inOutbox((outbox, orders) => ({
+      async acknowledge(all) {
+        const seen = await Promise.all(all.map(({ id }) => orders.find(id)));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const isAll = ({ delivered }: { delivered: number }, place: number) =>
+          delivered >= (seen[place]?.history.length ?? 0);
+        await outbox.acknowledge(
+          all.map((each, place) => (isAll(each, place) ? { ...each, delivered: 3 } : each)),
+        );
+      },
+    })),
   },
   {
     mistake: "a failure that is counted whoever has the lease",

@@ -80,7 +80,8 @@ export function defineServe(command: Command, context: CommandContext): void {
           startNodeServer({ handler, ...address, trustProxy }),
         );
         metrics?.watch(server);
-        const delivery = deliver && deliverChanges({ store, deliver, onError: reportDelivery });
+        const delivery =
+          deliver && deliverChanges({ store, deliver, concurrency: 16, onError: reportDelivery });
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
           ...{ version, node: process.version, store: name, schema, environment },
           settings: {

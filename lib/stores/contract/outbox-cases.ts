@@ -56,7 +56,7 @@ const cases: readonly UnboundedCase[] = [
         assert.deepEqual([waiting && changeOf(waiting).id, others], [`1:${number}`, []]);
         assert.deepEqual(await lease(outbox, AT + LEASE_MS - 1), []);
         assert.deepEqual(nextOf(await lease(outbox, AT + LEASE_MS)), [`1:${number}`], "an expired lease");
-        await outbox.acknowledge(1n, number);
+        await outbox.acknowledge([{ id: 1n, delivered: number }]);
       }
       assert.deepEqual(await lease(outbox, AT + 9 * LEASE_MS), []);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
@@ -70,16 +70,14 @@ const cases: readonly UnboundedCase[] = [
       await orders.place([pending(1n), pending(2n)], AT);
       await lease(outbox);
       await orders.apply(1n, "ship", AT);
-      await outbox.acknowledge(1n, 1);
-      await outbox.acknowledge(2n, 1);
+      await outbox.acknowledge([1n, 2n, 404n].map((id) => ({ id, delivered: 1 })));
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
       await orders.apply(1n, "fulfil", AT);
-      await outbox.acknowledge(1n, 2);
-      await outbox.acknowledge(1n, 1);
-      await outbox.acknowledge(2n, 1);
+      await outbox.acknowledge([{ id: 1n, delivered: 2 }]);
+      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1 })));
       assert.deepEqual(nextOf(await lease(outbox)), ["1:3"]);
-      await outbox.acknowledge(1n, 3);
-      await outbox.acknowledge(1n, 1);
+      await outbox.acknowledge([{ id: 1n, delivered: 3 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     },
   },
@@ -97,7 +95,7 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await lease(outbox, AT + 4_999), []);
       const [waiting] = await lease(outbox, AT + 5_000);
       assert.deepEqual(waiting && [changeOf(waiting).id, waiting.attempts], ["1:1", 1]);
-      await outbox.acknowledge(1n, 1);
+      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
       await orders.apply(2n, "cancel", AT);
       assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 1, oldest: AT });
       const [aside, ...others] = await outbox.list("failed", 10);
@@ -138,8 +136,24 @@ const cases: readonly UnboundedCase[] = [
         leased.push(...found.flatMap((some) => some ?? []));
       }
       assert.deepEqual(nextOf(leased), ids.map((id) => `${id}:1`).sort());
-      await Promise.all(ids.map((id) => others[Number(id) % 3]?.acknowledge(id, 1)));
+      await Promise.all(others.map((each) => each?.acknowledge(ids.map((id) => ({ id, delivered: 1 })))));
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
+    name: "changes that are made while the ones before them are acknowledged are next, and none is lost",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const outbox = await switchOn(store);
+      const { orders } = await openAnother();
+      const ids = Array.from({ length: 40 }, (_, index) => BigInt(index));
+      await orders.place(ids.map(pending), AT);
+      await lease(outbox);
+      await Promise.all([
+        outbox.acknowledge(ids.map((id) => ({ id, delivered: 1 }))),
+        ...ids.map((id) => orders.apply(id, "cancel", AT)),
+      ]);
+      assert.deepEqual(nextOf(await lease(outbox)), ids.map((id) => `${id}:2`).sort());
     },
   },
   {
@@ -151,14 +165,14 @@ const cases: readonly UnboundedCase[] = [
       await orders.place([pending(1n)], AT);
       for (const _ of [1, 2]) {
         await loseResponse();
-        await outbox.acknowledge(1n, 1).catch(() => {});
+        await outbox.acknowledge([{ id: 1n, delivered: 1 }]).catch(() => {});
       }
       assert.deepEqual(await lease(outbox), []);
       await loseResponse();
       await orders.apply(1n, "ship", AT).catch(() => {});
-      await outbox.acknowledge(1n, 1);
+      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
-      await outbox.acknowledge(1n, 2);
+      await outbox.acknowledge([{ id: 1n, delivered: 2 }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     },
   },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import type { Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
 import { orderOf } from "./list.ts";
 import { historyOf, type Marking, type OrderKeys } from "./orders.ts";
@@ -78,6 +78,27 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
     return done && before !== undefined ? [{ ...waitingOrderOf(before), due: until }] : [];
   }
 
+  async function acknowledge({ id, delivered }: AcknowledgedOrder): Promise<void> {
+    const change = {
+      decide(item: Item = {}) {
+        const { wire, status, u, d } = item;
+        const unchanged = {
+          conditions: ["#wire = :wire", "#status = :status", "#d = :seen"],
+          values: { ":wire": wire, ":status": status, ":seen": d } as Item,
+        };
+        const advance = { set: ["#d = :d", "#u = :zero"], remove: ["#a"] };
+        const values = { ...unchanged.values, ":d": numberValue(delivered), ":zero": numberValue(0) };
+        const result = undefined;
+        if (u === undefined) return { result };
+        if (delivered >= historyOf(item).length)
+          return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
+        if (delivered <= numberOf(d)) return { result };
+        return { result, update: () => ({ ...unchanged, ...advance, values }) };
+      },
+    };
+    await changeItem(table, await primaryKeyOf(id), change, callTimeout());
+  }
+
   async function retry(key: Item): Promise<boolean> {
     const update = {
       set: ["#u = :zero"],
@@ -129,25 +150,9 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
       return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, until))).flat();
     },
 
-    async acknowledge(id, delivered) {
-      const change = {
-        decide(item: Item = {}) {
-          const { wire, status, u, d } = item;
-          const unchanged = {
-            conditions: ["#wire = :wire", "#status = :status", "#d = :seen"],
-            values: { ":wire": wire, ":status": status, ":seen": d } as Item,
-          };
-          const advance = { set: ["#d = :d", "#u = :zero"], remove: ["#a"] };
-          const values = { ...unchanged.values, ":d": numberValue(delivered), ":zero": numberValue(0) };
-          const result = undefined;
-          if (u === undefined) return { result };
-          if (delivered >= historyOf(item).length)
-            return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
-          if (delivered <= numberOf(d)) return { result };
-          return { result, update: () => ({ ...unchanged, ...advance, values }) };
-        },
-      };
-      await changeItem(table, await primaryKeyOf(id), change, callTimeout());
+    async acknowledge(deliveries) {
+      const results = await Promise.allSettled(deliveries.map(acknowledge));
+      for (const result of results) if (result.status === "rejected") throw result.reason;
     },
 
     async postpone(id, leased, due = NEVER) {

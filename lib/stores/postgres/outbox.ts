@@ -1,6 +1,6 @@
 import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
-import type { Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
 import type { Database, Rows, Statement } from "./database.ts";
 
@@ -30,6 +30,28 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       decide: ([rows = []]) => ({ writes: [], result: () => rows }),
     });
 
+  /** Returns the orders that it has found. Each has the number of its changes, which a change raises, or waits for this. */
+  async function acknowledge(
+    deliveries: readonly AcknowledgedOrder[],
+    locked = "",
+  ): Promise<readonly string[]> {
+    const values = [deliveries.map(({ id }) => `${id}`), deliveries.map(({ delivered }) => delivered)];
+    const found = (condition: string) =>
+      `(SELECT x.id, n.delivered FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[]) AS n (id, delivered)
+          ON n.id = x.id WHERE ${condition} FOR UPDATE OF x ${locked}) AS n WHERE x.id = n.id`;
+    const remove = `DELETE FROM ${schema}.outbox x USING ${found("x.changes <= n.delivered")} RETURNING x.id`;
+    const advance = `UPDATE ${schema}.outbox x SET delivered = n.delivered, attempts = 0, due = 0
+                     FROM ${found("x.delivered < n.delivered")} RETURNING x.id`;
+    return change({
+      durable: false,
+      first: [{ text: remove, values }],
+      decide: ([removed = []]) => ({
+        writes: removed.length === deliveries.length ? [] : [{ text: advance, values }],
+        result: ([advanced = []] = []) => [...removed, ...advanced].map(([id]) => `${id}`),
+      }),
+    });
+  }
+
   return {
     isOn,
 
@@ -57,38 +79,17 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       // A store in which nothing waits is only read.
       const due = { text: `SELECT id FROM ${schema}.outbox WHERE due <= $1 LIMIT 1`, values: [at] };
       if ((await read(due)).length === 0) return [];
-      return change<readonly WaitingOrder[]>({
-        durable: false,
-        first: [
-          {
-            text: `SELECT ${COLUMNS} FROM ${joined} WHERE x.due <= $1 ORDER BY x.due, x.since LIMIT $2
-                   FOR UPDATE OF x SKIP LOCKED`,
-            values: [at, limit],
-          },
-        ],
-        decide([rows = []]) {
-          const text = `UPDATE ${schema}.outbox SET due = $2 WHERE id = ANY ($1::bigint[])`;
-          const leased = rows.map((row) => ({ ...toWaitingOrder(row), due: until }));
-          return { writes: [{ text, values: [rows.map(([id]) => id), until] }], result: () => leased };
-        },
-      });
+      const text = `UPDATE ${schema}.outbox x SET due = $3 FROM ${schema}.orders o,
+                      (SELECT id FROM ${schema}.outbox WHERE due <= $1 ORDER BY due, since LIMIT $2
+                       FOR UPDATE SKIP LOCKED) AS n
+                    WHERE x.id = n.id AND o.id = n.id RETURNING ${COLUMNS}`;
+      return (await write({ text, values: [at, limit, until] })).map(toWaitingOrder);
     },
 
-    async acknowledge(id, delivered) {
-      // Locked, so that an event is either before this and counted, or after it and adds the order again.
-      const lock = `SELECT id, length(history) - length(replace(history, ';', '')) FROM ${schema}.orders
-                    WHERE id = $1 FOR NO KEY UPDATE`;
-      await change({
-        durable: false,
-        first: [{ text: lock, values: [id] }],
-        decide([rows = []]) {
-          const isAll = rows.every(([, changes]) => Number(changes) <= delivered);
-          const text = isAll
-            ? `DELETE FROM ${schema}.outbox WHERE id = $1`
-            : `UPDATE ${schema}.outbox SET delivered = $2, attempts = 0, due = 0 WHERE id = $1 AND delivered < $2`;
-          return { writes: [{ text, values: isAll ? [id] : [id, delivered] }], result: () => undefined };
-        },
-      });
+    async acknowledge(deliveries) {
+      // An order that is being changed is locked. To wait for it with others locked could wait for ever.
+      const done = new Set(await acknowledge(deliveries, "SKIP LOCKED"));
+      for (const each of deliveries) if (!done.has(`${each.id}`)) await acknowledge([each]);
     },
 
     async postpone(id, lease, due: Instant = NEVER) {

@@ -1,6 +1,11 @@
 import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { isForbidden } from "./errors.ts";
 
+/** SQL: the number of changes in a history, and the instant of the one whose digits begin there; see `packChange`. */
+const changesIn = (history: string) => `length(${history}) - length(replace(${history}, ';', ''))`;
+const instantAt = (history: string, start: string) =>
+  `split_part(split_part(split_part(substr(${history}, ${start}), ';', 1), ',', 1), '.', 1)::bigint`;
+
 /**
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
  *
@@ -54,6 +59,7 @@ CREATE TABLE ${schema}.settings (name text PRIMARY KEY, value text NOT NULL);`,
 CREATE TABLE ${schema}.outbox (
   id bigint PRIMARY KEY,
   delivered integer NOT NULL,
+  changes integer NOT NULL,
   since bigint NOT NULL,
   due bigint NOT NULL DEFAULT 0,
   attempts integer NOT NULL DEFAULT 0
@@ -63,15 +69,14 @@ CREATE INDEX outbox_due ON ${schema}.outbox (due, since);
 CREATE FUNCTION ${schema}.add_to_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO ${schema}.outbox (id, delivered, since)
-      SELECT id, 0, substring(history FROM '^.(-?[0-9]+)')::bigint FROM n WHERE history <> ''
+    INSERT INTO ${schema}.outbox (id, delivered, changes, since)
+      SELECT id, 0, ${changesIn("history")}, ${instantAt("history", "2")} FROM n WHERE history <> ''
       ON CONFLICT DO NOTHING;
   ELSE
-    INSERT INTO ${schema}.outbox (id, delivered, since)
-      SELECT n.id, length(o.history) - length(replace(o.history, ';', '')),
-             substring(substr(n.history, length(o.history) + 1) FROM '^.(-?[0-9]+)')::bigint
+    INSERT INTO ${schema}.outbox (id, delivered, changes, since)
+      SELECT n.id, ${changesIn("o.history")}, ${changesIn("n.history")}, ${instantAt("n.history", "length(o.history) + 2")}
       FROM n JOIN o ON o.id = n.id WHERE length(n.history) > length(o.history) ORDER BY n.id
-      ON CONFLICT DO NOTHING;
+      ON CONFLICT (id) DO UPDATE SET changes = excluded.changes;
   END IF;
   RETURN NULL;
 END $$;`,

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
-import type { Outbox, OutboxBacklog, WaitingOrder } from "../../orders/order-store.ts";
+import type { AcknowledgedOrder, Outbox, OutboxBacklog, WaitingOrder } from "../../orders/order-store.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
 import { type Database, prepareWrite } from "./database.ts";
 
@@ -40,7 +40,7 @@ export function createOutbox({
       const isDue = await read(({ outbox }) => outbox.due(at, 1).length > 0);
       return isDue ? write("relaxed", ({ outbox }) => outbox.lease(limit, at, until)) : [];
     },
-    acknowledge: (id, delivered) => write("relaxed", ({ outbox }) => outbox.acknowledge(id, delivered)),
+    acknowledge: (deliveries) => write("relaxed", ({ outbox }) => outbox.acknowledge(deliveries)),
     postpone: (id, lease, due) => write("relaxed", ({ outbox }) => outbox.postpone(id, lease, due)),
     list: (kind, limit) => read(({ outbox }) => outbox.list(kind, limit)),
     retry: (id) => write("durable", ({ outbox }) => outbox.retry(id)),
@@ -117,8 +117,9 @@ export function outboxQueries(db: DatabaseSync) {
       return found.map((waiting) => ({ ...waiting, due: until }));
     },
 
-    acknowledge(id: bigint, delivered: number): void {
-      if (remove.run(id, delivered).changes === 0n) advance.run(delivered, id, delivered);
+    acknowledge(deliveries: readonly AcknowledgedOrder[]): void {
+      for (const { id, delivered } of deliveries)
+        if (remove.run(id, delivered).changes === 0n) advance.run(delivered, id, delivered);
     },
 
     postpone: (id: bigint, lease: Instant, due = NEVER) => void update.run(due, id, lease),

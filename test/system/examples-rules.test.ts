@@ -37,6 +37,16 @@ test("an operation of your own places orders, and can be repeated", async () => 
   ]);
 });
 
+test("each request is a span of OpenTelemetry, and each call of the store one below it", async () => {
+  expect(await printed(await installExample("trace-requests"))).toEqual([
+    "GET listOrders: 200, the caller's trace, store.accounts.admit, store.orders.list",
+    "DELETE cancelOrder: 204, the caller's trace, store.accounts.admit, store.orders.apply",
+    "DELETE cancelOrder: 409, the caller's trace, store.accounts.admit, store.orders.apply",
+    "GET listOrders: 401, a new trace, no call",
+    "GET listOrders (failed): 503, the caller's trace, store.accounts.admit (failed)",
+  ]);
+});
+
 test("a client reads pages of v2, and continues where it stopped", async () => {
   expect(await printed(await installExample("read-pages"))).toEqual([
     "100 orders: 21 to 120",

@@ -1,28 +1,77 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { deliverChanges } from "../../lib/orders/delivery.ts";
 import { eachOrder } from "../../lib/orders/order-query.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { clientFor, startEmulator } from "../support/dynamodb/emulator.ts";
+import { createCommandLine, waitForOutput } from "../support/command-line.ts";
+import { clientFor, EMULATED, startEmulator } from "../support/dynamodb/emulator.ts";
 import { startProxy } from "../support/dynamodb/proxy.ts";
 import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
-import { openStore, type StoreAddress } from "../support/store-address.ts";
+import { openStore, type StoreAddress, storeOptions } from "../support/store-address.ts";
+import { idsFrom, openAccount, pendingOrder } from "./crash/fixture.ts";
+import { createHttpCaller } from "./crash/http-caller.ts";
 import type { Job } from "./delivery/process.ts";
-import { deliverTo, fastTime, type ReceivedChange, startReceiver } from "./delivery/receiver.ts";
+import { deliverTo, fastTime, type ReceivedChange, SECRET, startReceiver } from "./delivery/receiver.ts";
 import { createRandom, reportFigures, type SeededRandom } from "./run.ts";
 
 /** Each round kills every process once. */
 const ROUNDS = Number(process.env["ROUNDS"] ?? 3);
 const ORDERS_PER_PROCESS = 1_000_000;
+/** As many as are cancelled in a long life. */
+const ORDERS_PER_SERVER = 60;
 /** In real time. */
 const MAX_LIFE_MS = 1_500;
 const MAX_DRAIN_MS = 120_000;
+
+const cli = createCommandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+/** What a server runs on. */
+interface ServedStore {
+  readonly address: StoreAddress;
+  readonly webhook: string;
+  readonly key: string;
+}
+
+/** Cancels orders at `store-orders serve --webhook` until it is killed. */
+async function serveUntilKilled(
+  { address, webhook, key }: ServedStore,
+  ids: readonly bigint[],
+  lifeMs: number,
+): Promise<void> {
+  const { accessKeyId, secretAccessKey } = EMULATED.credentials;
+  const emulated = (endpoint: string) => ({
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: EMULATED.region,
+    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+  });
+  const [options, env] =
+    address.kind === "dynamodb"
+      ? [["--dynamodb", address.prefix], emulated(address.endpoint)]
+      : [storeOptions(address), {}];
+  writeFileSync(join(cli.directory, "secret"), SECRET);
+  const flags = ["--webhook", webhook, "--webhook-secret-file", "secret"];
+  const child = cli.spawn(["serve", "--port", "0", ...flags, ...options], { env });
+  child.stderr.resume();
+  const exit = once(child, "exit");
+  const [, url = ""] = /(http:\S+\/v1)/.exec(await waitForOutput(child, /^database.*\n/m)) ?? [];
+  using caller = createHttpCaller(url);
+  const cancels = (async () => {
+    for (const id of ids) {
+      if ((await caller.cancel(id, key)) === undefined) return;
+      await sleep(20);
+    }
+  })();
+  await sleep(lifeMs);
+  expect(child.exitCode, "the server runs until it is killed").toBeNull();
+  child.kill("SIGKILL");
+  await Promise.all([exit, cancels]);
+}
 
 /** Runs a process until it is killed, at a random time. */
 async function runUntilKilled(job: Job, random: SeededRandom): Promise<void> {
@@ -36,7 +85,7 @@ async function runUntilKilled(job: Job, random: SeededRandom): Promise<void> {
   await exit;
 }
 
-/** Kills processes that change orders and deliver changes, and compares what was delivered with what is stored. */
+/** Kills processes that change orders, deliver changes, and serve, and compares what was delivered with what is stored. */
 async function expectAllDelivered(
   engine: string,
   address: StoreAddress,
@@ -48,18 +97,20 @@ async function expectAllDelivered(
   const { outbox = expect.fail() } = store;
   const epoch = Date.now();
   try {
+    const served = { address, webhook: receiver.url, key: await openAccount(address, "shop", 60_000) };
     await outbox.switch(true);
     let processes = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const next = () => processes++ * ORDERS_PER_PROCESS;
+      const ids = idsFrom(BigInt(next()), ORDERS_PER_SERVER);
+      await store.orders.place(ids.map(pendingOrder));
       const deliverer = { address, receiver: receiver.url, epoch };
-      const jobs = [
-        deliverer,
-        deliverer,
-        { ...deliverer, firstOrder: next() },
-        { address, epoch, firstOrder: next() },
-      ];
-      await Promise.all(jobs.map((job) => runUntilKilled(job, random)));
+      const jobs = [deliverer, { ...deliverer, firstOrder: next() }, { address, epoch, firstOrder: next() }];
+      await Promise.all([
+        // The first one lives long enough to deliver: it asks once a second.
+        serveUntilKilled(served, ids, round === 0 ? MAX_LIFE_MS : random.int(0, MAX_LIFE_MS)),
+        ...jobs.map((job) => runUntilKilled(job, random)),
+      ]);
       await betweenRounds();
     }
     receiver.state.isCalm = true;
@@ -77,10 +128,15 @@ async function expectAllDelivered(
     const stored = await changesIn(store);
     expectSame(receiver.received, stored);
     expect(stored.size).toBeGreaterThan(10 * ROUNDS);
+    expect(receiver.state.signed).toBeGreaterThan(0);
+    const cancels = [...stored.values()].filter(({ by }) => by.startsWith("shop")).length;
+    expect(cancels).toBeGreaterThan(0);
     reportFigures(`delivery (${engine})`, {
       rounds: ROUNDS,
       "processes killed": 4 * ROUNDS,
       "changes, all delivered in their order": stored.size,
+      "of these cancels of a server that was killed": cancels,
+      "deliveries of such a server, signed": receiver.state.signed,
       "deliveries that were repeated": receiver.received.length - stored.size,
     });
   } finally {
@@ -120,9 +176,7 @@ function expectSame(received: readonly ReceivedChange[], stored: ReadonlyMap<str
 }
 
 test("changes of processes that are killed are all delivered from SQLite, in their order", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-delivery-"));
-  await expectAllDelivered("SQLite", { kind: "sqlite", path: join(folder, "orders.db") });
-  rmSync(folder, { recursive: true });
+  await expectAllDelivered("SQLite", { kind: "sqlite", path: join(cli.directory, "orders.db") });
 });
 
 test.skipIf(skipsWithoutPostgres("delivery of changes from PostgreSQL"))(

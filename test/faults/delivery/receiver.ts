@@ -1,5 +1,6 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
 import type { DeliveredChange } from "../../../lib/orders/delivery.ts";
 import type { SeededRandom } from "../run.ts";
 
@@ -12,6 +13,9 @@ export interface ReceivedChange {
 }
 
 const SPEED = 20;
+
+/** The secret of the webhooks. */
+export const SECRET = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
 
 /** A clock that runs faster, the same in each process, with the `wait` that follows it. */
 export function fastTime(epoch: number) {
@@ -33,7 +37,7 @@ export function fastTime(epoch: number) {
 
 /** Returns a `deliver` that sends each change to the receiver. */
 export function deliverTo(receiver: string) {
-  return async ({ id, event, at, by }: DeliveredChange, signal: AbortSignal): Promise<void> => {
+  return async ({ id, event, at, by = "" }: DeliveredChange, signal: AbortSignal): Promise<void> => {
     const response = await fetch(receiver, {
       method: "POST",
       body: JSON.stringify({ id, event, at, by }),
@@ -43,18 +47,31 @@ export function deliverTo(receiver: string) {
   };
 }
 
+/** Reads what `deliverTo` has sent, or a webhook, whose signature must be valid. */
+function readChange(body: string, headers: IncomingHttpHeaders): ReceivedChange {
+  if (!("webhook-id" in headers)) return JSON.parse(body);
+  const { data } = new Webhook(SECRET).verify(body, headers as Record<string, string>) as {
+    readonly data: Omit<ReceivedChange, "at"> & { readonly at: string };
+  };
+  const { id, event, at, by = "" } = data;
+  return { id, event, at: Date.parse(at), by };
+}
+
 /**
  * A receiver of changes that fails: it does not act, or acts and says that it failed, or acts and does not answer, or
- * closes the connection. Once `isCalm`, it works.
+ * closes the connection; and every fourth second it is down. Once `isCalm`, it works. `signed` counts webhooks.
  */
 export async function startReceiver(random: SeededRandom) {
   const received: ReceivedChange[] = [];
-  const state = { isCalm: false };
+  const state = { isCalm: false, signed: 0 };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const change = JSON.parse(Buffer.concat(chunks).toString()) as ReceivedChange;
+    const isDown = Math.floor(Date.now() / 1_000) % 4 === 0;
     const fails = (probability: number) => !state.isCalm && random.chance(probability);
+    if (fails(isDown ? 1 : 0)) return void request.socket.destroy();
+    const change = readChange(Buffer.concat(chunks).toString(), request.headers);
+    if ("webhook-id" in request.headers) state.signed++;
     if (fails(0.1)) return void response.writeHead(503).end();
     received.push(change);
     if (fails(0.05)) return void response.writeHead(500).end();

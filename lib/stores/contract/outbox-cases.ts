@@ -122,6 +122,21 @@ const cases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "a call that finds the outbox switched on resolves when the changes of every instance are in it, too",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const [first = assert.fail(), second = assert.fail()] = [store.outbox, (await openAnother()).outbox];
+      const { orders } = await openAnother();
+      await orders.place([pending(1n)], AT);
+      const switching = first.switch(true);
+      while (!(await second.isOn())) await new Promise((resolve) => setTimeout(resolve, 10));
+      await second.switch(true);
+      await orders.apply(1n, "cancel", AT);
+      assert.deepEqual(nextOf(await lease(second)), ["1:2"]);
+      await switching;
+    },
+  },
+  {
     name: "instances that lease at the same time share the orders, and none is leased twice",
     needs: "openAnother",
     async check(store, { openAnother }) {

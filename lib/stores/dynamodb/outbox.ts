@@ -7,14 +7,22 @@ import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
 import { orderOf } from "./list.ts";
 import { historyOf, type Marking, type OrderKeys } from "./orders.ts";
 import { BUCKET_COUNT_KEY, OUTBOX_INDEX } from "./schema.ts";
-import { changeItem, type Item, numberOf, numberValue, type ReadRange, type TableClient } from "./table.ts";
+import {
+  changeItem,
+  type Item,
+  newWriteToken,
+  numberOf,
+  numberValue,
+  type ReadRange,
+  type TableClient,
+} from "./table.ts";
 
 /*
  * An order with changes that have not been delivered has four more attributes: `u`, the instant at which it is due, by
  * which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
  * delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So each process reads
  * it, and relies on what it has read for a second. Whoever switches waits for that second, and for the writes that were
- * sent in it.
+ * sent in it; so does whoever finds it switched, while `switching` is there: the token of a switch that nobody has waited for.
  */
 
 /** The time for which a process relies on the setting that it has read. */
@@ -115,20 +123,26 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
 
   return {
     async switch(on) {
-      const value = { outbox: { BOOL: on } };
-      const { done, before } = await table.add(
-        { ...BUCKET_COUNT_KEY, ...value },
-        BUCKET_COUNT_KEY,
-        callTimeout(),
-      );
-      if (!done && (before?.["outbox"]?.BOOL ?? false) === on) return;
-      const update = {
-        set: ["#outbox = :on"],
+      const value = { outbox: { BOOL: on }, switching: { S: newWriteToken() } };
+      const item = { ...BUCKET_COUNT_KEY, ...value };
+      const { done, before = {} } = await table.add(item, BUCKET_COUNT_KEY, callTimeout());
+      const isSet = !done && (before["outbox"]?.BOOL ?? false) === on;
+      const token = isSet ? before["switching"] : value.switching;
+      if (token === undefined) return;
+      const set = {
+        set: ["#outbox = :on", "#switching = :token"],
         conditions: ["attribute_exists(#id)"],
-        values: { ":on": value.outbox },
+        values: { ":on": value.outbox, ":token": token },
       };
-      if (!done) await table.update(BUCKET_COUNT_KEY, update, callTimeout());
+      if (!done && !isSet) await table.update(BUCKET_COUNT_KEY, set, callTimeout());
       await sleep(SETTING_TTL_MS + CALL_TIMEOUT_MS);
+      const known = {
+        set: [],
+        remove: ["#switching"],
+        conditions: ["#switching = :token"],
+        values: { ":token": token },
+      };
+      await table.update(BUCKET_COUNT_KEY, known, callTimeout());
     },
 
     isOn: () => readSetting(table),

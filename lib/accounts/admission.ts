@@ -144,6 +144,17 @@ export function decideAdmission(
   return { admission, save: { rejections } };
 }
 
+/** The state before one request was counted, for a store that finds that it has been counted. */
+export function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
+  if (state === undefined) return undefined;
+  const { minute, day } = state.usage;
+  const usage = {
+    minute: { ...minute, count: Math.max(0, minute.count - 1) },
+    day: { ...day, count: Math.max(0, day.count - 1) },
+  };
+  return { ...state, usage };
+}
+
 /**
  * Counts requests that were rejected without a call of the store. Returns what to save, `undefined` if nothing changes:
  * the key is unknown, inactive or banned, or the minute has ended.

@@ -605,6 +605,20 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "a key that is checked only when it is first used in a minute",
+    fails: /^a further cancel in a minute/,
+    change: inAccounts((accounts) => {
+      const minutes = new Map<string, number>();
+      return {
+        admit(key, at, ...rest) {
+          const first = minutes.get(key.hash) ?? at;
+          minutes.set(key.hash, first);
+          return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
+        },
+      };
+    }),
+  },
+  {
     mistake: "limits of each key",
     fails: /^two keys of one account share its limits/,
     change: inAccounts((accounts) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
+import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
@@ -63,6 +64,35 @@ export const operationCases: readonly UnboundedCase[] = [
       const missing = await request(store, { ...CANCEL, id: -8n });
       assert.deepEqual(missing.outcome, { type: "apply", result: { ok: false, code: "order_not_found" } });
       assert.equal((await store.accounts.find("acme"))?.usage.minute.count, 2);
+    },
+  },
+  {
+    name: "a further cancel in a minute is rejected once its key has expired or is banned, or the day is used up",
+    async check({ accounts, orders }) {
+      const expiring = { ...SECOND, expiresAt: AT + 2_000 };
+      const customLimits = { perMinute: 9, perDay: 6 };
+      await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
+      const ids = Array.from({ length: 9 }, (_, index) => BigInt(index));
+      await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+      let next = 0n;
+      const cancel = async ({ hash }: { readonly hash: string }, at = AT) => {
+        const operation = { ...CANCEL, id: next++ };
+        return outcomeName(await accounts.admit({ ...KEY, hash }, at, DEFAULT_BAN_POLICY, operation));
+      };
+      const names: string[] = [];
+      for (const key of [FIRST, expiring, FIRST, expiring]) names.push(await cancel(key));
+      names.push(await cancel(expiring, AT + 1_999), await cancel(expiring, AT + 2_000));
+      await accounts.recordRejections(KEY, 21, AT);
+      names.push(await cancel(FIRST));
+      await accounts.unban("acme", FIRST.id);
+      names.push(await cancel(FIRST), await cancel(FIRST));
+      const admittedNames = Array.from({ length: 5 }, () => "admitted");
+      const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded"];
+      assert.deepEqual(names, [...admittedNames, ...others]);
+      const { usage, lastUses } = (await accounts.find("acme")) ?? assert.fail();
+      assert.deepEqual([usage.minute.count, usage.day.count], [6, 6]);
+      const minute = AT - (AT % MINUTE_MS);
+      if (lastUses !== undefined) assert.deepEqual(lastUses, { [FIRST.id]: minute, [SECOND.id]: minute });
     },
   },
   {

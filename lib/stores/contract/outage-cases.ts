@@ -100,18 +100,21 @@ export const outageCases: readonly UnboundedCase[] = [
     needs: "loseResponse",
     async check(store, { loseResponse }) {
       await createAccountFixture(store.accounts);
-      await store.orders.place([ORDER]);
-      await loseResponse();
-      const lost = request(store, { type: "apply", id: 7n, event: "cancel" });
-      const result = await inTime("admit()", lost).catch((error: unknown) => {
-        if (!isStoreUnavailable(error)) throw error;
-      });
-      assert.equal(await onceAvailable(() => countOf(store)), 1, "the request counts once");
-      const order = await onceAvailable(() => findOrder(store.orders, 7n));
-      const cancelled = { ...ORDER, status: "cancelled" } as const;
-      if (result?.outcome !== undefined)
-        assert.deepEqual(result.outcome, { type: "apply", result: { ok: true, order: cancelled } });
-      if (result !== undefined) assert.deepEqual(order, cancelled, "the order is cancelled");
+      await store.orders.place([ORDER, OTHER]);
+      // The first request in a minute, and one that follows.
+      for (const [index, placed] of [ORDER, OTHER].entries()) {
+        await loseResponse();
+        const lost = request(store, { type: "apply", id: placed.record.id, event: "cancel" });
+        const result = await inTime("admit()", lost).catch((error: unknown) => {
+          if (!isStoreUnavailable(error)) throw error;
+        });
+        assert.equal(await onceAvailable(() => countOf(store)), index + 1, "each request counts once");
+        const order = await onceAvailable(() => findOrder(store.orders, placed.record.id));
+        const cancelled = { ...placed, status: "cancelled" } as const;
+        if (result?.outcome !== undefined)
+          assert.deepEqual(result.outcome, { type: "apply", result: { ok: true, order: cancelled } });
+        if (result !== undefined) assert.deepEqual(order, cancelled, "the order is cancelled");
+      }
     },
   },
   {

@@ -9,6 +9,7 @@ import {
   decideAdmission,
   decideRejections,
   type KeyState,
+  withoutOneRequest,
 } from "../../accounts/admission.ts";
 import { shortHash } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
@@ -268,15 +269,4 @@ function countOnce(token: string): Partial<ConditionalUpdate> {
 /** True if the write with this token was counted, and no other has taken its place since. */
 function isCounted(item: Item, token: string): boolean {
   return item["tokens"]?.L?.some(({ S }) => S === token) ?? false;
-}
-
-/** The state before this request was counted. */
-function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
-  if (state === undefined) return undefined;
-  const { minute, day } = state.usage;
-  const usage = {
-    minute: { ...minute, count: Math.max(0, minute.count - 1) },
-    day: { ...day, count: Math.max(0, day.count - 1) },
-  };
-  return { ...state, usage };
 }

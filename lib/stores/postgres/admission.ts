@@ -4,40 +4,51 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
   type AdmissionPolicy,
-  type BanPolicy,
   decideAdmission,
   decideRejections,
   type KeyState,
+  withoutOneRequest,
 } from "../../accounts/admission.ts";
-import type { ParsedKey } from "../../accounts/api-key.ts";
+import { type ParsedKey, randomBase62 } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import { isChange, packChange } from "../../orders/history.ts";
+import { isChange, type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
+import {
+  acceptsEvent,
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type StoredOrder,
+  transitionStoredOrder,
+} from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import type { StoreOperation } from "../../orders/store-operation.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
-import type { Usage } from "../../plans/windows.ts";
+import { PLAN_LIMITS, type PlanLimits, type PlanTable } from "../../plans/plan-limits.ts";
+import { MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
 import {
   CALL_TIMEOUT_MS,
   combined,
   type Database,
   type Rows,
+  SET_DURABLE,
   type Statement,
   type Work,
 } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listOutcome, listPageStatement } from "./list.ts";
 import { updateOrders } from "./orders.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
 
 /** A request, or rejections to record. */
 interface Task {
   readonly key: ParsedKey;
   readonly at: Instant;
-  readonly policy?: AdmissionPolicy | BanPolicy | undefined;
+  readonly policy?: AdmissionPolicy | undefined;
   readonly operation?: StoreOperation | undefined;
+  /** What the history of an order has with the event that `cancelAtOnce` applied for this request. */
+  readonly token?: string;
   readonly rejections?: { readonly count: number; readonly token: string | undefined };
 }
 
@@ -53,44 +64,74 @@ interface Job {
 /** The largest number of tasks in one transaction. */
 const MAX_GROUP_SIZE = 500;
 
+/** The most groups at once, of different accounts: one is prepared while the other waits for the disk. */
+const MAX_GROUPS = 2;
+
+/**
+ * A cancel in a statement without BEGIN has the plan that the server likes. One that was made while the table was small
+ * reads all of it, until the server has analysed the table. So after a slow one, each has a transaction for a while.
+ */
+const MAX_LONE_CANCEL_MS = 100;
+const SLOW_PAUSE_MS = 60_000;
+
 /** The longest wait of a group for a lock. Then each of its accounts waits on its own. */
 const MAX_GROUP_WAIT_MS = 300;
 
 /**
- * Admits requests and counts rejections. What arrives while one transaction commits shares the next one. An account that
- * another transaction has locked for long gets transactions of its own, so that the others do not wait for it.
+ * Admits requests and counts rejections. What arrives while one group is committed is the next group. One statement does its
+ * cancels, and a transaction what that leaves. An account that another transaction has locked for long gets transactions of
+ * its own, so that the others do not wait for it.
  */
 export function createAdmission(database: Database): Pick<AccountStore, "admit" | "recordRejections"> {
   /** The jobs that wait for a transaction of an account that has its own. */
   const separate = new Map<string, Job[]>();
   const shared: Job[] = [];
-  let isDraining = false;
+  const cancelText = cancelTexts(database.schema);
+  /** The accounts of the groups that are being committed. */
+  const busy = new Set<string>();
+  let groups = 0;
+  /** Until when a lone cancel has a transaction, from `performance.now()`. */
+  let slowUntil = 0;
 
   function enqueue(task: Task): Promise<Admission | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Admission | undefined>();
     const job = { task, since: performance.now(), resolve, reject };
-    (separate.get(task.key.accountId) ?? shared).push(job);
-    if (!isDraining && shared.length > 0) {
-      isDraining = true;
-      void drainShared();
-    }
+    const { accountId } = task.key;
+    (separate.get(accountId) ?? shared).push(job);
+    if (groups < MAX_GROUPS && shared.length > 0 && !busy.has(accountId)) void drainShared();
     return database.track(promise);
   }
 
   async function drainShared(): Promise<void> {
-    // What arrives in the rest of this turn of the event loop joins the first group.
+    groups++;
+    // What arrives in the rest of this turn of the event loop joins the group.
     await nextTurn();
-    while (shared.length > 0) {
-      const jobs = shared.splice(0, MAX_GROUP_SIZE);
-      const error = await run(jobs, MAX_GROUP_WAIT_MS);
-      if (error === undefined) continue;
-      if (isStoreUnavailable(error) && !isLocked(error)) for (const { reject } of jobs) reject(error);
-      else {
-        const byAccount = Map.groupBy(jobs, ({ task }) => task.key.accountId);
-        for (const [account, its] of byAccount) void drainSeparately(account, its);
+    for (let group = takeGroup(); group.length > 0; group = takeGroup()) {
+      const accounts = group.map(({ task }) => task.key.accountId);
+      for (const account of accounts) busy.add(account);
+      let jobs: readonly Job[] = group;
+      try {
+        jobs = await cancelAtOnce(group);
+        await run(jobs, MAX_GROUP_WAIT_MS);
+      } catch (error) {
+        if (isStoreUnavailable(error) && !isLocked(error)) for (const { reject } of jobs) reject(error);
+        else {
+          const byAccount = Map.groupBy(jobs, ({ task }) => task.key.accountId);
+          for (const [account, its] of byAccount) void drainSeparately(account, its);
+        }
       }
+      for (const account of accounts) busy.delete(account);
     }
-    isDraining = false;
+    groups--;
+  }
+
+  /** Takes the jobs of accounts that no other group has. */
+  function takeGroup(): readonly Job[] {
+    const all = shared.splice(0);
+    const group: Job[] = [];
+    for (const job of all)
+      (group.length < MAX_GROUP_SIZE && !busy.has(job.task.key.accountId) ? group : shared).push(job);
+    return group;
   }
 
   async function drainSeparately(account: string, jobs: Job[]): Promise<void> {
@@ -99,31 +140,160 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     separate.set(account, jobs);
     while (jobs.length > 0) {
       const group = jobs.splice(0, MAX_GROUP_SIZE);
-      const error = await run(group);
-      if (error !== undefined) for (const { reject } of group) reject(error);
+      await run(group).catch((error: unknown) => {
+        for (const { reject } of group) reject(error);
+      });
     }
     separate.delete(account);
   }
 
-  /** Runs jobs in one transaction, and resolves them. Returns the error if none was done. */
-  async function run(jobs: readonly Job[], maxLockWaitMs = CALL_TIMEOUT_MS): Promise<unknown> {
+  /** Runs jobs in one transaction, and resolves them. */
+  async function run(jobs: readonly Job[], maxLockWaitMs = CALL_TIMEOUT_MS): Promise<void> {
+    if (jobs.length === 0) return;
     const tasks = jobs.map(({ task }) => task);
-    try {
-      const results = await database.change({ ...groupWork(database, tasks), maxLockWaitMs }, jobs[0]?.since);
-      for (const [index, { resolve }] of jobs.entries()) resolve(results[index]);
-      return undefined;
-    } catch (error) {
-      return error;
+    const results = await database.change({ ...groupWork(database, tasks), maxLockWaitMs }, jobs[0]?.since);
+    for (const [index, { resolve }] of jobs.entries()) resolve(results[index]);
+  }
+
+  /** Does the cancels among jobs that take no more than one statement, and returns the other jobs. */
+  async function cancelAtOnce(jobs: readonly Job[]): Promise<readonly Job[]> {
+    const cancels = findCancels(jobs);
+    const [first] = cancels.values();
+    if (first === undefined) return jobs;
+    const sentAt = performance.now();
+    const isOne = cancels.size === 1 && sentAt >= slowUntil;
+    const columns = cancelValues([...cancels.values()].map(({ task }) => task));
+    const values = isOne ? columns.map((value) => [value].flat()[0]) : columns;
+    const statement = { text: isOne ? cancelText.one : cancelText.many, values };
+    const options = { isAlone: isOne, maxLockWaitMs: MAX_GROUP_WAIT_MS, since: first.since };
+    const rows = await database.changeAtOnce(statement, options);
+    const now = performance.now();
+    if (isOne && now - sentAt > MAX_LONE_CANCEL_MS) slowUntil = now + SLOW_PAUSE_MS;
+    const states = new Set(rows.map(([, , , state]) => `${state}`));
+    const accounts = accountChanges(
+      database.schema,
+      [...states].map((state) => JSON.parse(state)),
+    );
+    const done = new Set<Job>();
+    for (const [id, status, record] of rows) {
+      const job = cancels.get(`${id}`);
+      if (job === undefined) continue;
+      done.add(job);
+      const result = transitionStoredOrder(readStoredOrder(`${record}`, `${status}`), "cancel", job.task.at);
+      const admission = accounts.decide(job.task);
+      job.resolve(admission?.ok === true ? { ...admission, outcome: { type: "apply", result } } : admission);
     }
+    return jobs.filter((job) => !done.has(job));
   }
 
   return {
     async admit(key, at, policy, operation) {
-      return (await enqueue({ key, at, policy, operation })) as Admission;
+      const token = operation?.type === "apply" ? { token: randomBase62(TOKEN_CHARS) } : {};
+      return (await enqueue({ key, at, policy, operation, ...token })) as Admission;
     },
     async recordRejections(key, count, at, policy, token) {
       await enqueue({ key, at, policy, rejections: { count, token } });
     },
+  };
+}
+
+const TOKEN_CHARS = 6;
+
+/** The jobs that one statement can do, by their order: cancels with one key of each account, and with one policy. */
+function findCancels(jobs: readonly Job[]): ReadonlyMap<string, Job> {
+  const cancels = new Map<string, Job>();
+  const hashes = new Map<string, string>();
+  const plans = new Set<PlanTable>();
+  for (const job of jobs) {
+    const { key, policy, operation } = job.task;
+    if (operation?.type !== "apply" || operation.event !== "cancel" || !isInt64(operation.id)) continue;
+    const table = policy?.plans ?? PLAN_LIMITS;
+    const isOther =
+      (plans.size > 0 && !plans.has(table)) || (hashes.get(key.accountId) ?? key.hash) !== key.hash;
+    if (isOther || cancels.has(`${operation.id}`)) continue;
+    plans.add(table);
+    hashes.set(key.accountId, key.hash);
+    cancels.set(`${operation.id}`, job);
+  }
+  return cancels;
+}
+
+/** The place of the key's identifier in what `packChange` writes. */
+const KEY_ID = "~";
+
+/** The values of `cancelTexts`. */
+function cancelValues(cancels: readonly Task[]): readonly unknown[] {
+  const byAccount = [...Map.groupBy(cancels, ({ key }) => key.accountId)];
+  const instants = cancels.map(({ at }) => Math.floor(at));
+  const changes = cancels.map(({ at, operation, token }) =>
+    packWithToken({ event: "cancel", at, by: KEY_ID, requestId: operation?.requestId }, token).split(KEY_ID),
+  );
+  return [
+    byAccount.map(([account]) => account),
+    byAccount.map(([, [first]]) => first?.key.hash),
+    byAccount.map(([, { length }]) => length),
+    Math.min(...instants),
+    Math.max(...instants),
+    JSON.stringify(cancels[0]?.policy?.plans ?? PLAN_LIMITS),
+    cancels.map(({ operation }) => (operation?.type === "apply" ? `${operation.id}` : null)),
+    cancels.map(({ key }) => key.accountId),
+    changes.map(([before]) => before),
+    changes.map(([, ...after]) => after.join(KEY_ID)),
+  ];
+}
+
+/** A change as `packChange` writes it, with a token after its instant. */
+function packWithToken(change: OrderChange, token = ""): string {
+  return packChange(change).replace(",", `.${token},`);
+}
+
+/** The statuses of orders that can be cancelled, and the one that they then have. */
+const CANCELLABLE = ORDER_STATUSES.filter((status) => acceptsEvent(status, "cancel"));
+const CANCELLED = LIFECYCLE.pending.cancel.to;
+
+/**
+ * The statement that counts requests and cancels their orders: either both or neither. Its condition is that
+ * `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction has locked the order.
+ * It returns the orders that it has cancelled, and the row of the account, as they were before.
+ */
+function cancelTexts(schema: string): Readonly<Record<"one" | "many", string>> {
+  const limit = (name: keyof PlanLimits, column: string) =>
+    `CASE $6::jsonb ->> a.plan WHEN 'custom' THEN a.${column} ELSE ($6::jsonb -> a.plan ->> '${name}')::numeric END`;
+  const textOf = (rows: (...values: readonly string[]) => string) => `WITH
+    current AS MATERIALIZED (
+      SELECT set_config('lock_timeout', '${MAX_GROUP_WAIT_MS}', true), ${SET_DURABLE}
+      FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'
+        AND current_setting('transaction_isolation') = 'read committed'
+        -- One that has waited for a table longer than its caller does nothing.
+        AND clock_timestamp() < statement_timestamp() + interval '${MAX_GROUP_WAIT_MS} ms'),
+    admitted AS MATERIALIZED (
+      SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS}, k.rejections_tokens)::text AS state
+      FROM current, ${rows("$1::text", "$2::text", "$3::bigint")} AS c (account, hash, requests)
+        JOIN ${schema}.accounts a ON a.id = c.account
+        JOIN ${schema}.api_keys k ON k.account = c.account AND k.hash = c.hash
+      WHERE k.revoked_at IS NULL AND coalesce(k.expires_at > $5::bigint, true)
+        AND coalesce(k.banned_until <= $4::bigint, true) AND k.used_at = a.minute_start AND k.id ~ '^[\\w.-]+$'
+        AND a.minute_start BETWEEN $5::bigint - $5::bigint % ${MINUTE_MS} AND $4::bigint + ${MAX_CLOCK_SKEW_MS}
+        AND a.minute_count + c.requests <= ${limit("perMinute", "per_minute")}
+        AND a.day_count + c.requests <= ${limit("perDay", "per_day")}
+      ORDER BY a.id FOR NO KEY UPDATE OF a, k),
+    found AS MATERIALIZED (
+      SELECT o.id, o.status, a.id AS account, a.state, w.before || a.key || w.after AS change
+      FROM admitted a
+        JOIN ${rows("$7::bigint", "$8::text", "$9::text", "$10::text")} AS w (id, account, before, after) ON w.account = a.id
+        JOIN ${schema}.orders o ON o.id = w.id
+      WHERE o.status IN (${CANCELLABLE.map((status) => `'${status}'`).join(", ")})
+      FOR NO KEY UPDATE OF o SKIP LOCKED),
+    cancelled AS (
+      UPDATE ${schema}.orders o SET status = '${CANCELLED}', history = o.history || f.change
+      FROM found f WHERE o.id = f.id RETURNING o.id, f.status, o.record, f.state, f.account),
+    counted AS (
+      UPDATE ${schema}.accounts a SET minute_count = a.minute_count + n.requests, day_count = a.day_count + n.requests
+      FROM (SELECT account, count(*) AS requests FROM cancelled GROUP BY account) n WHERE a.id = n.account)
+    SELECT id, status, record, state FROM cancelled`;
+  return {
+    one: textOf((...values) => `(SELECT ${values.join(", ")})`),
+    many: textOf((...values) => `unnest(${values.map((value) => `${value}[]`).join(", ")})`),
   };
 }
 
@@ -154,9 +324,10 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
       const accounts = accountChanges(schema, keyRows);
       const orders = orderChanges(schema, orderRows);
       const admissions = tasks.map((task) => {
-        const admission = accounts.decide(task);
+        const cancelled = orders.changedBy(task);
+        const admission = accounts.decide(task, { isCounted: cancelled !== undefined });
         if (admission?.ok !== true || task.operation?.type !== "apply") return admission;
-        const result = orders.apply(task.operation, task.at, admission.caller.keyId);
+        const result = cancelled ?? orders.apply(task.operation, task.at, admission.caller.keyId);
         return result === undefined
           ? admission
           : { ...admission, outcome: { type: "apply" as const, result } };
@@ -207,8 +378,8 @@ function accountChanges(schema: string, rows: Rows) {
   };
 
   return {
-    /** Decides about a request, or counts rejections. */
-    decide({ key, at, policy, rejections: added }: Task): Admission | undefined {
+    /** Decides about a request, or counts rejections. One that is counted already changes nothing. */
+    decide({ key, at, policy, rejections: added }: Task, { isCounted = false } = {}): Admission | undefined {
       const state = stateOf(key);
       if (added !== undefined) {
         const rejections = decideRejections(state, added.count, at, policy);
@@ -219,6 +390,7 @@ function accountChanges(schema: string, rows: Rows) {
         if (added.token !== undefined) tokens.set(nameOf(key), [...recorded, added.token].slice(-MAX_TOKENS));
         return undefined;
       }
+      if (isCounted) return decideAdmission(withoutOneRequest(state), at, policy).admission;
       const { admission, save } = decideAdmission(state, at, policy);
       const { usage, rejections } = save;
       if (state === undefined) return admission;
@@ -280,9 +452,9 @@ function accountChanges(schema: string, rows: Rows) {
  */
 function lockOrders(schema: string, ids: readonly string[]): Statement {
   return {
-    text: `WITH locked AS (SELECT id, status, record FROM ${schema}.orders WHERE id = ANY ($1::bigint[])
+    text: `WITH locked AS (SELECT id, status, record, history FROM ${schema}.orders WHERE id = ANY ($1::bigint[])
                            FOR NO KEY UPDATE SKIP LOCKED)
-           SELECT o.id, l.status, l.record FROM ${schema}.orders o LEFT JOIN locked l ON l.id = o.id
+           SELECT o.id, l.status, l.record, l.history FROM ${schema}.orders o LEFT JOIN locked l ON l.id = o.id
            WHERE o.id = ANY ($1::bigint[])`,
     values: [ids],
   };
@@ -291,9 +463,18 @@ function lockOrders(schema: string, ids: readonly string[]): Statement {
 /** Applies events to the locked orders, and collects what has to be saved. */
 function orderChanges(schema: string, rows: Rows) {
   const orders = new Map(rows.map(([id, status, record]) => [`${id}`, orderOf(status, record)]));
+  const histories = new Map(rows.map(([id, , , history]) => [`${id}`, `${history ?? ""}`]));
   /** What is added to the history of each order that changes. */
   const changed = new Map<string, string>();
   return {
+    /** The result of a task that `cancelAtOnce` has done, and whose response was lost. Otherwise `undefined`. */
+    changedBy({ at, operation, token }: Task): ApplyResult | undefined {
+      if (operation?.type !== "apply" || token === undefined) return undefined;
+      const order = orders.get(`${operation.id}`);
+      const isDone = histories.get(`${operation.id}`)?.includes(`${Math.trunc(at)}.${token},`);
+      return order && isDone ? { ok: true, order } : undefined;
+    },
+
     /** Returns `undefined` for an order that is locked or damaged: the caller applies the event again, on its own. */
     apply(
       { id, event, requestId }: Extract<StoreOperation, { type: "apply" }>,

@@ -97,6 +97,14 @@ export interface Database {
   read(statement: Statement): Promise<Rows>;
   /** Runs a transaction. `since` is the time at which the caller began to wait, from `performance.now()`. */
   change<T>(work: Work<T>, since?: number): Promise<T>;
+  /**
+   * Runs one statement that changes rows, and commits it, in one round trip. It is repeated if the connection is lost, also
+   * if it was committed. With `isAlone` it is sent without BEGIN: the server then chooses its isolation and its plan.
+   */
+  changeAtOnce(
+    statement: Statement,
+    options: { readonly isAlone: boolean; readonly maxLockWaitMs: number; readonly since: number },
+  ): Promise<Rows>;
   /** Adds a call that `settled` waits for. */
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no call is pending. */
@@ -169,6 +177,17 @@ export function openDatabase(
           const { rows, error } = await send(connection, statements.map(query));
           if (error !== undefined) throw error;
           return splitState(rows[1], VERSION).rows;
+        }),
+      ),
+
+    changeAtOnce: (statement, { isAlone, maxLockWaitMs, since }) =>
+      track(
+        run(since, async (connection, query, deadline) => {
+          const begin = { text: beginText(deadline, maxLockWaitMs) };
+          const statements = isAlone ? [statement] : [begin, statement, { text: "COMMIT" }];
+          const { rows, error } = await send(connection, statements.map(query));
+          if (error !== undefined) throw error;
+          return rows[isAlone ? 0 : 1] ?? [];
         }),
       ),
 
@@ -382,19 +401,20 @@ const VERSION: StateColumns = ["value"];
 
 const STARTED_AT = "extract(epoch FROM pg_postmaster_start_time())::text";
 
+/** Selecting this makes a commit wait for the disk, in a database that does not by default. */
+export const SET_DURABLE = `set_config('synchronous_commit',
+  CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
+
 /**
  * The identifier of a transaction, and when the server was started. Reading them also sets how the transaction is
- * committed: a database that does not wait for the disk by default does for a durable change.
+ * committed.
  */
 function stateColumns(durable: boolean): StateColumns {
-  const commit = durable
-    ? "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END"
-    : "'off'";
   return [
     "value",
     "pg_current_xact_id()::text",
     STARTED_AT,
-    `set_config('synchronous_commit', ${commit}, true)`,
+    durable ? SET_DURABLE : "set_config('synchronous_commit', 'off', true)",
     `set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)`,
   ];
 }

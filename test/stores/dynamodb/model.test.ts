@@ -1,110 +1,13 @@
-import fc from "fast-check";
-import { expect, test } from "vitest";
-import { type Account, type ApiKey, isActive, revokeKey } from "../../../lib/accounts/account.ts";
-import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
-import { DAY_MS, MINUTE_MS, usageAt } from "../../../lib/plans/windows.ts";
+import { test } from "vitest";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { createMemoryStore } from "../../../lib/stores/memory.ts";
-import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
-
-const AT = Date.UTC(2026, 10, 20, 12);
-const KEYS: readonly ApiKey[] = [
-  { id: "acme.lasting", hash: "1".repeat(64), createdAt: AT },
-  { id: "acme.expiring", hash: "2".repeat(64), createdAt: AT, expiresAt: AT + 3 * MINUTE_MS },
-];
+import { expectDecisionsOfMemory } from "../account-histories.ts";
 
 const emulator = useEmulator();
 
-/** Times that jump forward and backward across windows, and keys that are known, unknown and expiring. */
-const anyStep = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      operation: fc.constant("admit" as const),
-      hash: fc.constantFrom("1".repeat(64), "1".repeat(64), "1".repeat(64), "2".repeat(64), "3".repeat(64)),
-      after: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, MINUTE_MS, -MINUTE_MS, 5 * MINUTE_MS, DAY_MS),
-    }),
-  },
-  fc.record({
-    operation: fc.constant("revoke" as const),
-    keyId: fc.constantFrom("acme.lasting", "acme.expiring"),
-  }),
-  fc.record({
-    operation: fc.constant("unban" as const),
-    keyId: fc.constantFrom("acme.lasting", "acme.expiring"),
-  }),
-  fc.record({
-    operation: fc.constant("setPlan" as const),
-    plan: fc.constantFrom<PlanAssignment>(
-      { plan: "free" },
-      { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } },
-      { plan: "enterprise", customLimits: { perMinute: 3, perDay: 4 } },
-      { plan: "enterprise" },
-    ),
-  }),
-);
-type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
-
-async function replay(store: Store, steps: readonly Step[]): Promise<readonly unknown[]> {
-  const { accounts } = store;
-  const results: unknown[] = [];
-  await accounts.create({
-    id: "acme",
-    plan: "enterprise",
-    customLimits: { perMinute: 2, perDay: 7 },
-    keys: KEYS,
-  });
-  let at = AT;
-  for (const step of steps) {
-    switch (step.operation) {
-      case "admit":
-        at = Math.max(AT, at + step.after);
-        results.push(
-          await accounts.admit({ accountId: "acme", hash: step.hash }, at, {
-            maxRejections: 2,
-            durationMs: 2 * MINUTE_MS,
-          }),
-        );
-        break;
-      case "revoke":
-        await accounts.update("acme", (account) => revokeKey(account, step.keyId, AT));
-        break;
-      case "unban":
-        await accounts.unban("acme", step.keyId);
-        break;
-      case "setPlan":
-        await accounts.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...step.plan } }));
-        break;
-    }
-    const account = await accounts.find("acme");
-    // A store need not keep the last uses of keys.
-    results.push(account && { ...account, lastUses: undefined, rejections: effectiveAt(account, at) });
-  }
-  return results;
-}
-
-/** Rejections that still matter. A store may forget those of inactive keys and earlier minutes, and bans that ended. */
-function effectiveAt({ keys, rejections, usage }: Account, at: number): Account["rejections"] {
-  const minute = usageAt(usage, at).minute.start;
-  const effective = keys.flatMap((key) => {
-    const { bannedUntil = 0, ...counted } = rejections[key.id] ?? { windowStart: -1, count: 0 };
-    if (!isActive(key, at)) return [];
-    if (bannedUntil > at) return [[key.id, { ...counted, bannedUntil }] as const];
-    return counted.windowStart === minute ? [[key.id, counted] as const] : [];
-  });
-  return Object.fromEntries(effective);
-}
-
-test("over any history of an account, the DynamoDB store decides like the memory store", async () => {
-  let runs = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { minLength: 10, maxLength: 40, size: "max" }), async (steps) => {
-      const prefix = `model-${runs++}`;
-      await createDynamodbTables({ prefix, client: emulator.client });
-      const expected = await replay(createMemoryStore(), steps);
-      expect(await replay(createDynamodbStore({ prefix, client: emulator.client }), steps)).toEqual(expected);
-    }),
-    { numRuns: 12 },
-  );
-});
+test("over any history of an account, the DynamoDB store decides like the memory store", () =>
+  expectDecisionsOfMemory(async (run) => {
+    const prefix = `model-${run}`;
+    await createDynamodbTables({ prefix, client: emulator.client });
+    return createDynamodbStore({ prefix, client: emulator.client });
+  }));

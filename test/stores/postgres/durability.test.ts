@@ -97,6 +97,24 @@ test("each kind of write waits for the disk or not, as documented, and each othe
   await close();
 });
 
+test("a cancel in one statement waits for the disk on a database with synchronous_commit = off", async () => {
+  const { orders, accounts, close } = await openStore("one_statement");
+  await orders.place([1n, 2n].map((id) => ({ record: { id }, status: "pending" as const })));
+  // Read in the transaction, after everything else.
+  await server.database.exec(`SET synchronous_commit = off; CREATE TABLE modes (mode text);
+    CREATE FUNCTION note_mode() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO modes VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+    CREATE TRIGGER noted AFTER UPDATE ON one_statement.orders FOR EACH ROW EXECUTE FUNCTION note_mode();`);
+  for (const id of [1n, 2n])
+    await accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { type: "apply", id, event: "cancel" });
+  await server.database.exec("RESET synchronous_commit");
+  expect((await server.database.query("SELECT mode FROM modes")).rows).toEqual([
+    { mode: "on" },
+    { mode: "on" },
+  ]);
+  await close();
+});
+
 test.each([
   ["off", "on"],
   ["local", "local"],

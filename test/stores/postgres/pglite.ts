@@ -9,7 +9,7 @@ export interface Pglite {
   readonly database: PGlite;
   /** Refuses connections until the returned function is called. */
   interrupt(): () => void;
-  /** Loses the connection with the response to the next COMMIT. */
+  /** Loses the connection with the response to the next COMMIT, or statement that is a transaction of its own. */
   loseResponse(): void;
 }
 
@@ -36,9 +36,14 @@ export async function startPglite(): Promise<Pglite> {
   let [isInterrupted, losesResponse] = [false, false];
   let last: Promise<void> = Promise.resolve();
 
+  let isInTransaction = false;
+
   async function query(sent: PostgresQuery) {
     const response = await run(database, sent);
-    if (!losesResponse || sent.text !== "COMMIT") return response;
+    const isCommitted = sent.text === "COMMIT" || !(isInTransaction || sent.text.startsWith("BEGIN"));
+    isInTransaction =
+      sent.text.startsWith("BEGIN") || (isInTransaction && !/^(COMMIT|ROLLBACK)$/.test(sent.text));
+    if (!losesResponse || !isCommitted) return response;
     losesResponse = false;
     throw new Error("Connection terminated unexpectedly");
   }

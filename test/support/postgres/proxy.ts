@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 /**
- * What a proxy does with the connections to a server: forwards everything, refuses all, ends each when the next COMMIT was
- * answered or before it is sent, or forwards nothing and keeps them open.
+ * What a proxy does with the connections to a server: forwards everything, refuses all, ends each when the next COMMIT, or
+ * statement that is a transaction of its own, was answered or before it is sent, or forwards nothing and keeps them open.
  */
 export type NetworkFault = "none" | "refuse" | "lose response" | "lose request" | "hang";
 
@@ -21,6 +21,12 @@ export interface PostgresProxy {
 
 /** The message with which a server answers a COMMIT that was done: `C`, its length, and its name. */
 const COMMIT_DONE = Buffer.from("C\0\0\0\x0bCOMMIT\0");
+/** The same for a statement with one row that was a transaction of its own: afterwards, none is open. */
+const STATEMENT_DONE = Buffer.from("C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I");
+/** With this message a server waits for the next query, with no transaction open. */
+const IDLE = Buffer.from("Z\0\0\0\x05I");
+/** The first byte of the message with which a client leaves. */
+const TERMINATE = 0x58;
 /** The statement in the message of a client, as a simple or a prepared query. */
 const COMMIT_SENT = Buffer.from("COMMIT\0");
 
@@ -39,14 +45,18 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
     };
     sockets.add(client);
     for (const socket of [client, upstream]) socket.setNoDelay().on("error", end).on("close", end);
+    let isIdle = false;
     client.on("data", (chunk) => {
       if (fault === "hang") return void waiting.push(() => upstream.write(chunk));
-      if (fault === "lose request" && chunk.includes(COMMIT_SENT)) return void lose(end);
+      const isStatement = isIdle && chunk[0] !== TERMINATE && !chunk.includes("BEGIN");
+      if (fault === "lose request" && (isStatement || chunk.includes(COMMIT_SENT))) return void lose(end);
       upstream.write(chunk);
     });
     upstream.on("data", (chunk) => {
       if (fault === "hang") return void waiting.push(() => client.write(chunk));
-      if (fault === "lose response" && chunk.includes(COMMIT_DONE)) return void lose(end);
+      isIdle = chunk.subarray(-IDLE.length).equals(IDLE);
+      const isCommitted = chunk.includes(COMMIT_DONE) || chunk.includes(STATEMENT_DONE);
+      if (fault === "lose response" && isCommitted) return void lose(end);
       client.write(chunk);
     });
   });

@@ -4,7 +4,9 @@ import { MAX_BAN_MS } from "../accounts/admission.ts";
 import { isAccountId } from "../accounts/api-key.ts";
 import { explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
-import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
+import type { OrderChange } from "../orders/history.ts";
+import { isOrderStatus, LIFECYCLE, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
+import { statusBefore } from "../orders/transition-hook.ts";
 import { orderToJson, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
@@ -22,6 +24,7 @@ export interface InspectedOrder {
   readonly id: bigint;
   readonly status: string;
   readonly wire: string;
+  readonly history: readonly OrderChange[];
   /** What only this kind of database can have wrong with an order. */
   readonly findings?: readonly Finding[];
 }
@@ -74,13 +77,18 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-function findInOrder({ id, status, wire, findings = [] }: InspectedOrder): readonly Finding[] {
+function findInOrder({ id, status, wire, history, findings = [] }: InspectedOrder): readonly Finding[] {
   const found = [...findings];
   const add = (problem: string, repair: string) => found.push({ subject: `order ${id}`, problem, repair });
   if (!isOrderStatus(status))
     add(
       `The status '${status}' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
       "Correct the status in the database.",
+    );
+  else if (!isExplained(status, history))
+    add(
+      `The status is '${status}', to which no change in its history leads.`,
+      "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
     );
   const parsed = parseLine(wire);
   const { record } = parsed.ok ? parsed.order : {};
@@ -89,6 +97,13 @@ function findInOrder({ id, status, wire, findings = [] }: InspectedOrder): reado
   else if (record?.id !== id) add(`The record is that of order ${record?.id}.`, repair);
   else if (orderToJson(record) !== wire) add("The record is not in the form in which it is sent.", repair);
   return found;
+}
+
+/** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
+function isExplained(status: OrderStatus, history: readonly OrderChange[]): boolean {
+  const events = history.flatMap(({ event }) => (event === "place" ? [] : [event]));
+  const targets = events.map((event) => LIFECYCLE[statusBefore(event)][event]);
+  return events.length === 0 || targets.some((target) => "to" in target && target.to === status);
 }
 
 function findInAccount(account: Account, at: Instant, plans: PlanTable): readonly Finding[] {

@@ -4,6 +4,7 @@ import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { type AccountItems, accountOf, belongTogether, readItems } from "./accounts.ts";
 import { activeKeys, keyEntries, namedKeysOf } from "./admission-item.ts";
 import { callTimeout, createDynamodbClient } from "./client.ts";
+import { historyOf } from "./orders.ts";
 import {
   BUCKET_COUNT_KEY,
   bucketOf,
@@ -94,8 +95,12 @@ async function* pagesOf(table: TableClient): AsyncGenerator<readonly Item[]> {
   }
 }
 
-function orderOf({ bucket, id, status, wire }: Item, buckets: number): InspectedOrder {
-  const order = { id: BigInt(id?.N ?? 0), status: stringOf(status), wire: stringOf(wire) };
+function orderOf(item: Item, buckets: number): InspectedOrder {
+  const { bucket, id, status, wire } = item;
+  const order = {
+    ...{ id: BigInt(id?.N ?? 0), status: stringOf(status), wire: stringOf(wire) },
+    history: historyOf(item),
+  };
   const expected = bucketOf(order.id, buckets);
   if (bucket?.N === `${expected}`) return order;
   const problem = `It is in bucket ${bucket?.N}, where no call finds it; its bucket is ${expected}.`;

@@ -1,3 +1,4 @@
+import { unpackChanges } from "../../orders/history.ts";
 import type { InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import { openDatabase, type PostgresPool } from "./database.ts";
@@ -53,15 +54,16 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     async *orders() {
       for (let last: bigint | undefined, more = true; more; ) {
         const rows = await read({
-          text: `SELECT id, status, record FROM ${schema}.orders ${last === undefined ? "" : "WHERE id > $1"}
+          text: `SELECT id, status, record, history FROM ${schema}.orders ${last === undefined ? "" : "WHERE id > $1"}
                  ORDER BY id LIMIT ${PAGE_SIZE}`,
           values: last === undefined ? [] : [last],
         });
         const page = rows.map(
-          ([id, status, record]): InspectedOrder => ({
+          ([id, status, record, history]): InspectedOrder => ({
             id: BigInt(id as string),
             status: `${status}`,
             wire: `${record}`,
+            history: unpackChanges(`${history}`),
           }),
         );
         yield page;

@@ -14,7 +14,7 @@ const TRIGGERS = {
   outbox_placed: `AFTER INSERT ON orders BEGIN
     INSERT INTO outbox (id, delivered, since) VALUES (new.id, 0, CAST(substr(new.history, 2) AS INTEGER));
   END`,
-  outbox_changed: `AFTER UPDATE OF history ON orders WHEN old.history <> new.history BEGIN
+  outbox_changed: `AFTER UPDATE OF history ON orders WHEN length(new.history) > length(old.history) BEGIN
     INSERT INTO outbox (id, delivered, since)
     VALUES (new.id, length(old.history) - length(replace(old.history, ';', '')),
             CAST(substr(new.history, length(old.history) + 2) AS INTEGER)) ON CONFLICT DO NOTHING;

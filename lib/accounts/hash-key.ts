@@ -15,3 +15,14 @@ export function parseKey(key: string): ParsedKey | undefined {
   const accountId = accountIdOf(key);
   return accountId === undefined ? undefined : { accountId, hash: hashKey(key) };
 }
+
+/** Finds the key within a text, such as a header or a line of a log, or returns `undefined` unless there is exactly one. */
+export function findKey(text: string): ParsedKey | undefined {
+  const keys = new Map<string, ParsedKey>();
+  for (const word of text.split(/[^\w-]+/)) {
+    const key = parseKey(word);
+    if (key !== undefined) keys.set(key.hash, key);
+  }
+  const [first, second] = keys.values();
+  return second === undefined ? first : undefined;
+}

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { type Account, type ApiKey, isActive, keyStatusAt, MAX_OVERLAP_MS } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
-import { parseKey } from "../../accounts/hash-key.ts";
+import { findKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -112,8 +112,10 @@ export function defineKeys(group: Command, context: CommandContext): void {
           const id = keyId ?? (await readKey(terminal)).id;
           const result = await accountsOf(context, store)[method](id);
           if (!result.ok) return failWithAccountError(context, id, result);
-          const key = result.account.keys.find((candidate) => candidate.id === id);
-          if (key !== undefined) await printResult(context, summarizeKey(key, clock()));
+          // With its last use, which the result of a change lacks.
+          const account = await store.accounts.find(result.account.id);
+          const key = account?.keys.find((candidate) => candidate.id === id);
+          if (account && key) await printResult(context, summarizeKey(key, clock(), account));
         });
       });
   addChangeCommand("revoke", "revokeKey", "Revokes a key immediately.");
@@ -160,14 +162,8 @@ async function readKey({ input, log }: Terminal) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", NO_KEY);
   }
-  const found = new Map(
-    text.split(/[^\w-]+/).flatMap((word) => {
-      const key = parseKey(word);
-      return key === undefined ? [] : [[key.hash, key] as const];
-    }),
-  );
-  const [key] = found.values();
-  if (key === undefined || found.size > 1) throw invalidInput("standard input", NO_KEY);
+  const key = findKey(text);
+  if (key === undefined) throw invalidInput("standard input", NO_KEY);
   return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
 }
 
@@ -210,15 +206,15 @@ export const KEY_COLUMNS = [
 ];
 
 /** Describes a key for people, without its hash. */
-export function summarizeKey(key: ApiKey, now: Instant, account?: Account): Result {
-  const bannedUntil = account?.rejections[key.id]?.bannedUntil ?? 0;
+export function summarizeKey(key: ApiKey, now: Instant, account: Account): Result {
+  const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
   return {
     keyId: key.id,
     name: key.name ?? null,
     state: keyStatusAt(key, bannedUntil, now),
     bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
     created: toRfc3339(key.createdAt),
-    lastUsed: toRfc3339(account?.lastUses?.[key.id]),
+    lastUsed: toRfc3339(account.lastUses?.[key.id]),
     expires: toRfc3339(key.expiresAt),
     revoked: toRfc3339(key.revokedAt),
     successorId: key.successorId ?? null,

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
 import { isAccountId, keyIdOf } from "../../accounts/api-key.ts";
-import { parseKey } from "../../accounts/hash-key.ts";
+import { findKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
@@ -36,7 +36,7 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     const view = c.get("view");
     const id = (view.fields["id"] ?? "").trim();
     if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
-    const key = parseKey(id);
+    const key = findKey(id);
     const keyId = key && keyIdOf(key.accountId, key.hash);
     const account = key && (await store.accounts.find(key.accountId));
     if (account?.keys.some((known) => known.id === keyId)) {
@@ -55,7 +55,8 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   app.get("/accounts/:id", (c) => {
     const [id, key] = [c.req.param("id"), c.req.query("key")];
     const isNamed = key?.startsWith(`${id}.`) ?? false;
-    const notice: Notice = { kind: "success", message: html`The key is <code>${key}</code>; see below.` };
+    const message = html`The key is <a href="#key-${key}"><code>${key}</code></a>.`;
+    const notice: Notice = { kind: "success", message };
     const result = isNamed ? { form: "open", notice, errors: {}, values: {} } : undefined;
     return sendAccountPage(c, dependencies, id, result);
   });

@@ -1,4 +1,7 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseKey } from "../../../lib/accounts/hash-key.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
 const cli = createCommandLine();
@@ -136,11 +139,17 @@ describe("a key on standard input", () => {
     }
   });
 
-  test("is revoked", async () => {
+  test("is revoked, and its last use is shown", async () => {
+    const { accounts, close } = createSqliteStore({ path: join(shared.directory, "leaked.db") });
+    await accounts.admit(parseKey(key) ?? expect.fail(), Date.now());
+    await close();
     const revoked = await shared.run(["keys", "revoke", "--key", "-", "--json", ...store], {
       input: `${key}\n`,
     });
-    expect(JSON.parse(revoked.stdout)).toMatchObject({ keyId, state: "revoked" });
+    expect(JSON.parse(revoked.stdout)).toMatchObject({
+      ...{ keyId, state: "revoked" },
+      lastUsed: expect.stringMatching(/:00\.000Z$/),
+    });
     const found = await shared.run(["keys", "find", "-", "--json", ...store], { input: key });
     expect(JSON.parse(found.stdout)).toMatchObject({ state: "revoked", revoked: expect.any(String) });
   });

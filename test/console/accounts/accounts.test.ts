@@ -153,9 +153,10 @@ test("a pasted key leads to its account and is named, and is neither in the addr
   const [, key = ""] =
     /id="issued-key">(so_test_acme_\w+)</.exec((await post("accounts/acme/keys", {})).text) ?? [];
   const [stored] = (await console.store.accounts.find("acme"))?.keys ?? [];
-  const found = await post("find-account", { id: ` ${key}\n` });
+  const found = await post("find-account", { id: `Authorization: Bearer ${key}\n` });
   expect([found.status, found.text.includes(key), found.url.includes(key)]).toEqual([200, false, false]);
-  expect(found.text).toContain(`The key is <code>${stored?.id}</code>`);
+  expect(found.text).toContain(`The key is <a href="#key-${stored?.id}"><code>${stored?.id}</code></a>`);
+  expect(found.text).toContain(`id="key-${stored?.id}"`);
   const unknown = await post("find-account", { id: generateKey("test", "acme") });
   expect([unknown.status, unknown.text.includes("There is no such key of acme.")]).toEqual([422, true]);
 });

@@ -1,10 +1,12 @@
 import { html } from "hono/html";
 import { InvalidInputError, type Issue } from "../../core/errors.ts";
 import { formatCount } from "../../core/text.ts";
+import type { Instant } from "../../core/time.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
+import { MINUTE_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import {
   type ConsoleDependencies,
@@ -157,7 +159,7 @@ export async function sendOrdersPage(
       ${changeForm(view, pathOf(view, "find-order"), find, "form row")}
     </div>
     ${countsPanel(view, counter, isMetered, list, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
-    ${backlog && backlog.waiting + backlog.failed > 0 ? backlogPanel(backlog) : ""}
+    ${backlog && isLate(backlog, clock()) ? backlogPanel(backlog) : ""}
     <section class="panel flush even" aria-labelledby="table-title">
       <div class="head">
         <h2 id="table-title">${titleOf(shown)}</h2>
@@ -186,6 +188,11 @@ function titleOf({ status, side, id }: OrderTable): string {
     status === undefined ? "All orders" : `${status[0]?.toUpperCase()}${status.slice(1)} orders`;
   if (id === undefined) return side === "after" ? subject : `${subject}, last page`;
   return `${subject}, ${side} ${id}`;
+}
+
+/** False for changes on their way: a panel that comes and goes with each of them would move the table. */
+function isLate({ failed, oldest = Infinity }: OutboxBacklog, now: Instant): boolean {
+  return failed > 0 || oldest < now - MINUTE_MS;
 }
 
 /** The changes that have not been delivered. */

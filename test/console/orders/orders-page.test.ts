@@ -192,14 +192,16 @@ test("the query string of every table is read as that table", () => {
   expect(formatTable(FIRST_TABLE)).toBe("");
 });
 
-test("orders with changes to deliver are counted, and those that were set aside have the command to list them", async () => {
+test("changes that wait for a minute are counted, and those that were set aside have the command to list them", async () => {
   const { orders, outbox = expect.fail() } = console.store;
   const panel = async () => /id="changes"[\s\S]*?<\/section>/.exec((await get("orders")).text)?.[0];
   await outbox.switch(true);
   expect(await panel()).toBeUndefined();
-  await orders.place([1n, 2n, 3n].map((id) => ({ record: { id }, status: "pending" })));
+  await orders.place([2n, 3n].map((id) => ({ record: { id }, status: "pending" })));
+  expect(await panel(), "on their way").toBeUndefined();
+  await orders.place([{ record: { id: 1n }, status: "pending" }], Date.now() - 60_001);
   expect(await panel()).toMatch(/<dd>3<\/dd>[\s\S]*<dd>0<\/dd>/);
   await outbox.lease(1, 0, 5);
-  await outbox.postpone(1n, 5, undefined);
+  for (const id of [1n, 2n, 3n]) await outbox.postpone(id, 5, undefined);
   expect(await panel()).toMatch(/<dd>2<\/dd>[\s\S]*<dd>1<\/dd>[\s\S]*changes list --failed/);
 });

@@ -64,7 +64,12 @@ export function webhook({
 
   return async (change, signal) => {
     const gone = () =>
-      new WebhookError(`${host} answered 410: it wants no more changes.`, { retryable: false });
+      new WebhookError(
+        `${host} has answered 410, so this process sends nothing more until it is restarted.`,
+        {
+          retryable: false,
+        },
+      );
     if (isGone) throw gone();
     const sentAt = new Date(clock());
     const body = `{"type":"order.${change.event}","timestamp":"${new Date(change.at).toISOString()}","data":${changeToJson(change)}}`;

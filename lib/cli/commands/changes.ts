@@ -34,7 +34,9 @@ export function defineChanges(group: Command, context: CommandContext): void {
 
   group
     .command("retry")
-    .description("Delivers changes again that were set aside: those of one order, or all.")
+    .description(
+      "Delivers changes again that were set aside: those of one order, or all. Those that wait are delivered at their 'next' time.",
+    )
     .argument("[order]", "the order's ID", readInt64)
     .action((order?: bigint) =>
       withStore(context, async ({ store }) => {

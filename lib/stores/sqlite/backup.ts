@@ -39,10 +39,8 @@ export async function backUpSqlite({
       return { ok: true };
     } catch (error) {
       for (const file of [partial, `${partial}-journal`, to]) rmSync(file, { force: true });
-      throw error;
+      throw isSqliteError(error) ? toStoreError(error, `or its copy ${to}`) : error;
     }
-  } catch (error) {
-    throw isSqliteError(error) ? toStoreError(error) : error;
   } finally {
     source.close();
   }

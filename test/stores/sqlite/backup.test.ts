@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
+import { skipsBecause } from "../../support/skip-reason.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
@@ -71,3 +73,22 @@ test("a backup that fails after it has begun leaves no file", async () => {
   await expect(backUpSqlite({ path: damaged, to })).rejects.toThrow(StoreUnavailableError);
   expect(readdirSync(folder).filter((name) => name.startsWith("copy"))).toEqual([]);
 });
+
+test.skipIf(skipsBecause("a backup without room for it", reasonToSkip()))(
+  "a backup for which there is no room is an error that names the copy, and leaves no file",
+  async () => {
+    const path = await createDatabase();
+    const folder = join(directory, "full");
+    mkdirSync(folder);
+    const to = join(folder, "copy.db");
+    // Enough for the index of the log (32 KiB), which opening the database creates.
+    limitFiles(process.pid, 40_000);
+    try {
+      const message = `The database or its copy ${to} cannot be used.`;
+      await expect(backUpSqlite({ path, to })).rejects.toThrow(message);
+    } finally {
+      limitFiles(process.pid, "unlimited");
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
+import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { checkRequest, type RequestOrigin } from "../../lib/console/access.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
@@ -397,9 +398,134 @@ test("300 connections of another program do not keep the operator out, and do no
   }
 });
 
+const DOMAIN = "orders.example.com";
+
+/** Every form of the pages, with the names of its fields. */
+async function formsOf(console: ConsoleFixture, cookie: string) {
+  const { store } = console;
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  const accounts = createAccounts({ store: store.accounts, environment: "test" });
+  await accounts.create("acme", { plan: "free" });
+  const issued = await accounts.issueKey("acme", { name: "scanner" });
+  if (!issued.ok) throw new Error(issued.code);
+  // Banned, so that its ban can be lifted.
+  await store.accounts.recordRejections({ accountId: "acme", hash: hashKey(issued.key) }, 25, Date.now());
+  const pages = ["accounts", "accounts/acme", "orders", "orders/1", "domains", `domains/${DOMAIN}`];
+  const texts = await Promise.all(
+    pages.map(async (page) => (await fetch(console.at(page), { headers: { cookie } })).text()),
+  );
+  return texts.flatMap((text) =>
+    [...text.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", body = ""]) => ({
+      attributes,
+      action: /action="([^"]*)"/.exec(attributes)?.[1] ?? "",
+      names: [...body.matchAll(/name="([^"]+)"/g)].flatMap(([, name]) => name ?? []),
+    })),
+  );
+}
+/** Everything that a change could have changed. */
+async function contentOf({ store }: ConsoleFixture) {
+  const { orders } = await store.orders.page({ limit: 10 });
+  return [await store.accounts.find("acme"), orders];
+}
+
+test("no page is shown, and no form changes anything, without the session, by another name or from another page", async () => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  const forms = await formsOf(console, cookie);
+  const token = await formToken(console, cookie);
+  const actions = forms.map(({ action }) => action.slice(basePathOf(console).length + 1));
+  for (const name of ["find-account", "find-order", "accounts/acme/delete", "unban", "orders/1/cancel"])
+    expect(
+      actions.some((action) => action.endsWith(name)),
+      name,
+    ).toBe(true);
+  const pages = [
+    ...[
+      "accounts?after=a",
+      "accounts/acme?key=acme.1",
+      "orders?status=pending&sort=oldest",
+      "orders?before=",
+    ],
+    ...["accounts/acme", "orders/1", "orders/1/ship", "domains", "nothing"],
+  ];
+  const { host, port } = new URL(console.origin);
+  const [session, own] = [`Cookie: ${cookie}`, `Origin: ${console.origin}`];
+  const before = await contentOf(console);
+  for (const headers of [
+    [own],
+    [own, `Cookie: ${cookie.slice(0, -1)}`],
+    [own, session, `Host: rebound.example.com:${port}`],
+    [own, session, `Host: ${host}.`],
+    [own, session, "Sec-Fetch-Site: cross-site"],
+    [own, session, "Sec-Fetch-Site: same-site"],
+  ]) {
+    for (const path of pages) {
+      const response = await send(console, `GET ${basePathOf(console)}/${path}`, headers);
+      expect([path, headers, [400, 401, 403].includes(statusOf(response))]).toEqual([path, headers, true]);
+      expect(response).not.toMatch(/acme|scanner/);
+    }
+  }
+  for (const { action, names } of forms) {
+    const full = new URLSearchParams(names.map((name): [string, string] => [name, "acme"]));
+    full.set("token", token);
+    const wrong = new URLSearchParams(full);
+    wrong.set("token", `${token.slice(1)}x`);
+    for (const [headers, body] of [
+      [[own], full],
+      [[own, session], new URLSearchParams({ account: "acme" })],
+      [[own, session], wrong],
+      [[session], full],
+      [[session, "Origin: null"], full],
+      [[session, `Origin: http://localhost:${port}`], full],
+      [[own, session, "Sec-Fetch-Site: same-site"], full],
+      [[own, session, `Host: rebound.example.com:${port}`], full],
+      [
+        [own.replace(host, `rebound.example.com:${port}`), session, `Host: rebound.example.com:${port}`],
+        full,
+      ],
+    ] as const) {
+      const form = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${`${body}`.length}`];
+      const response = await send(console, `POST ${action}`, [...headers, ...form], `${body}`);
+      expect([action, headers, [400, 401, 403].includes(statusOf(response))]).toEqual([
+        action,
+        headers,
+        true,
+      ]);
+    }
+  }
+  expect(await contentOf(console)).toEqual(before);
+});
+
+test.each([
+  "accounts/../accounts/acme",
+  "%61ccounts/%2e%2e/accounts/acme",
+  "/accounts/acme",
+  "accounts//acme",
+  "accounts/acme/",
+  "accounts/acme%2fdelete",
+  "accounts/acme;x=1",
+  "accounts/acme%00",
+  "orders/1%0d%0aSet-Cookie:%20a=b",
+  "orders/%31/cancel",
+  "orders/1\\..\\cancel",
+  "orders/%zz",
+])("the path %s shows nothing without the session, and changes nothing with it", async (path) => {
+  const console = await useConsole();
+  const cookie = await signIn(console);
+  await formsOf(console, cookie);
+  const before = await contentOf(console);
+  const line = `GET ${basePathOf(console)}/${path}`;
+  expect(await send(console, line)).not.toMatch(/scanner|Set-Cookie: a/i);
+  const response = await send(console, line, [`Cookie: ${cookie}`]);
+  expect([200, 400, 404]).toContain(statusOf(response));
+  expect(response).not.toMatch(/^Set-Cookie/im);
+  expect(await contentOf(console)).toEqual(before);
+  expect(console.lines).toEqual([]);
+});
+
 describe("what is pasted into a form by mistake", () => {
   const key = generateKey("test", "acme");
-  const host = { host: "orders.example.com", role: "primary", target: "platform.example.net" } as const;
+  const host = { host: DOMAIN, role: "primary", target: "platform.example.net" } as const;
   const verification = {
     resolver: (async () => ({ outcome: "nodata" })) as DnsResolver,
     authorities: [AUTHORITIES.amazon],
@@ -407,26 +533,6 @@ describe("what is pasted into a form by mistake", () => {
   const probe = async () => ({ outcome: "unreachable", found: "" }) as const;
   const read = async () => ({ hosts: [host], knownZones: [] });
   const stack = { kind: "stack", name: "outputs.json", read } as const;
-
-  /** Every form of the pages, with the names of its fields. */
-  async function formsOf(console: ConsoleFixture, cookie: string) {
-    const { store } = console;
-    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-    const accounts = createAccounts({ store: store.accounts, environment: "test" });
-    await accounts.create("acme", { plan: "free" });
-    await accounts.issueKey("acme");
-    const pages = ["accounts", "accounts/acme", "orders", "orders/1", "domains", `domains/${host.host}`];
-    const texts = await Promise.all(
-      pages.map(async (page) => (await fetch(console.at(page), { headers: { cookie } })).text()),
-    );
-    return texts.flatMap((text) =>
-      [...text.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", body = ""]) => ({
-        attributes,
-        action: /action="([^"]*)"/.exec(attributes)?.[1] ?? "",
-        names: [...body.matchAll(/name="([^"]+)"/g)].flatMap(([, name]) => name ?? []),
-      })),
-    );
-  }
 
   const directory = mkdtempSync(join(tmpdir(), "console-forms-"));
   const path = join(directory, "domains.yaml");

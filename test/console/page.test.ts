@@ -5,8 +5,10 @@ import { formToken, postHeaders, signIn, useConsole } from "../support/console.t
 test("what a store or a form contains is text in the page", async () => {
   const store = createMemoryStore();
   const hostile = `"><script>alert(1)</script>`;
-  await store.accounts.create({ id: hostile, plan: `${hostile}plan`, keys: [] });
-  await store.orders.place([{ record: { id: 1n, shipDate: hostile }, status: "pending" }]);
+  const key = { id: `${hostile}.1`, hash: hostile, name: hostile, createdAt: 0, successorId: hostile };
+  await store.accounts.create({ id: hostile, plan: `${hostile}plan`, keys: [key] });
+  const order = { record: { id: 1n, shipDate: hostile }, status: "pending" } as const;
+  await store.orders.place([order], 0, { by: hostile, requestId: hostile });
   const console = await useConsole({ store, storeName: hostile });
   const cookie = await signIn(console);
   const token = await formToken(console, cookie);
@@ -15,7 +17,12 @@ test("what a store or a form contains is text in the page", async () => {
   const pages = [
     await fetch(console.at("accounts"), { headers: { cookie } }),
     await fetch(console.at(`accounts/${escaped}`), { headers: { cookie } }),
+    await fetch(console.at(`accounts/${escaped}?key=${escaped}.${escaped}`), { headers: { cookie } }),
     await fetch(console.at("orders"), { headers: { cookie } }),
+    await fetch(console.at("orders/1"), { headers: { cookie } }),
+    await fetch(console.at(`orders?status=${escaped}&sort=${escaped}&after=${escaped}`), {
+      headers: { cookie },
+    }),
     await fetch(console.at("find-order"), {
       method: "POST",
       headers: { ...postHeaders(console), cookie },

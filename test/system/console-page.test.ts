@@ -43,6 +43,40 @@ describeInBrowser("the console in a browser", (browser) => {
     },
   );
 
+  test.each([
+    ["200 %", { width: 640, height: 450 }],
+    ["400 %", { width: 320, height: 256 }],
+  ])(
+    "at a zoom of %s, nothing scrolls sideways, and every button of every dialog can be reached",
+    async (_zoom, viewport) => {
+      const { page, at, store } = await openFilled({ viewport });
+      const { outbox = expect.fail() } = store;
+      await outbox.switch(true);
+      await store.orders.place([{ record: { id: 61n }, status: "pending" }], 0);
+      for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=oldest", "orders/2"]) {
+        await page.goto(at(path));
+        await expectAccessible(page, path);
+        for (const opener of await page
+          .locator("button[popovertarget]")
+          .all()
+          .then((all) => all.slice(-2))) {
+          await opener.click();
+          // Each is scrolled to, and nothing else receives its click.
+          for (const control of await page
+            .locator(":popover-open :is(button, select, input:not([type=hidden]))")
+            .all())
+            await control.click({ trial: true });
+          await page.keyboard.press("Escape");
+        }
+      }
+      await page.goto(at("accounts/acme"));
+      await page.click("text=Issue key");
+      await page.waitForSelector("#issued-key");
+      await expectAccessible(page, "a new key");
+      await page.locator("text=Copy key").click({ trial: true });
+    },
+  );
+
   test("after the link was opened, neither the address, the back button nor the storage has its token", async () => {
     const { page, token, at } = await openFilled();
     expect(page.url()).toBe(at("accounts"));

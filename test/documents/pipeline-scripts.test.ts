@@ -66,6 +66,28 @@ describe("the scripts of the pipeline", () => {
     },
   );
 
+  test("an image is built for both architectures with its bill of materials, and its digest is passed on", () => {
+    const output = join(folder, "image-output");
+    const metadata = '{"containerimage.digest":"sha256:abc"}';
+    tool("sudo", 'echo "sudo $*"');
+    tool("docker", `echo "docker $*"; [ "$2" != build ] || echo '${metadata}' >"$RUNNER_TEMP/image.json"`);
+    const env = {
+      ...{ GH_TOKEN: "secret", GITHUB_ACTOR: "someone", GITHUB_REPOSITORY: "Shop/orders" },
+      ...{ GITHUB_OUTPUT: output, RUNNER_TEMP: folder },
+    };
+    const { status, stdout } = run("release/image.sh", ["v1.2.3"], env);
+    expect(status).toBe(0);
+    const [, build] = /docker buildx (build .*)/.exec(stdout) ?? [];
+    for (const part of [
+      "--platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max",
+      "--tag ghcr.io/shop/orders:1.2.3 --tag ghcr.io/shop/orders:latest",
+      "--push",
+    ])
+      expect(build).toContain(part);
+    expect(stdout).not.toContain("secret");
+    expect(readFileSync(output, "utf8")).toBe("name=ghcr.io/shop/orders\ndigest=sha256:abc\n");
+  });
+
   test.each([
     ["an earlier run has", "41", 0],
     ["it has been deployed before", "42", 0],

@@ -31,7 +31,7 @@ interface Workflow {
 
 const read = (path: string) => readFileSync(join(ROOT, ".github", path), "utf8");
 const workflow = (name: string): Workflow => parse(read(`workflows/${name}.yml`));
-const WORKFLOWS = ["check", "preview", "deploy", "drift"] as const;
+const WORKFLOWS = ["check", "preview", "deploy", "drift", "release"] as const;
 const jobs = WORKFLOWS.flatMap((name) =>
   Object.entries(workflow(name).jobs).map(([job, content]) => ({ name: `${name}: ${job}`, ...content })),
 );
@@ -97,10 +97,12 @@ test("everything is installed before a step gets credentials, and no installatio
 });
 
 test("the job that can write to a pull request runs none of its code", () => {
-  const writers = jobs.filter(({ permissions }) =>
-    Object.entries(permissions).some(([scope, access]) => scope !== "id-token" && access === "write"),
-  );
-  expect(writers.map(({ name }) => name)).toEqual(["Post the preview"]);
+  const writers = (["check", "preview", "deploy", "drift"] as const)
+    .flatMap((name) => Object.values(workflow(name).jobs))
+    .filter(({ permissions }) =>
+      Object.entries(permissions).some(([scope, access]) => scope !== "id-token" && access === "write"),
+    );
+  expect(writers).toEqual([workflow("preview").jobs["comment"]]);
   expect(
     writers[0]?.steps?.filter(({ uses, run }) => uses !== undefined || /npm|npx|node/.test(run ?? "")),
   ).toEqual([]);
@@ -135,6 +137,41 @@ test("pull requests and the search for drift use the environments that can only 
     }
   }
   expect(read("workflows/drift.yml")).toContain("preview --refresh --expect-no-changes");
+});
+
+test("a tag is released after the tests and one approval, and only the approved jobs have an identity or write", () => {
+  const { jobs, on } = workflow("release");
+  expect(on).toEqual({ push: { tags: ["v*"] } });
+  expect(Object.entries(jobs).map(([name, { needs, environment }]) => [name, needs, environment])).toEqual([
+    ["check", undefined, undefined],
+    ["build", "check", undefined],
+    ["package", "build", "release"],
+    ["image", "package", undefined],
+    ["site", "package", "github-pages"],
+    ["notes", "image", undefined],
+  ]);
+  expect(secretsIn(jobs)).toBe(false);
+  const before = [jobs["check"], jobs["build"]].map((job) => job?.permissions);
+  expect(before).toEqual([{ contents: "read" }, { contents: "read" }]);
+});
+
+test("the job that publishes the package runs no code of the project or of a dependency, and has no token", () => {
+  const { permissions, steps = [] } = workflow("release").jobs["package"] ?? {};
+  expect(permissions).toEqual({ "id-token": "write" });
+  const commands = steps.flatMap(({ run }) => run ?? []);
+  expect(commands).toEqual([
+    "npm publish ./store-orders-*.tgz --provenance --access public --ignore-scripts",
+  ]);
+  expect(steps.filter(({ uses }) => /checkout|\/install$/.test(uses ?? ""))).toEqual([]);
+});
+
+test("what is released was built without a cache, which another workflow could have written", () => {
+  for (const { steps = [] } of Object.values(workflow("release").jobs)) {
+    const installs = steps.filter(({ uses }) => uses?.startsWith("actions/setup-node@"));
+    for (const step of installs)
+      expect(step.with).toEqual({ "node-version": 24, "package-manager-cache": false });
+    expect(steps.filter(({ uses }) => uses?.includes("/cache@"))).toEqual([]);
+  }
 });
 
 test("a deployment is released, tested, and rolled back if the test fails", () => {

@@ -1,11 +1,12 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, inject, test } from "vitest";
 import { DOCUMENTS, localLinks } from "../documents/markdown.ts";
 import { ENTRIES } from "../support/entries.ts";
 import { newFolder, ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { startProgram } from "./program-process.ts";
 
 const installed = inject("installed");
 
@@ -114,6 +115,22 @@ describe("the command", () => {
   test("the command prints its usage", async () => {
     const output = await runSuccessfully(installed, "npx", ["--no-install", "store-orders", "--help"]);
     expect(output).toMatch(/^Usage: store-orders /);
+  });
+
+  test("the demo serves orders to the key that it prints", async () => {
+    const folder = join(installed, "demo");
+    await mkdir(folder);
+    const args = ["--no-install", "store-orders", "serve", "--demo", "--port", "0"];
+    const ready = /^try .*'(Authorization: Bearer \S+)' (\S+)$/m;
+    const { output, stop } = await startProgram("npx", args, { cwd: folder, ready });
+    try {
+      const [, header = "", url = ""] = ready.exec(output()) ?? [];
+      const response = await fetch(url, { headers: [header.split(": ") as [string, string]] });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toHaveLength(5);
+    } finally {
+      stop();
+    }
   });
 
   test("a command whose optional package is not installed exits with 2 and says how to install it", async () => {

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# image.sh TAG: builds the image for both architectures, with its SBOM and provenance, and pushes it.
+set -euo pipefail
+image=ghcr.io/${GITHUB_REPOSITORY,,}
+# The last stage runs one command on each architecture.
+sudo apt-get update -qq
+sudo apt-get install -y -qq --no-install-recommends qemu-user-static binfmt-support
+docker login ghcr.io --username "$GITHUB_ACTOR" --password-stdin <<<"$GH_TOKEN"
+docker buildx create --use
+docker buildx build --file lib/node/deploy/Dockerfile --platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max \
+  --tag "$image:${1#v}" --tag "$image:latest" --metadata-file "$RUNNER_TEMP/image.json" --push .
+{
+  echo "name=$image"
+  echo "digest=$(node -p "require('$RUNNER_TEMP/image.json')['containerimage.digest']")"
+} >>"$GITHUB_OUTPUT"

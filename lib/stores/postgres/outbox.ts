@@ -36,12 +36,14 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     locked = "",
   ): Promise<readonly string[]> {
     const values = [deliveries.map(({ id }) => `${id}`), deliveries.map(({ delivered }) => delivered)];
-    const found = (condition: string) =>
-      `(SELECT x.id, n.delivered FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[]) AS n (id, delivered)
-          ON n.id = x.id WHERE ${condition} FOR UPDATE OF x ${locked}) AS n WHERE x.id = n.id`;
-    const remove = `DELETE FROM ${schema}.outbox x USING ${found("x.changes <= n.delivered")} RETURNING x.id`;
-    const advance = `UPDATE ${schema}.outbox x SET delivered = n.delivered, attempts = 0, due = 0
-                     FROM ${found("x.delivered < n.delivered")} RETURNING x.id`;
+    const locking = (condition: string) => `WITH n AS MATERIALIZED (
+      SELECT x.id, n.delivered FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[]) AS n (id, delivered)
+        ON n.id = x.id WHERE ${condition} FOR UPDATE OF x ${locked})`;
+    const remove = `${locking("x.changes <= n.delivered")}
+      DELETE FROM ${schema}.outbox x USING n WHERE x.id = n.id RETURNING x.id`;
+    const advance = `${locking("x.delivered < n.delivered")}
+      UPDATE ${schema}.outbox x SET delivered = n.delivered, attempts = 0, due = 0 FROM n WHERE x.id = n.id
+      RETURNING x.id`;
     return change({
       durable: false,
       first: [{ text: remove, values }],
@@ -79,9 +81,10 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       // A store in which nothing waits is only read.
       const due = { text: `SELECT id FROM ${schema}.outbox WHERE due <= $1 LIMIT 1`, values: [at] };
       if ((await read(due)).length === 0) return [];
-      const text = `UPDATE ${schema}.outbox x SET due = $3 FROM ${schema}.orders o,
-                      (SELECT id FROM ${schema}.outbox WHERE due <= $1 ORDER BY due, since LIMIT $2
-                       FOR UPDATE SKIP LOCKED) AS n
+      // Materialised: a subquery that is run again would find others than the ones that it has locked.
+      const text = `WITH n AS MATERIALIZED (SELECT id FROM ${schema}.outbox WHERE due <= $1
+                      ORDER BY due, since LIMIT $2 FOR UPDATE SKIP LOCKED)
+                    UPDATE ${schema}.outbox x SET due = $3 FROM n, ${schema}.orders o
                     WHERE x.id = n.id AND o.id = n.id RETURNING ${COLUMNS}`;
       return (await write({ text, values: [at, limit, until] })).map(toWaitingOrder);
     },

@@ -115,7 +115,10 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
     async issueKey(accountId, { expiresAt, name } = {}) {
       const at = clock();
       if (name !== undefined && !isKeyName(name))
-        throw invalidInput("name", "Use 1 to 64 characters, without a key and control characters.");
+        throw invalidInput(
+          "name",
+          "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.",
+        );
       if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
         throw invalidInput("expiresAt", "Give a time in the future.");
       text("accountId", accountId);

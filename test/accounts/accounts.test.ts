@@ -40,6 +40,28 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
   },
 );
 
+test("a key can have a name that is safe to show, and never contains a key", async () => {
+  const { accounts, store } = await open();
+  const { key } = issued(await accounts.issueKey("shop", { name: "checkout, live \u{1f6d2}" }));
+  issued(await accounts.issueKey("shop", { name: "é".repeat(64) }));
+  const names = ["", "a".repeat(65), " a", "a ", "a\nb", "a\u202eb", "\ud800", `old ${key}`, 7, null];
+  for (const name of names as string[])
+    await expect(accounts.issueKey("shop", { name }), `${name}`).rejects.toThrow(
+      "name: Use 1 to 64 characters",
+    );
+  const account = (await store.find("shop")) ?? expect.fail();
+  expect(account.keys.map(({ name }) => name)).toEqual(["checkout, live \u{1f6d2}", "é".repeat(64)]);
+});
+
+test("an account that is deleted is gone with its keys", async () => {
+  const { accounts, store, use } = await open();
+  const key = issued(await accounts.issueKey("shop"));
+  expect(await accounts.delete("shop")).toMatchObject({ ok: true });
+  expect(await use(key)).toBe("unknown_key");
+  expect(await store.find("shop")).toBeUndefined();
+  expect(await accounts.delete("shop")).toMatchObject({ ok: false, code: "account_not_found" });
+});
+
 test("an enterprise account needs custom limits that one database item can sustain", async () => {
   const { accounts } = await open();
   const create = (customLimits?: { perMinute: number; perDay: number }) =>

@@ -35,6 +35,7 @@ describe.each([
       expect(await pathOf(() => accounts.create(id, PLAN))).toBe("accountId");
       expect(await pathOf(() => accounts.setPlan(id, { plan: "pro" }))).toBe("accountId");
       expect(await pathOf(() => accounts.resetUsage(id))).toBe("accountId");
+      expect(await pathOf(() => accounts.delete(id))).toBe("accountId");
       expect(await pathOf(() => accounts.issueKey(id))).toBe("accountId");
       expect(await pathOf(() => accounts.rotateKey(id, { overlapMs: 0 }))).toBe("keyId");
       expect(await pathOf(() => accounts.revokeKey(id))).toBe("keyId");

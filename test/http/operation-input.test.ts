@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { defineOperation, type Schema } from "../../lib/http/define-operation.ts";
@@ -318,10 +319,11 @@ test("a definition with a mistake is rejected with how to fix it", () => {
 });
 
 test("a body that does not arrive within 30 seconds is 408", async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { post } = await serve();
   const answer = post(new ReadableStream({ pull: () => new Promise(() => {}) }));
+  while (vi.getTimerCount() === 0) await turn();
   await vi.advanceTimersByTimeAsync(29_999);
   expect(await Promise.race([answer, "waiting"])).toBe("waiting");
   await vi.advanceTimersByTimeAsync(1);

@@ -5,11 +5,15 @@ interface Document {
   readonly frontmatter: Record<string, string>;
 }
 
+interface Page {
+  contents: string;
+}
+
 interface Application {
   readonly converter: {
     on(event: "createDocument", listener: (context: undefined, document: Document) => void): void;
   };
-  readonly renderer: { on(event: "endPage", listener: (page: { contents: string }) => void): void };
+  readonly renderer: { on(event: "endPage", listener: (page: Page) => void): void };
   readonly files: { registerReflectionPath(path: string, document: Document): void };
 }
 
@@ -24,6 +28,8 @@ export function load({ converter, renderer, files }: Application): void {
   });
   renderer.on("endPage", (page) => {
     page.contents = withoutSkippedLevels(page.contents)
+      // The README has a heading of its own.
+      .replace(/<div class="tsd-page-title">\s*<h1>Store Orders<\/h1><\/div>(?=\s*<div[^>]*>\s*<h1)/, "")
       .replace('<div class="col-content">', '<div class="col-content" role="main">')
       .replace('<div class="col-sidebar">', '<div class="col-sidebar" role="region" aria-label="Contents">')
       .replaceAll(/<th([^>]*)><\/th>/g, "<td$1></td>")

@@ -59,6 +59,19 @@ describeInBrowser("the site in a browser", (browser) => {
     return page;
   }
 
+  test("the navigation leads to every document, entry and example", async () => {
+    const page = await open("index.html");
+    for (const [group, name] of [
+      ["Documents", "Contributing"],
+      ["Modules", "store-orders/http"],
+      ["Examples", "own-store"],
+    ] as const) {
+      await page.locator(".tsd-navigation summary", { hasText: group }).click();
+      await page.locator(".tsd-navigation a", { hasText: name }).click();
+      await expect.poll(() => page.locator("h1").innerText()).toContain(name);
+    }
+  });
+
   test.each([
     ["a document by its text", "Litestream", "Stores"],
     ["a function by its name", "checkQuota", "checkQuota"],
@@ -70,7 +83,8 @@ describeInBrowser("the site in a browser", (browser) => {
     await expect.poll(() => page.locator("h1").innerText()).toContain(title);
   });
 
-  test.each(LOOKS)(
+  // Each width and each scheme once.
+  test.each([LOOKS[0], LOOKS[3]])(
     "axe finds nothing on a %s screen of %i pixels, and nothing is cut off",
     async (colorScheme, width) => {
       const page = await open("index.html", { colorScheme, viewport: { width, height: 800 } });

@@ -1,14 +1,21 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createCommandLine } from "../support/command-line.ts";
+import { baseEnvironment, createCommandLine } from "../support/command-line.ts";
+import { skipsBecause } from "../support/skip-reason.ts";
 
-const unit = readFileSync(new URL("../../lib/node/deploy/store-orders.service", import.meta.url), "utf8");
+const deploy = new URL("../../lib/node/deploy/", import.meta.url);
+const unit = readFileSync(new URL("store-orders.service", deploy), "utf8");
+const backupUnit = readFileSync(new URL("store-orders-backup.service", deploy), "utf8");
 
-/** The values of a setting of the unit. */
-function settings(name: string): readonly string[] {
-  return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
+/** The values of a setting of a unit. */
+function settings(name: string, of = unit): readonly string[] {
+  return [...of.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 }
 
 /** Runs the command of the unit in its environment, with free ports and a database in a folder of its own. */
@@ -52,3 +59,58 @@ test("the systemd unit tries to start without end, except after a wrong option",
 test("the systemd unit waits for the file system of the database", () => {
   expect(settings("RequiresMountsFor")).toEqual([`/var/lib/${settings("StateDirectory")[0]}`]);
 });
+
+test.skipIf(
+  skipsBecause("the unit of the backup", process.platform === "linux" ? undefined : "it is for Linux"),
+)(
+  "the backup unit keeps rehearsed copies of two weeks and tells their age; a bad copy deletes nothing and tells nothing",
+  async () => {
+    using cli = createCommandLine();
+    const inFolder = (...names: readonly string[]) => join(cli.directory, ...names);
+    for (const name of ["backups", "metrics", "bin"]) mkdirSync(inFolder(name));
+    const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
+    const command = `#!/bin/sh\nexec "${process.execPath}" --conditions development "${bin}" "$@"\n`;
+    writeFileSync(inFolder("bin", "store-orders"), command, { mode: 0o755 });
+    const [database] = settings("Environment", backupUnit)[0]?.split("=").slice(1) ?? [];
+    expect(database).toBe("/var/lib/store-orders/store-orders.db");
+    const { PATH, ...rest } = baseEnvironment();
+    const [path, metrics] = [inFolder("store-orders.db"), inFolder("metrics")];
+    const env = {
+      ...rest,
+      PATH: `${inFolder("bin")}:${PATH}`,
+      STORE_ORDERS_DATABASE: path,
+      METRICS: metrics,
+    };
+    const days = (count: number) => Date.now() / 1_000 - count * 86_400;
+    for (const age of [13, 16]) {
+      writeFileSync(inFolder("backups", `${age}.db`), "");
+      utimesSync(inFolder("backups", `${age}.db`), days(age), days(age));
+    }
+    /** Runs the commands as systemd does: one after another, with its escapes resolved, until one fails. */
+    const runUnit = async () => {
+      for (const line of [...settings("ExecStart", backupUnit), ...settings("ExecStartPost", backupUnit)]) {
+        const text = line.replace(/^\+/, "").replaceAll("%%", "%").replaceAll("$$", "$");
+        await promisify(execFile)("/bin/sh", ["-c", text], { cwd: cli.directory, env });
+      }
+    };
+    await cli.run(["orders", "place", "--id", "7", "--database", path]);
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE orders SET status = 'lost'");
+    await expect(runUnit()).rejects.toMatchObject({ stdout: expect.stringContaining("'lost'") });
+    expect(readdirSync(metrics)).toEqual([]);
+    const [, , bad = "", ...others] = readdirSync(inFolder("backups"));
+    expect([bad, others]).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\dT\d{6}Z\.db$/), []]);
+    // The name has the second.
+    rmSync(inFolder("backups", bad));
+
+    db.exec("UPDATE orders SET status = 'pending'");
+    db.close();
+    await runUnit();
+    expect(readdirSync(inFolder("backups"))).toEqual(["13.db", expect.stringMatching(/Z\.db$/)]);
+    const [, at] =
+      /^store_orders_backup_timestamp_seconds (\d+)\n$/.exec(
+        readFileSync(join(metrics, "store-orders.prom"), "utf8"),
+      ) ?? [];
+    expect(Number(at)).toBeGreaterThan(days(0) - 60);
+  },
+);

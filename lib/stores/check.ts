@@ -5,7 +5,13 @@ import { isAccountId } from "../accounts/api-key.ts";
 import { explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import type { OrderChange } from "../orders/history.ts";
-import { isOrderStatus, LIFECYCLE, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
+import {
+  isOrderStatus,
+  LIFECYCLE,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type OrderStatus,
+} from "../orders/lifecycle.ts";
 import { statusBefore } from "../orders/transition-hook.ts";
 import { orderToJson, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
@@ -24,7 +30,8 @@ export interface InspectedOrder {
   readonly id: bigint;
   readonly status: string;
   readonly wire: string;
-  readonly history: readonly OrderChange[];
+  /** Those of its history. */
+  readonly changes: readonly OrderChange["event"][];
   /** What only this kind of database can have wrong with an order. */
   readonly findings?: readonly Finding[];
 }
@@ -77,7 +84,7 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-function findInOrder({ id, status, wire, history, findings = [] }: InspectedOrder): readonly Finding[] {
+function findInOrder({ id, status, wire, changes, findings = [] }: InspectedOrder): readonly Finding[] {
   const found = [...findings];
   const add = (problem: string, repair: string) => found.push({ subject: `order ${id}`, problem, repair });
   if (!isOrderStatus(status))
@@ -85,7 +92,7 @@ function findInOrder({ id, status, wire, history, findings = [] }: InspectedOrde
       `The status '${status}' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
       "Correct the status in the database.",
     );
-  else if (!isExplained(status, history))
+  else if (!isExplained(status, changes))
     add(
       `The status is '${status}', to which no change in its history leads.`,
       "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
@@ -100,10 +107,13 @@ function findInOrder({ id, status, wire, history, findings = [] }: InspectedOrde
 }
 
 /** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
-function isExplained(status: OrderStatus, history: readonly OrderChange[]): boolean {
-  const events = history.flatMap(({ event }) => (event === "place" ? [] : [event]));
-  const targets = events.map((event) => LIFECYCLE[statusBefore(event)][event]);
-  return events.length === 0 || targets.some((target) => "to" in target && target.to === status);
+function isExplained(status: OrderStatus, changes: InspectedOrder["changes"]): boolean {
+  const events = changes.filter((change) => change !== "place");
+  const leadsHere = (event: OrderEvent) => {
+    const rule = LIFECYCLE[statusBefore(event)][event];
+    return "to" in rule && rule.to === status;
+  };
+  return events.length === 0 || events.some(leadsHere);
 }
 
 function findInAccount(account: Account, at: Instant, plans: PlanTable): readonly Finding[] {

@@ -1,4 +1,4 @@
-import { unpackChanges } from "../../orders/history.ts";
+import { unpackEvents } from "../../orders/history.ts";
 import type { InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import { openDatabase, type PostgresPool } from "./database.ts";
@@ -63,7 +63,7 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
             id: BigInt(id as string),
             status: `${status}`,
             wire: `${record}`,
-            history: unpackChanges(`${history}`),
+            changes: unpackEvents(`${history}`),
           }),
         );
         yield page;

@@ -44,6 +44,7 @@ describeInBrowser("the console in a browser", (browser) => {
   );
 
   test.each([
+    ["150 %", { width: 853, height: 600 }],
     ["200 %", { width: 640, height: 450 }],
     ["400 %", { width: 320, height: 256 }],
   ])(
@@ -52,8 +53,9 @@ describeInBrowser("the console in a browser", (browser) => {
       const { page, at, store } = await openFilled({ viewport });
       const { outbox = expect.fail() } = store;
       await outbox.switch(true);
-      await store.orders.place([{ record: { id: 61n }, status: "pending" }], 0);
-      for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=oldest", "orders/2"]) {
+      const origin = { by: `${"a".repeat(32)}.${"w".repeat(10)}`, requestId: "d".repeat(36) };
+      await store.orders.place([{ record: { id: 61n }, status: "pending" }], 0, origin);
+      for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=oldest", "orders/61"]) {
         await page.goto(at(path));
         await expectAccessible(page, path);
         for (const opener of await page

@@ -56,7 +56,7 @@ export async function sendOrderPage(
     : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`;
   const history = order.history.map(({ event, at, by = "–", requestId = "–" }) => ({
     id: `change-${event}`,
-    cells: [event, new Date(at).toISOString(), by, requestId],
+    cells: [event, new Date(at).toISOString(), html`<code>${by}</code>`, html`<code>${requestId}</code>`],
   }));
   const body = html`<div>${back}<h1 class="number">Order ${id}</h1></div>
     <div class="columns">

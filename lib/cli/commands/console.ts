@@ -5,6 +5,7 @@ import { invalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, withStore } from "../context.ts";
+import { toErrorReport, toPrinted } from "../errors.ts";
 import { listenOn, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import {
@@ -48,8 +49,12 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
       await withStore(context, async ({ store, name: storeName, isMetered, check, explain }) => {
         const stop = context.waitForStop();
-        // No link is printed for a console that can show nothing.
-        await check();
+        // No link is printed for a console that can show nothing. On a full disk it still shows everything.
+        await check().catch(async (error: unknown) => {
+          const reads = [store.accounts.find("demo"), store.orders.find(0n)];
+          await Promise.all(reads).catch(() => Promise.reject(error));
+          terminal.log(`No change can be made: ${toPrinted(toErrorReport(explain(error)).message)}`);
+        });
         const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
           startConsole({ ...settings, store, storeName, isMetered, explain }),
         );

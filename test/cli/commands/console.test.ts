@@ -1,11 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
@@ -29,6 +33,29 @@ test.skipIf(skipsBecause("the end of the console", noPosix))(
     expect(stderr).toBe("The console has stopped, and its session has ended.\n");
     expect(stderr).not.toContain(token);
     await expect(fetch(link)).rejects.toThrow();
+  },
+);
+
+test.skipIf(skipsBecause("the console on a full disk", reasonToSkip()))(
+  "on a full disk, console says that nothing can be changed, and shows everything",
+  async () => {
+    const path = join(cli.directory, "full.db");
+    const store = createSqliteStore({ path });
+    await store.orders.place([{ record: { id: 7n }, status: "pending" }]);
+    const limit = `--fsize=${statSync(`${path}-wal`).size}:`;
+    const bin = fileURLToPath(new URL("../../../lib/cli/bin.ts", import.meta.url));
+    const args = [limit, process.execPath, "--conditions", "development", bin, "console", "--database", path];
+    const child = spawn("prlimit", args);
+    const exit = waitForExit(child);
+    const [, link = ""] = /(http\S+)#/.exec(await waitForOutput(child, /Ctrl-C.*\n/)) ?? [];
+    expect((await fetch(link)).status).toBe(200);
+    child.kill("SIGINT");
+    const { status, stderr } = await exit;
+    await store.close();
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^No change can be made: .*(?:full|disk).*\n/),
+    ]);
   },
 );
 

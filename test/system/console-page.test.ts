@@ -154,7 +154,7 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(faults.join()).toContain("Content Security Policy");
   });
 
-  test("with the keyboard alone, an account is opened and its key revoked", async () => {
+  test("with the keyboard alone, an account is opened, its key revoked, and the account deleted", async () => {
     const { page, at, store } = await openFilled();
     const press = async (selector: string) => {
       for (let presses = 0; presses < 60; presses++) {
@@ -172,6 +172,12 @@ describeInBrowser("the console in a browser", (browser) => {
     await page.waitForSelector("text=has been revoked");
     expect((await store.accounts.find("acme"))?.keys[0]?.revokedAt).toBeDefined();
     expect(await page.evaluate("document.activeElement.id")).toBe("result");
+    await press("button[popovertarget=delete-dialog]");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("acme");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("text=The account acme has been deleted.");
+    expect(await store.accounts.find("acme")).toBeUndefined();
   });
 
   test("when the console stops, the page says so and keeps what it shows", async () => {

@@ -111,7 +111,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
   group
     .command("migrate")
     .description("Creates the tables in a PostgreSQL database, or migrates them to this version.")
-    .option("--print", "print the SQL that creates the tables, and change nothing")
+    .option("--print", "print the SQL that creates or migrates the tables, and change nothing")
     .action(async ({ print }: { print?: boolean }) => {
       const { kind, location } = chooseStore(context.flags, context.env);
       if (kind !== "postgres" && !print) throw invalidInput("--postgres", MIGRATION_HINT);

@@ -93,25 +93,54 @@ export function quoteSchema(name: string): string {
 }
 
 /**
- * The SQL that creates the tables in an empty database, for those who apply it themselves. It is one transaction, and
- * fails without a change if there are tables: `psql -v ON_ERROR_STOP=1` reports the first error.
+ * The SQL that creates or migrates the tables, for those who apply it themselves. It is one statement, so that it has an
+ * effect as a whole or not at all, in a transaction of the tool that runs it or without. On tables of this version it
+ * changes nothing, on those of a newer one it fails.
  */
 export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
-  const name = quoteSchema(schema);
-  const create = `CREATE SCHEMA IF NOT EXISTS ${name};\n\n${tablesSql(name, 0, MIGRATIONS)}`;
-  return `BEGIN;\n\n${create}\nCOMMIT;\n`;
+  return migrationSql(schema, MIGRATIONS);
 }
 
-/** The SQL that migrates the tables from a version, 0 if there are none. */
-function tablesSql(name: string, from: number, scripts: typeof MIGRATIONS): string {
-  // Tables that are created have no version. If they have one, it is never lowered.
-  const conflict = from === 0 ? "NOTHING" : "UPDATE SET value = excluded.value";
-  const setVersion =
-    `INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${scripts.length}')\n` +
-    `  ON CONFLICT (name) DO ${conflict};\n`;
-  // Waits for the transactions that have read the version. Those that begin wait for this one.
-  const lock = from === 0 ? [] : [`LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;`];
-  return [...lock, ...scripts.slice(from).map((script) => script(name)), setVersion].join("\n\n");
+function migrationSql(schema: string, scripts: typeof MIGRATIONS): string {
+  const name = quoteSchema(schema);
+  const to = scripts.length;
+  const steps = scripts.map((script, from) => `IF version < ${from + 1} THEN\n\n${script(name)}\n\nEND IF;`);
+  return `DO $store_orders$
+DECLARE
+  version integer := 0;
+BEGIN
+-- Of several migrations at once, one runs.
+PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
+-- Creating a schema takes a permission that its owner need not have, also if it exists.
+IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${toLiteral(schema)}) THEN
+  CREATE SCHEMA ${name};
+END IF;
+IF ${hasTablesSql(schema)} THEN
+  SELECT value INTO STRICT version FROM ${name}.settings WHERE name = 'schema_version';
+  IF version = ${to} THEN
+    RETURN;
+  ELSIF version > ${to} THEN
+    RAISE EXCEPTION 'The tables have schema version %, and this is for version ${to}. Upgrade store-orders.', version;
+  END IF;
+  -- Waits for the transactions that have read the version. Those that begin wait for this one.
+  LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;
+END IF;
+
+${steps.join("\n\n")}
+
+INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${to}')
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+END $store_orders$;
+`;
+}
+
+/** Reads the catalogue: a function such as to_regclass() can return what this session knew before it had the lock. */
+function hasTablesSql(schema: string): string {
+  return `EXISTS (SELECT FROM pg_tables WHERE schemaname = ${toLiteral(schema)} AND tablename = 'settings')`;
+}
+
+function toLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The schema that has the tables, unless another one is given. */
@@ -140,23 +169,14 @@ export async function migrate(
   { onlyIfEmpty = false, scripts = MIGRATIONS } = {},
 ): Promise<MigrationResult> {
   await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-  const name = quoteSchema(schema);
-  // Read from the catalogue: a function such as to_regclass() can return what this session knew before it had the lock.
-  const literal = `'${schema.replaceAll("'", "''")}'`;
-  const [found] = await execute(
-    `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${literal}),
-            EXISTS (SELECT FROM pg_tables WHERE schemaname = ${literal} AND tablename = 'settings')`,
-  );
-  const [hasSchema, hasTables] = found?.map((exists) => exists === true || exists === "t") ?? [];
-  const text = `SELECT value FROM ${name}.settings WHERE name = 'schema_version'`;
-  const from = hasTables ? Number((await execute(text))[0]?.[0] ?? 0) : 0;
+  const [[hasTables] = []] = await execute(`SELECT ${hasTablesSql(schema)}`);
+  const text = `SELECT value FROM ${quoteSchema(schema)}.settings WHERE name = 'schema_version'`;
+  const from = hasTables === true || hasTables === "t" ? Number((await execute(text))[0]?.[0] ?? 0) : 0;
   const to = scripts.length;
   if (from === to) return { from, to };
   if (!(from < to) || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
   try {
-    // Creating a schema takes a permission that its owner need not have, also if it exists.
-    if (!hasSchema) await execute(`CREATE SCHEMA ${name}`);
-    await execute(tablesSql(name, from, scripts));
+    await execute(migrationSql(schema, scripts));
   } catch (error) {
     throw isForbidden(error) ? mayNotMigrate(error) : error;
   }

@@ -133,7 +133,7 @@ test("the SQL that is printed creates the tables, in the schema that the URL nam
     ...["--postgres", "postgres://localhost/shop?schema=Pet%20shop"],
   ]);
   expect(named.stdout).toBe(postgresMigrationSql({ schema: "Pet shop" }));
-  expect(named.stdout).toContain('CREATE SCHEMA IF NOT EXISTS "Pet shop";');
+  expect(named.stdout).toContain('CREATE SCHEMA "Pet shop";');
 });
 
 test("a database whose service was killed is backed up with what its write-ahead log contains", async () => {

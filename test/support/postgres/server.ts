@@ -20,6 +20,8 @@ export interface PostgresServer {
   url(database?: string): string;
   /** Runs SQL as the administrator, and returns what psql prints, without heads. */
   sql(text: string, database?: string): Promise<string>;
+  /** Runs psql with these arguments, as a role. Rejects at the first error of the server. */
+  psql(args: readonly string[], as: { readonly database: string; readonly role: string }): Promise<string>;
   /** Ends the server as a crash does: without a checkpoint, so that the next start has to recover. */
   crash(): Promise<void>;
   start(): Promise<void>;
@@ -118,6 +120,12 @@ export async function startPostgres({
     await ended;
   }
 
+  const psql: PostgresServer["psql"] = async (args, { database, role }) => {
+    const connection = ["-h", "127.0.0.1", "-p", `${port}`, "-U", role, "-d", database];
+    const all = [...connection, "-XqAt", "-v", "ON_ERROR_STOP=1", ...args];
+    return (await run(join(programs, "psql"), all)).stdout.trim();
+  };
+
   return {
     port,
     get pid() {
@@ -127,11 +135,8 @@ export async function startPostgres({
       return isRunning();
     },
     url: (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`,
-    async sql(text, database = "postgres") {
-      const connection = ["-h", "127.0.0.1", "-p", `${port}`, "-U", "postgres", "-d", database];
-      const args = [...connection, "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", text];
-      return (await run(join(programs, "psql"), args)).stdout.trim();
-    },
+    sql: (text, database = "postgres") => psql(["-c", text], { database, role: "postgres" }),
+    psql,
     crash: () => end("SIGQUIT"),
     async start() {
       server = await launch();

@@ -1,0 +1,221 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { errorMessage, isInvalidInput, isStoreUnavailable } from "../../lib/core/errors.ts";
+import type { PostgresConnection } from "../../lib/stores/postgres/index.ts";
+import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
+import { MIGRATIONS, SCHEMA_VERSION } from "../../lib/stores/postgres/schema.ts";
+import { createCommandLine } from "../support/command-line.ts";
+import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const AT = Date.UTC(2026, 10, 20, 12);
+
+describe.skipIf(skipsWithoutPostgres("mistakes with PostgreSQL"))("on a PostgreSQL server", () => {
+  const cli = createCommandLine();
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+    // Every other role needs no password.
+    const file = await server.sql("SHOW hba_file");
+    writeFileSync(file, `host all locked 127.0.0.1/32 scram-sha-256\n${readFileSync(file, "utf8")}`);
+    await server.sql("CREATE ROLE locked LOGIN SUPERUSER PASSWORD 's3cret'");
+    await server.sql("SELECT pg_reload_conf()");
+  });
+  afterAll(async () => {
+    cli[Symbol.dispose]();
+    await server.remove();
+  });
+
+  const urlOf = (user: string, database = "postgres") =>
+    Object.assign(new URL(server.url(database)), {
+      username: user.split(":")[0],
+      password: user.split(":")[1] ?? "",
+    }).href;
+
+  describe.each([true, false])("a connection of the caller, with pipeline: %s", (pipeline) => {
+    const schema = `caller_${pipeline}`;
+    const [client, pool] = [
+      { current: undefined as Client | undefined },
+      { current: undefined as Pool | undefined },
+    ];
+    let store: ReturnType<typeof createPostgresStore>;
+    beforeAll(async () => {
+      store = createPostgresStore({ connectionString: server.url(), schema });
+      await store.orders.place([pending(1n)]);
+      client.current = new Client({ connectionString: server.url(), pipeline });
+      await client.current.connect();
+      pool.current = new Pool({ connectionString: server.url(), pipeline, max: 4 });
+    });
+    afterAll(async () => {
+      await client.current?.end();
+      await pool.current?.end();
+      await store.close();
+    });
+
+    test("without BEGIN, and a pool, are an error before anything is written", async () => {
+      for (const connection of [client.current, pool.current] as PostgresConnection[]) {
+        const orders = store.orders.using(connection);
+        for (const call of [
+          () => orders.place([pending(2n)]),
+          () => orders.apply(1n, "cancel", AT),
+          () => orders.find(1n),
+        ]) {
+          const error = await call().catch((reason: unknown) => reason);
+          expect(isInvalidInput(error) && error.message).toMatch(/BEGIN.*not a pool/);
+        }
+      }
+      expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);
+      expect((await client.current?.query("SHOW statement_timeout"))?.rows).toEqual([
+        { statement_timeout: "0" },
+      ]);
+    });
+
+    test("a COMMIT that does not wait for a call is an error of the call, which writes nothing", async () => {
+      const orders = store.orders.using(client.current as PostgresConnection);
+      await client.current?.query("BEGIN");
+      const call = orders.apply(1n, "cancel", AT).catch((reason: unknown) => reason);
+      await new Promise((resolve) => setImmediate(resolve));
+      await client.current?.query("COMMIT");
+      expect(isInvalidInput(await call)).toBe(true);
+      expect(await store.orders.find(1n)).toMatchObject(pending(1n));
+    });
+
+    test("calls that do not wait for each other follow one another", async () => {
+      const id = 3n;
+      await store.orders.place([pending(id)]);
+      await client.current?.query("BEGIN; SET LOCAL statement_timeout = '1min'");
+      const [one, other] = [1, 2].map(() => store.orders.using(client.current as PostgresConnection));
+      const results = await Promise.all([
+        one?.apply(id, "cancel", AT),
+        other?.apply(id, "ship", AT),
+        one?.place([pending(4n)]),
+        other?.place([pending(4n)]),
+      ]);
+      expect(results).toMatchObject([{ ok: true }, { ok: false }, ["placed"], ["unchanged"]]);
+      expect((await client.current?.query("SHOW statement_timeout"))?.rows).toEqual([
+        { statement_timeout: "1min" },
+      ]);
+      await client.current?.query("COMMIT");
+      expect((await store.orders.find(id))?.history).toHaveLength(2);
+    });
+
+    test("a transaction that has failed is no outage: the caller has to roll it back", async () => {
+      await client.current?.query("BEGIN");
+      await client.current?.query("SELECT 1/0").catch(() => {});
+      const error = await store.orders
+        .using(client.current as PostgresConnection)
+        .place([pending(5n)])
+        .catch((reason: unknown) => reason);
+      expect(isStoreUnavailable(error) && !error.retryable && error.message).toMatch(/ROLLBACK/);
+      await client.current?.query("ROLLBACK");
+    });
+  });
+
+  test.each([
+    ["a wrong password", "locked:wrong", "postgres", /password/],
+    ["no password", "locked", "postgres", /password/],
+    ["an unknown role", "nobody", "postgres", /user.*"nobody" does not exist/],
+    ["an unknown database", "postgres", "shpo", /database "shpo" does not exist/],
+  ])("%s is reported by the store and by commands, at once", async (_name, user, database, expected) => {
+    const url = urlOf(user, database);
+    const store = createPostgresStore({ connectionString: url });
+    const errors = await Promise.all(
+      [store.check(), store.orders.find(1n)].map((call) => call.catch((reason: unknown) => reason)),
+    );
+    await store.close();
+    for (const error of errors) {
+      expect(isStoreUnavailable(error) && error.retryable).toBe(false);
+      expect(errorMessage(error)).toMatch(/^Correct /);
+    }
+    for (const command of ["serve --port 0", "accounts list", "database migrate", "database check"]) {
+      const start = performance.now();
+      const result = await cli.run(command.split(" "), { env: { STORE_ORDERS_POSTGRES: url } });
+      expect(performance.now() - start, command).toBeLessThan(30_000);
+      expect({ command, ...result }).toMatchObject({ command, status: 3, stdout: "" });
+      expect(result.stderr).toMatch(/Correct /);
+      expect(result.stderr).toMatch(expected);
+      expect(result.stderr).not.toMatch(/wrong(?! )|SASL.*at /);
+    }
+  });
+
+  test("a store recovers by itself from a password that was wrong for a while", async () => {
+    const store = createPostgresStore({ connectionString: urlOf("locked:s3cret"), schema: "rotated" });
+    await store.check();
+    await server.sql("ALTER ROLE locked PASSWORD 'other'");
+    await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'");
+    await expect.poll(() => store.check().catch(errorMessage)).toMatch(/^Correct /);
+    await server.sql("ALTER ROLE locked PASSWORD 's3cret'");
+    await store.check();
+    await store.close();
+  });
+
+  test("a mistyped schema is created only by commands that create a store, which say so", async () => {
+    const url = `${server.url()}?schema=ordres`;
+    const env = { STORE_ORDERS_POSTGRES: url };
+    const commands = [
+      "accounts list",
+      "accounts set-plan a --plan free",
+      "keys list",
+      "orders export",
+      "orders cancel 1",
+      "changes list",
+      "database check",
+      "database outbox",
+      "serve --existing --port 0",
+    ];
+    for (const command of commands) {
+      const { status, stderr } = await cli.run(command.split(" "), { env });
+      expect({ command, status }).toEqual({ command, status: 3 });
+      expect(stderr).toContain('The schema "ordres" of the database has no tables');
+    }
+    expect(await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'ordres'")).toBe("0");
+    const first = await cli.run(["orders", "place", "--id", "7"], { env });
+    expect(first.status).toBe(0);
+  });
+
+  describe("the SQL that --print prints", () => {
+    const apply = async (role: string, database: string, texts: readonly string[], ...flags: string[]) => {
+      const file = join(cli.directory, `${database}.sql`);
+      writeFileSync(file, texts.join("\n"));
+      return server.psql([...flags, "--file", file], { database, role });
+    };
+
+    test.each([
+      ["psql", (sql: string) => [sql], []],
+      ["psql -1", (sql: string) => [sql], ["-1"]],
+      ["a tool that has begun a transaction", (sql: string) => ["BEGIN;", sql, "COMMIT;"], []],
+    ])(
+      "is applied with %s by a role that owns only the schema, again and from any version",
+      async (name, wrap, flags) => {
+        const database = `print_${name.length}`;
+        const role = `owner_of_${database}`;
+        await server.sql(`CREATE DATABASE ${database}`);
+        await server.sql(`CREATE ROLE ${role} LOGIN`);
+        const url = `${server.url(database)}?schema=pets`;
+        const printed = (await cli.run(["database", "migrate", "--print", "--postgres", url])).stdout;
+        await expect(apply(role, database, wrap(printed), ...flags)).rejects.toThrow("permission denied");
+        for (const version of MIGRATIONS.keys()) {
+          await server.sql(
+            `DROP SCHEMA IF EXISTS pets CASCADE; CREATE SCHEMA pets AUTHORIZATION ${role}; SET ROLE ${role};
+           ${MIGRATIONS.slice(0, version)
+             .map((script) => script("pets"))
+             .join("\n")}
+           ${version > 0 ? `INSERT INTO pets.settings VALUES ('schema_version', '${version}')` : ""}`,
+            database,
+          );
+          for (let time = 0; time < 2; time++) await apply(role, database, wrap(printed), ...flags);
+          const readVersion = "SELECT value FROM pets.settings WHERE name = 'schema_version'";
+          expect(await server.sql(readVersion, database)).toBe(`${SCHEMA_VERSION}`);
+          const store = createPostgresStore({
+            connectionString: url.replace("postgres@", `${role}@`),
+            existing: true,
+          });
+          expect(await store.orders.place([pending(1n)])).toEqual(["placed"]);
+          await store.close();
+        }
+      },
+    );
+  });
+});

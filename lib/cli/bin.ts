@@ -55,4 +55,5 @@ process.exitCode = await runProgram({
     return signal;
   },
 });
-if (stopped) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();
+// PostgreSQL waits for a minute for the password of a client that has none, and its connection keeps the process alive.
+if (stopped || process.exitCode === 3) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();

@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../store.ts";
-import { DatabaseError, isForeignSession, isMissingTable, isRepeatable, toStoreError } from "./errors.ts";
+import {
+  DatabaseError,
+  isForeignSession,
+  isMissingTable,
+  isOutsideTransaction,
+  isRepeatable,
+  toStoreError,
+} from "./errors.ts";
 import {
   type MigrationResult,
   migrate,
@@ -221,29 +228,44 @@ export function openDatabase(
  */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
-  const run = async (
-    statements: readonly Statement[],
-    deadline = performance.now() + CALL_TIMEOUT_MS,
-  ): Promise<readonly Rows[]> => {
+  const run = async (statements: readonly Statement[], deadline: number): Promise<readonly Rows[]> => {
     if (statements.length === 0) return [];
     const limited = [{ text: limitText(deadline) }, ...statements, { text: RESTORE_LIMIT }];
     const queries = limited.map((statement) => toQuery(statement, deadline, false));
     const { rows, error } = await send(connection, queries);
+    if (isOutsideTransaction(error)) throw invalidInput("client", NO_TRANSACTION);
     if (error !== undefined) throw toStoreError(error);
     return rows.slice(1, -1);
   };
+  /** Makes a call once those before it have settled: otherwise both would decide on the same rows. */
+  function inTurn<T>(call: (deadline: number) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    const result = (turns.get(connection) ?? Promise.resolve()).then(() => call(deadline));
+    turns.set(connection, result.catch(ignore));
+    return result;
+  }
   return {
     ...database,
-    read: async (statement) =>
-      splitState((await run([withState(schema, statement, VERSION)]))[0], VERSION).rows,
-    async change({ first: [first, ...others], decide }) {
-      const deadline = performance.now() + CALL_TIMEOUT_MS;
-      const [firstRows, ...rows] = await run([withState(schema, first, VERSION), ...others], deadline);
-      const { writes, result } = decide([splitState(firstRows, VERSION).rows, ...rows]);
-      return result(await run(writes, deadline));
-    },
+    read: (statement) =>
+      inTurn(async (deadline) => {
+        const [rows] = await run([withState(schema, statement, OF_CALLER)], deadline);
+        return splitState(rows, OF_CALLER).rows;
+      }),
+    change: ({ first: [first, ...others], decide }) =>
+      inTurn(async (deadline) => {
+        const [firstRows, ...rows] = await run([withState(schema, first, OF_CALLER), ...others], deadline);
+        const { writes, result } = decide([splitState(firstRows, OF_CALLER).rows, ...rows]);
+        return result(await run(writes.map(inTransaction), deadline));
+      }),
   };
 }
+
+const NO_TRANSACTION =
+  "There is no transaction, and nothing was written. Begin one on this client with BEGIN, await each call, and end it with " +
+  "COMMIT. Give a client, not a pool, whose queries use different connections.";
+
+/** The last call on each connection of a caller. */
+const turns = new WeakMap<PostgresConnection, Promise<unknown>>();
 
 /** Limits the next statements of the transaction, unless the caller has set a lower limit. */
 function limitText(deadline: number): string {
@@ -254,6 +276,17 @@ function limitText(deadline: number): string {
 
 const RESTORE_LIMIT =
   "SELECT set_config('statement_timeout', current_setting('store_orders.statement_timeout'), true)";
+
+/** Fails, and with it its statement, unless that is in the transaction in which the limit was set. */
+const IN_TRANSACTION = "current_setting('store_orders.statement_timeout')::interval";
+
+const OF_CALLER: StateColumns = ["value", IN_TRANSACTION];
+
+/** A write with that condition. One that only reads needs none. */
+function inTransaction(write: Statement): Statement {
+  if (write.text.startsWith("SELECT")) return write;
+  return { ...write, text: `WITH w AS (${write.text}) SELECT ${IN_TRANSACTION}` };
+}
 
 type ToQuery = (statement: Statement) => PostgresQuery;
 

@@ -57,6 +57,22 @@ function hasState(error: unknown, states: readonly string[]): boolean {
   return error instanceof DatabaseError && states.includes(error.sqlState ?? "");
 }
 
+/** True if `IN_TRANSACTION` has failed: the setting is unknown, or empty, as it is after the transaction that made it. */
+export function isOutsideTransaction(error: unknown): boolean {
+  return hasState(error, ["42704", "22007"]);
+}
+
+const REJECTED =
+  "Correct the user, the password or the host of the connection, or what the server permits in pg_hba.conf.";
+
+/** What to correct, by the code of the server. Its message, which follows, has the name. */
+const TO_CORRECT: Readonly<Record<string, string>> = {
+  "28000": REJECTED,
+  "28P01": REJECTED,
+  "3D000": "Correct the name of the database in the connection, or create the database.",
+  "25P02": "The transaction failed in an earlier statement. End it with ROLLBACK, and begin another.",
+};
+
 /** The server's message, which follows, names the schema or table. */
 const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
@@ -69,6 +85,11 @@ const CAUSED_BY_A_VALUE = /^2[23]/;
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
   if (CAUSED_BY_A_VALUE.test(error.sqlState ?? "")) return error.cause;
+  // The driver has no code for a password that is needed and missing.
+  const isPasswordMissing = error.sqlState === undefined && /password must be a/.test(error.message);
+  const correction = isPasswordMissing ? REJECTED : TO_CORRECT[error.sqlState ?? ""];
+  if (correction !== undefined)
+    return new StoreUnavailableError(correction, { cause: error, retryable: false });
   return new StoreUnavailableError(isForbidden(error) ? FORBIDDEN : "The database cannot be used.", {
     cause: error,
   });

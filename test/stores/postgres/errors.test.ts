@@ -7,7 +7,7 @@ const fromServer = (code: string, severity = "ERROR") =>
   Object.assign(new Error(`error ${code}`), { code, severity });
 
 describe("what a caller gets for an error", () => {
-  test.each(["53300", "57014", "57P01", "25006", "42P01", "55P03", "XX001", "28P01", "3D000"])(
+  test.each(["53300", "57014", "57P01", "25006", "42P01", "55P03", "XX001"])(
     "%s: the database cannot be used",
     (code) => {
       const error = toStoreError(new DatabaseError(fromServer(code)));
@@ -15,6 +15,18 @@ describe("what a caller gets for an error", () => {
       expect(errorMessage(error)).toBe(`The database cannot be used. (error ${code})`);
     },
   );
+
+  test.each([
+    [fromServer("28P01", "FATAL"), /^Correct the user, the password .*\(error 28P01\)$/],
+    [fromServer("28000", "FATAL"), /^Correct the user, the password .*\(error 28000\)$/],
+    [new Error("SASL: client password must be a string"), /^Correct the user, the password /],
+    [fromServer("3D000", "FATAL"), /^Correct the name of the database .*\(error 3D000\)$/],
+    [fromServer("25P02"), /End it with ROLLBACK.*\(error 25P02\)$/],
+  ])("%s: what to correct, since a repetition does not help", (cause, expected) => {
+    const error = toStoreError(new DatabaseError(cause));
+    expect(isStoreUnavailable(error) && !error.retryable).toBe(true);
+    expect(errorMessage(error)).toMatch(expected);
+  });
 
   test("a missing permission: what to grant", () => {
     const message = errorMessage(toStoreError(new DatabaseError(fromServer("42501"))));

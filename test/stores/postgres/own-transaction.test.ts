@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { createOrders } from "../../../lib/orders/orders.ts";
 import { createPostgresStore, type PooledConnection } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -76,6 +76,37 @@ test("a transaction sees another schema version as every call does", async () =>
     const orders = store.orders.using(client);
     await expect(orders.place([pending(1n)])).rejects.toSatisfy(isStoreUnavailable);
     await expect(orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
+  });
+});
+
+test("without a transaction every call is an error that says so, and writes nothing", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "autocommit" });
+  await store.orders.place([pending(1n)]);
+  const client = await server.pool.connect();
+  const orders = store.orders.using(client);
+  for (const call of [
+    () => orders.place([pending(2n)]),
+    () => orders.apply(1n, "cancel", AT),
+    () => orders.find(1n),
+  ]) {
+    const error = await call().catch((reason: unknown) => reason);
+    expect(isInvalidInput(error) && error.message).toMatch(/with BEGIN.*not a pool/);
+  }
+  client.release();
+  expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);
+});
+
+test("calls that do not wait for each other follow one another, also after one that was rejected", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "turns" });
+  await store.orders.place([pending(1n)]);
+  await inTransaction("ROLLBACK", async (client) => {
+    const [one, other] = [store.orders.using(client), store.orders.using(client)];
+    const results = await Promise.all([one.apply(1n, "cancel", AT), other.apply(1n, "ship", AT)]);
+    expect(results).toMatchObject([{ ok: true }, { ok: false, code: "order_already_cancelled" }]);
+    const failed = one.place([{ record: { id: 2n ** 63n }, status: "pending" }]);
+    const next = other.find(1n);
+    await expect(failed).rejects.toThrow("out of range");
+    await expect(next).rejects.toSatisfy((error) => isStoreUnavailable(error) && !error.retryable);
   });
 });
 

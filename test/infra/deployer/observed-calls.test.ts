@@ -28,9 +28,14 @@ const target = { region: "eu-central-1", account: "123456789012", prefix: "store
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
 const everyOption = { accessLogs: "manage", alarmEmail: "ops@example.com", canary: true } as const;
 const waf = { requestsPerFiveMinutes: 3000 };
-const withEverything = withDefaults({ plan: "pro", domains, waf, ...everyOption });
+const events = { bus: "default" };
+const withEverything = withDefaults({ plan: "pro", domains, waf, events, ...everyOption });
 const cloudflare = deployerPolicies(withEverything, target);
 const manual = deployerPolicies({ ...withEverything, dns: "manual" }, target);
+
+const ofEventsFunction = {
+  "lambda:FunctionArn": `arn:aws:lambda:${target.region}:${target.account}:function:${target.prefix}-events-function-1a2b3c4:live`,
+};
 
 /** The condition keys of a call by this program, which the recording does not have. */
 const CONTEXTS: Readonly<Record<string, Context>> = {
@@ -40,6 +45,9 @@ const CONTEXTS: Readonly<Record<string, Context>> = {
   },
   "iam:CreateRole": { "iam:PermissionsBoundary": boundaryArn(withEverything, target) },
   "iam:PutRolePolicy": { "iam:PermissionsBoundary": boundaryArn(withEverything, target) },
+  "events:PutTargets": { "events:TargetArn": ofEventsFunction["lambda:FunctionArn"] },
+  "lambda:CreateEventSourceMapping": ofEventsFunction,
+  "lambda:DeleteEventSourceMapping": ofEventsFunction,
   "lambda:AddPermission": { "lambda:Principal": "apigateway.amazonaws.com" },
 };
 const allowed = (policies: readonly PolicyDocument[], action: string, resource: string) =>
@@ -47,8 +55,14 @@ const allowed = (policies: readonly PolicyDocument[], action: string, resource: 
 
 /** The reasons for actions in the policies that no run has called. */
 const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
-  [/:(Tag|Untag)(Resource|Role)$|acm:(AddTagsTo|RemoveTagsFrom)Certificate/, "tags by 'aws:defaultTags'"],
-  [/:List(Tags|TagsOfResource|TagsForResource|TagsForCertificate)$/, "the provider reads tags in a refresh"],
+  [
+    /:(Tag|Untag)(Queue|Resource|Role)$|acm:(AddTagsTo|RemoveTagsFrom)Certificate/,
+    "tags by 'aws:defaultTags'",
+  ],
+  [
+    /:List(QueueTags|Tags|TagsOfResource|TagsForResource|TagsForCertificate)$/,
+    "the provider reads tags in a refresh",
+  ],
   [/iam:PassRole|apigateway:SetWebACL/, "no calls: AWS checks them in CreateFunction and AssociateWebACL"],
   [/iam:List\w+/, "the provider reads what a role has before it deletes the role"],
   [
@@ -56,9 +70,11 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
     "the provider reads the whole resource",
   ],
   [/iam:PutRolePermissionsBoundary/, "the first update with the setting 'permissionsBoundary'"],
-  [/logs:DeleteRetentionPolicy|sns:Set\w+/, "changes of settings that this program never changes"],
+  [
+    /logs:DeleteRetentionPolicy|(sns|sqs):Set\w+|lambda:UpdateEventSourceMapping/,
+    "changes of settings that this program never changes",
+  ],
   [/acm:DescribeCertificate/, "the wait for a certificate, which the emulator does not issue"],
-  [/^(sqs|events):|:\w+EventSourceMapping$/, "the provider's source: no run had the setting 'events'"],
   [/iam:DetachRolePolicy/, "the logging role of the account stays when the stack is destroyed"],
   [/apigateway:\w+/, "a route or a setting that a later version changes"],
 ];

@@ -46,11 +46,18 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
   return async (
     context: CommandContext,
     run: (opened: OpenedStore) => Promise<unknown>,
-    warn: OpenOptions["warn"] = (message) => context.terminal.log(`Warning: ${message}`),
+    log?: OpenOptions["warn"],
   ): Promise<void> => {
-    const opened = await openStore(chooseStore(context.flags, context.env), { ...options, warn });
+    const { flags, env, terminal } = context;
+    const warn = log ?? ((message: string) => terminal.log(`Warning: ${message}`));
+    const opened = await openStore(chooseStore(flags, env), { ...options, warn });
     try {
-      if (opened.isNew) await assertKeyEnvironment(opened.store, readEnvironment(context.env));
+      if (opened.isNew) {
+        // The name can be mistyped. With --json, a program reads standard error, except that of a service.
+        if (log !== undefined || !flags.json)
+          warn(`There was no store at ${opened.name}, so an empty one was created.`);
+        await assertKeyEnvironment(opened.store, readEnvironment(env));
+      }
       await run(opened);
     } catch (error) {
       throw opened.explain(error);

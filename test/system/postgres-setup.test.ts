@@ -173,6 +173,10 @@ describe.skipIf(skipsWithoutPostgres("mistakes with PostgreSQL"))("on a PostgreS
     expect(await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'ordres'")).toBe("0");
     const first = await cli.run(["orders", "place", "--id", "7"], { env });
     expect(first.status).toBe(0);
+    expect(first.stderr).toMatch(/There was no store at .*, schema ordres, so an empty one was created\./);
+    expect((await cli.run(["orders", "place", "--id", "8"], { env })).stderr).not.toContain(
+      "There was no store",
+    );
   });
 
   describe("the SQL that --print prints", () => {

@@ -58,9 +58,8 @@ export function defineServe(command: Command, context: CommandContext): void {
         );
       const hosts = file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), warn);
 
-      const serve = async ({ store, name, isNew, schema, check }: OpenedStore) => {
+      const serve = async ({ store, name, schema, check }: OpenedStore) => {
         const stop = context.waitForStop();
-        if (isNew) warn(`There was no store at ${name}, so an empty one was created.`);
         // No address is printed for a server that cannot serve.
         await check();
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);

@@ -81,11 +81,10 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       // A store in which nothing waits is only read.
       const due = { text: `SELECT id FROM ${schema}.outbox WHERE due <= $1 LIMIT 1`, values: [at] };
       if ((await read(due)).length === 0) return [];
-      // Materialised: a subquery that is run again would find others than the ones that it has locked.
-      const text = `WITH n AS MATERIALIZED (SELECT id FROM ${schema}.outbox WHERE due <= $1
-                      ORDER BY due, since LIMIT $2 FOR UPDATE SKIP LOCKED)
-                    UPDATE ${schema}.outbox x SET due = $3 FROM n, ${schema}.orders o
-                    WHERE x.id = n.id AND o.id = n.id RETURNING ${COLUMNS}`;
+      // An array: its query runs once, and each row is found by its key. A join could read all orders.
+      const text = `UPDATE ${schema}.outbox x SET due = $3 FROM ${schema}.orders o
+                    WHERE o.id = x.id AND x.id = ANY (ARRAY(SELECT id FROM ${schema}.outbox WHERE due <= $1
+                      ORDER BY due, since LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING ${COLUMNS}`;
       return (await write({ text, values: [at, limit, until] })).map(toWaitingOrder);
     },
 

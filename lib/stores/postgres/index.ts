@@ -178,6 +178,8 @@ async function createPool(connectionString: string): Promise<OwnPool> {
   });
   // An idle connection is lost when the server stops. The pool opens another one.
   pool.on("error", () => {});
+  // The server can end a session in the moment in which the pool hands it over, and nobody else listens.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 

@@ -35,6 +35,15 @@ export type AccountRow = readonly [
   usedAt: Instant | null,
 ];
 
+/** The places of strings in a row. All other columns are numbers. */
+const STRINGS = new Set([0, 1, 8, 9, 13, 17]);
+
+/** Converts a row of a driver that returns numbers as strings. */
+export function toAccountRow(row: readonly unknown[]): AccountRow {
+  const values = row.map((value, place) => (value === null || STRINGS.has(place) ? value : Number(value)));
+  return values as unknown as AccountRow;
+}
+
 interface AccountAndKey extends PlanAssignment<string> {
   readonly usage: Usage;
   readonly key: ApiKey;

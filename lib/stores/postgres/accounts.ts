@@ -1,8 +1,8 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, toAccounts } from "../account-rows.ts";
-import { createAdmission, toAccountRow } from "./admission.ts";
+import { ACCOUNT_COLUMNS, toAccountRow, toAccounts } from "../account-rows.ts";
+import { createAdmission } from "./admission.ts";
 import type { Database, Rows, Statement, Work } from "./database.ts";
 
 /** The account store over the tables `accounts`, `api_keys` and `settings`. */

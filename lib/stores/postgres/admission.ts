@@ -26,7 +26,7 @@ import type { StoreOperation } from "../../orders/store-operation.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
 import { PLAN_LIMITS, type PlanLimits, type PlanTable } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
 import {
   CALL_TIMEOUT_MS,
   combined,
@@ -511,13 +511,4 @@ function orderOf(status: unknown, record: unknown): StoredOrder | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The places of strings in a row. All other columns are numbers. */
-const STRINGS = new Set([0, 1, 8, 9, 13, 17]);
-
-/** Converts the columns of `ACCOUNT_COLUMNS`. */
-export function toAccountRow(row: readonly unknown[]): AccountRow {
-  const values = row.map((value, place) => (value === null || STRINGS.has(place) ? value : Number(value)));
-  return values as unknown as AccountRow;
 }

@@ -69,7 +69,7 @@ export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
   /** What is read of its rows `q`, if not all of them as they are. */
-  readonly summary?: string;
+  readonly selected?: string;
   /** True if its text is seldom repeated, so that preparing it would save nothing. */
   readonly isRare?: boolean;
 }
@@ -201,7 +201,7 @@ export function openDatabase(
     change: (work, since = performance.now()) =>
       track(
         run(since, async (connection, query, deadline) => {
-          const columns = stateColumns(work.durable);
+          const columns = columnsOfChange(work.durable);
           const [first, ...others] = work.first;
           const statements = [withState(quoted, first, columns), ...others];
           const begin = query({ text: beginText(deadline, work.maxLockWaitMs) });
@@ -442,7 +442,7 @@ export const SET_DURABLE = `set_config('synchronous_commit',
  * The identifier of a transaction, and when the server was started. Reading them also sets how the transaction is
  * committed.
  */
-function stateColumns(durable: boolean): StateColumns {
+function columnsOfChange(durable: boolean): StateColumns {
   return [
     "value",
     "pg_current_xact_id()::text",
@@ -455,14 +455,14 @@ function stateColumns(durable: boolean): StateColumns {
 /** Adds the state to each row of a statement. If it returns no rows, one remains, with nothing but the state. */
 function withState(
   schema: string,
-  { text, values = [], summary = "q.*", ...rest }: Statement,
+  { text, values = [], selected = "q.*", ...rest }: Statement,
   columns: StateColumns,
 ): Statement {
   const named = columns.map((column, place) => `${column} AS s${place}`).join(", ");
   const state = `SELECT ${named} FROM ${schema}.settings WHERE name = 'schema_version'`;
   return {
     ...rest,
-    text: `WITH q AS (${text}), s AS (${state}) SELECT s.*, r.* FROM s LEFT JOIN (SELECT ${summary} FROM q) r ON true`,
+    text: `WITH q AS (${text}), s AS (${state}) SELECT s.*, r.* FROM s LEFT JOIN (SELECT ${selected} FROM q) r ON true`,
     values,
   };
 }

@@ -99,7 +99,7 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
            SELECT id, status, record, $4 FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
              AS n (id, status, record, position) ORDER BY id, position
            ON CONFLICT DO NOTHING RETURNING id`,
-    summary: "count(*), string_agg(id::text, ',')",
+    selected: "count(*), string_agg(id::text, ',')",
     values: [...columnsOf(placed), history],
   };
   return {

@@ -139,6 +139,8 @@ export function deliverChanges({
     let leasedAt = Number.NEGATIVE_INFINITY;
     while (!isStopped) {
       idle = new AbortController();
+      // A change that is delivered while the next ones are leased can be followed by another of its order.
+      const isIdle = running.size === 0;
       const free = concurrency - running.size;
       const now = clock();
       const isTime = 2 * free >= concurrency || (free > 0 && now - leasedAt >= COLLECT_MS);
@@ -152,7 +154,7 @@ export function deliverChanges({
       }
       if (isTime) leasedAt = now;
       found.forEach(start);
-      if (untilEmpty && running.size === 0) break;
+      if (untilEmpty && isIdle && found.length === 0) break;
       if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
     }
     await Promise.all(running);

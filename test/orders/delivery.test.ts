@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { isInvalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
 import { type DeliveredChange, type DeliverOptions, deliverChanges } from "../../lib/orders/delivery.ts";
@@ -225,4 +226,29 @@ test("a receiver that is down for a day gets every change afterwards, the first 
   for (let id = 0; id < 40; id++)
     expect(received.indexOf(`${id}:1`)).toBeLessThan(received.indexOf(`${id}:2`));
   await delivery.stop();
+});
+
+test("with untilEmpty, a change that ends while the next ones are leased is followed by those of its order", async () => {
+  const { store, orders, outbox, delivered, start } = await useDelivery({ untilEmpty: true });
+  await orders.place({ id: 7n });
+  await orders.ship(7n);
+  const acknowledged = Promise.withResolvers<void>();
+  let leases = 0;
+  const slow: Outbox = {
+    ...outbox,
+    async acknowledge(deliveries) {
+      await outbox.acknowledge(deliveries);
+      acknowledged.resolve();
+    },
+    async lease(...args) {
+      const found = await outbox.lease(...args);
+      if (++leases === 2) {
+        await acknowledged.promise;
+        await turn();
+      }
+      return found;
+    },
+  };
+  await start({ store: { ...store, outbox: slow } }).ended;
+  expect(idsOf(delivered)).toEqual(["7:1", "7:2"]);
 });

@@ -14,8 +14,9 @@ describe("results", () => {
     [2n ** 63n, { ok: false, code: "order_not_found" }],
     [-5n, { ok: false, code: "order_not_found" }],
   ])("cancelling order %i resolves to %o", async (id, expected) => {
-    const { client, run, store } = await openClient();
+    const { client, run, store, pendingTimers } = await openClient();
     expect(await run(client.cancel(id))).toEqual(expected);
+    expect(pendingTimers(), "timers that are left").toBe(0);
     if (expected.ok) expect(await store.orders.find(id)).toMatchObject({ status: "cancelled" });
   });
 });

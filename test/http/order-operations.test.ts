@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import type { Store } from "../../lib/stores/store.ts";
+import { codeOf, createHandlerFixture, MAX, NOON } from "./fixture.ts";
 
 describe("listOrders", () => {
   test("listOrders returns every order, whatever its status, ascending, with exactly the fields that it has", async () => {
@@ -32,6 +34,29 @@ describe("cancelOrder", () => {
     expect((await store.orders.find(MAX))?.status).toBe("cancelled");
     const again = await send("DELETE", `/v1/store/orders/${MAX}`);
     expect([again.status, codeOf(again)]).toEqual([409, "order_already_cancelled"]);
+  });
+
+  test.each([
+    ["applies the cancel with the admission", (store: Store) => store],
+    [
+      "only admits",
+      ({ accounts, ...store }: Store) => ({
+        ...store,
+        accounts: {
+          ...accounts,
+          admit: (...[key, at, policy]: Parameters<typeof accounts.admit>) => accounts.admit(key, at, policy),
+        },
+      }),
+    ],
+  ])("the history names the key and the request, in a store that %s", async (_, wrap) => {
+    const { send, store, keyId } = await createHandlerFixture({ store: wrap(createMemoryStore()) });
+    await send("DELETE", `/v1/store/orders/${MAX}`, {}, { requestId: "request-1" });
+    expect((await store.orders.find(MAX))?.history.at(-1)).toEqual({
+      event: "cancel",
+      at: NOON,
+      by: keyId,
+      requestId: "request-1",
+    });
   });
 
   test.each([

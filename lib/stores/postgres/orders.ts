@@ -14,7 +14,8 @@ export interface PostgresOrderStore extends OrderStore {
   /**
    * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
    * rows, or not at all. `connection` is a client of `pg` on which the transaction has begun; without one, or with a pool,
-   * calls reject with `InvalidInputError`. After any rejection, roll it back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(client) })` validates them.
+   * calls reject with `InvalidInputError`. After any rejection, roll it back. An `OrderStore` takes records as they are:
+   * `createOrders({ store: orders.using(client) })` validates them.
    */
   using(connection: PostgresConnection): OrderStore;
 }

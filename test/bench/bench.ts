@@ -15,6 +15,7 @@ import { dynamodbList } from "./jobs/dynamodb-list.ts";
 import { importOrders } from "./jobs/import.ts";
 import { list } from "./jobs/list.ts";
 import { longList } from "./jobs/long-list.ts";
+import { outbox } from "./jobs/outbox.ts";
 import { postgresCancel, postgresList, postgresLongList } from "./jobs/postgres.ts";
 import { rejected } from "./jobs/rejected.ts";
 import { findLoadGenerator } from "./load/load.ts";
@@ -27,6 +28,7 @@ const JOBS: readonly Job[] = [
   singleCancel,
   rejected,
   longList,
+  outbox,
   postgresCancel,
   postgresList,
   postgresLongList,

@@ -87,6 +87,10 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   const separate = new Map<string, Job[]>();
   const shared: Job[] = [];
   const cancelText = cancelTexts(database.schema);
+  /** Together they tell apart what cancels the same order in the same millisecond. */
+  const instance = randomBase62(4);
+  let cancels = 0;
+  const newToken = () => `${instance}${(cancels++ % MAX_CANCELS_AT_ONCE).toString(36)}`;
   /** The accounts of the groups that are being committed. */
   const busy = new Set<string>();
   let groups = 0;
@@ -160,15 +164,13 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     const cancels = findCancels(jobs);
     const [first] = cancels.values();
     if (first === undefined) return jobs;
-    const sentAt = performance.now();
-    const isOne = cancels.size === 1 && sentAt >= slowUntil;
+    const isOne = cancels.size === 1 && performance.now() >= slowUntil;
     const columns = cancelValues([...cancels.values()].map(({ task }) => task));
     const values = isOne ? columns.map((value) => [value].flat()[0]) : columns;
     const statement = { text: isOne ? cancelText.one : cancelText.many, values };
     const options = { isAlone: isOne, maxLockWaitMs: MAX_GROUP_WAIT_MS, since: first.since };
-    const rows = await database.changeAtOnce(statement, options);
-    const now = performance.now();
-    if (isOne && now - sentAt > MAX_LONE_CANCEL_MS) slowUntil = now + SLOW_PAUSE_MS;
+    const { rows, elapsedMs } = await database.changeAtOnce(statement, options);
+    if (isOne && elapsedMs > MAX_LONE_CANCEL_MS) slowUntil = performance.now() + SLOW_PAUSE_MS;
     const states = new Set(rows.map(([, , , state]) => `${state}`));
     const accounts = accountChanges(
       database.schema,
@@ -188,7 +190,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
 
   return {
     async admit(key, at, policy, operation) {
-      const token = operation?.type === "apply" ? { token: randomBase62(TOKEN_CHARS) } : {};
+      const token = operation?.type === "apply" ? { token: newToken() } : {};
       return (await enqueue({ key, at, policy, operation, ...token })) as Admission;
     },
     async recordRejections(key, count, at, policy, token) {
@@ -197,7 +199,8 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   };
 }
 
-const TOKEN_CHARS = 6;
+/** The most cancels of one order in a millisecond that a store tells apart. Two digits in base 36. */
+const MAX_CANCELS_AT_ONCE = 36 ** 2;
 
 /** The jobs that one statement can do, by their order: cancels with one key of each account, and with one policy. */
 function findCancels(jobs: readonly Job[]): ReadonlyMap<string, Job> {

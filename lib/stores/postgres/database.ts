@@ -107,11 +107,12 @@ export interface Database {
   /**
    * Runs one statement that changes rows, and commits it, in one round trip. It is repeated if the connection is lost, also
    * if it was committed. With `isAlone` it is sent without BEGIN: the server then chooses its isolation and its plan.
+   * `elapsedMs` is the time of the statement, without the wait for a connection.
    */
   changeAtOnce(
     statement: Statement,
     options: { readonly isAlone: boolean; readonly maxLockWaitMs: number; readonly since: number },
-  ): Promise<Rows>;
+  ): Promise<{ readonly rows: Rows; readonly elapsedMs: number }>;
   /** Adds a call that `settled` waits for. */
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no call is pending. */
@@ -192,9 +193,10 @@ export function openDatabase(
         run(since, async (connection, query, deadline) => {
           const begin = { text: beginText(deadline, maxLockWaitMs) };
           const statements = isAlone ? [statement] : [begin, statement, { text: "COMMIT" }];
+          const sentAt = performance.now();
           const { rows, error } = await send(connection, statements.map(query));
           if (error !== undefined) throw error;
-          return rows[isAlone ? 0 : 1] ?? [];
+          return { rows: rows[isAlone ? 0 : 1] ?? [], elapsedMs: performance.now() - sentAt };
         }),
       ),
 

@@ -1,5 +1,3 @@
-import { chmodSync } from "node:fs";
-import { dirname } from "node:path";
 import { findPostgres } from "../../support/postgres/server.ts";
 import { atLeastPeers, atMost } from "../budgets.ts";
 import type { Figure, JobReport } from "../figures.ts";
@@ -150,8 +148,6 @@ async function onPostgres(
     bench.log(`${title}: ${note}`);
     return { title, figures: [], notes: [note] };
   }
-  // The server runs as another user, who has to reach its files.
-  chmodSync(dirname(bench.folder), 0o711);
   return run(title, { ...bench, rounds: Math.min(bench.rounds, MAX_ROUNDS) });
 }
 

@@ -10,6 +10,7 @@ import type { OurOptions } from "./server-process.ts";
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 if (options.tuned ?? true) tuneProcess();
 const store = await openStore();
+if (options.outbox) await store.outbox?.switch(true);
 const banPolicy = {
   ...DEFAULT_BAN_POLICY,
   maxRejections: options.maxRejections ?? DEFAULT_BAN_POLICY.maxRejections,

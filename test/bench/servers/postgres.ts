@@ -1,3 +1,5 @@
+import { chmodSync } from "node:fs";
+import { dirname } from "node:path";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres/server.ts";
 import { createShops, OUT_OF_REACH, placeOrders } from "../fixture.ts";
@@ -7,7 +9,9 @@ import { ours, POSTGRES_PEERS, type Program, postgresPeer } from "./server-proce
 export interface PostgresBench {
   /** Keys of enterprise accounts, one each. */
   readonly keys: readonly string[];
-  /** Returns the candidates on a fresh copy of the database. Those of earlier calls have ended. */
+  /** Returns the address of a fresh copy of the database. Nothing uses the one before it any more. */
+  freshDatabase(): Promise<string>;
+  /** Returns the candidates on a fresh copy of the database. */
   freshPrograms(): Promise<Readonly<Record<string, Program>>>;
   remove(): Promise<void>;
 }
@@ -24,6 +28,8 @@ export async function startPostgresBench(
   orders: number,
   accounts = 1,
 ): Promise<PostgresBench> {
+  // The server runs as another user, who has to reach its files.
+  chmodSync(dirname(folder), 0o711);
   const server = await startPostgres({ folder, settings: { fsync: "on", shared_buffers: "128MB" } });
   await server.sql(`CREATE DATABASE ${TEMPLATE}`);
   const store = createPostgresStore({ connectionString: server.url(TEMPLATE) });
@@ -31,14 +37,19 @@ export async function startPostgresBench(
   const keys = await createShops(store, accounts, 1);
   await store.close();
   await copyToPeerSchema(server);
+  async function freshDatabase(): Promise<string> {
+    await server.sql(`DROP DATABASE IF EXISTS ${COPY} WITH (FORCE)`);
+    await server.sql(`CREATE DATABASE ${COPY} TEMPLATE ${TEMPLATE}`);
+    await server.sql("VACUUM ANALYZE", COPY);
+    await server.sql("CHECKPOINT");
+    return server.url(COPY);
+  }
+
   return {
     keys,
+    freshDatabase,
     async freshPrograms() {
-      await server.sql(`DROP DATABASE IF EXISTS ${COPY} WITH (FORCE)`);
-      await server.sql(`CREATE DATABASE ${COPY} TEMPLATE ${TEMPLATE}`);
-      await server.sql("VACUUM ANALYZE", COPY);
-      await server.sql("CHECKPOINT");
-      const url = server.url(COPY);
+      const url = await freshDatabase();
       return {
         ours: ours({ postgres: url, clockStep: 2 }),
         ...Object.fromEntries(POSTGRES_PEERS.map((name) => [name, postgresPeer(name, url)])),

@@ -28,6 +28,8 @@ export interface OurOptions {
   readonly clockStep?: number;
   /** Rejected requests before a ban. */
   readonly maxRejections?: number;
+  /** Switches the outbox on, so that every change is marked for delivery. */
+  readonly outbox?: boolean;
   /** Calls `tuneProcess`, as `serve` does. @default true */
   readonly tuned?: boolean;
 }

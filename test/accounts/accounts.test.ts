@@ -53,6 +53,24 @@ test("a key can have a name that is safe to show, and never contains a key", asy
   expect(account.keys.map(({ name }) => name)).toEqual(["checkout, live \u{1f6d2}", "é".repeat(64)]);
 });
 
+test("an account that changes its plan keeps its keys, and has the limits of the new plan only", async () => {
+  const { accounts, store, use } = await open();
+  const key = issued(await accounts.issueKey("shop"));
+  const limits = { perMinute: 2, perDay: 3 };
+  await accounts.setPlan("shop", { plan: "enterprise", customLimits: limits });
+  expect(await store.find("shop")).toMatchObject({ plan: "enterprise", customLimits: limits });
+  expect([await use(key), await use(key), await use(key)]).toEqual([
+    "admitted",
+    "admitted",
+    "rate_limit_exceeded",
+  ]);
+  await accounts.setPlan("shop", { plan: "free" });
+  const account = (await store.find("shop")) ?? expect.fail();
+  expect([account.plan, account.customLimits, account.keys.length]).toEqual(["free", undefined, 1]);
+  expect(await use(key)).toBe("admitted");
+  expect(await accounts.setPlan("nobody", { plan: "free" })).toMatchObject({ ok: false });
+});
+
 test("an account that is deleted is gone with its keys", async () => {
   const { accounts, store, use } = await open();
   const key = issued(await accounts.issueKey("shop"));

@@ -129,9 +129,9 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   /** Rejects a request from memory, unless the store has to know of it first. */
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
-    const { rejection } = entry;
-    if (!isFresh(entry, at) || entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy))
-      return undefined;
+    const { rejection, failed } = entry;
+    if (!isFresh(entry, at) || failed.length > 0) return undefined;
+    if (entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy)) return undefined;
     if (rejection.code === "rate_limit_exceeded") {
       entry.unreported += 1;
       entry.lastRejectedAt = at;
@@ -300,8 +300,6 @@ function isSameMinute({ rejection }: RejectedKey, at: Instant): boolean {
   return rejection.code === "api_key_banned" || at < rejection.rejections.windowStart + MINUTE_MS;
 }
 
-function reachesBan({ rejection, counted, unreported, failed }: RejectedKey, policy: BanPolicy): boolean {
-  if (rejection.code === "api_key_banned") return false;
-  const reported = failed.reduce((sum, { count }) => sum + count, counted);
-  return reported + unreported + 1 > policy.maxRejections;
+function reachesBan({ rejection, counted, unreported }: RejectedKey, { maxRejections }: BanPolicy): boolean {
+  return rejection.code !== "api_key_banned" && counted + unreported + 1 > maxRejections;
 }

@@ -447,9 +447,13 @@ describe("while the responses of the store are late", () => {
     const { accounts } = createMemoryStore();
     await accounts.create({ ...SETTINGS, customLimits: { perMinute: 1, perDay: 100 } });
     const waiting: (() => void)[] = [];
-    const slow = { hold: true };
+    const slow = { hold: true, rejectsReports: false };
     const cached = withRejectionCache({
       ...accounts,
+      async recordRejections(...args) {
+        if (slow.rejectsReports) throw new StoreUnavailableError("The store is down.");
+        return accounts.recordRejections(...args);
+      },
       async admit(...args) {
         const admission = await accounts.admit(...args);
         if (slow.hold) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -475,6 +479,26 @@ describe("while the responses of the store are late", () => {
     for (const respond of waiting) respond();
     expect(new Set(await Promise.all(first))).toEqual(new Set(["rate_limit_exceeded"]));
     expect(rejections).toBe(20 - 12);
+  });
+
+  test("rejections whose report failed are reported before any further one is served from memory", async () => {
+    const { accounts, admit, slow, waiting } = await createSlowFixture();
+    await accounts.admit(PRESENTED, AT);
+    const first = [admit(AT), admit(AT)];
+    await vi.waitUntil(() => waiting.length === 2);
+    waiting.pop()?.();
+    await nextTurn();
+    slow.hold = false;
+    for (let sent = 0; sent < 4; sent++) expect(await admit(AT)).toBe("rate_limit_exceeded");
+    slow.rejectsReports = true;
+    await expect(admit(AT)).rejects.toThrow(StoreUnavailableError);
+    waiting.pop()?.();
+    await Promise.all(first);
+    await expect(admit(AT), "also after a late response of the store").rejects.toThrow(StoreUnavailableError);
+    slow.rejectsReports = false;
+    let rejections = 2 + 4;
+    while ((await admit(AT)) === "rate_limit_exceeded") rejections++;
+    expect(rejections).toBe(20);
   });
 
   test("the requests of a key that is admitted again do not wait for each other", async () => {

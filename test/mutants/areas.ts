@@ -40,14 +40,14 @@ export const AREAS: readonly Area[] = [
   {
     name: "dynamodb",
     sources: globSync("lib/stores/dynamodb/*.ts"),
-    tests: ["test/stores/dynamodb/**/*.test.ts"],
+    tests: ["test/stores/dynamodb/**/*.test.ts", "test/stores/check.test.ts"],
     ownTests: /test\/stores\/dynamodb\/(?!contract)/,
     required: 0.95,
   },
   {
     name: "postgres",
     sources: globSync("lib/stores/postgres/*.ts"),
-    tests: ["test/stores/postgres/**/*.test.ts"],
+    tests: ["test/stores/postgres/**/*.test.ts", "test/stores/check.test.ts"],
     ownTests: /test\/stores\/postgres\/(?!contract)/,
     required: 0.95,
   },

@@ -151,6 +151,15 @@ test("each mistake in a SQLite database is found alone, as are rows without thei
   }
 });
 
+test("an empty SQLite file is a finding, and is not read", async () => {
+  const empty = newPath();
+  writeFileSync(empty, "");
+  expect(await findings(inspectSqlite(empty))).toEqual({
+    ...{ found: [expect.stringMatching(/^database: It has schema version 0, not \d+\.$/)], findings: 1 },
+    ...{ orders: 0, accounts: 0 },
+  });
+});
+
 test("a damaged SQLite file is a finding, and its rows are not read", async () => {
   // The first page is the header, the second one the root of the orders.
   for (const offset of [0, 4096]) {

@@ -1,11 +1,17 @@
-import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, CreateTableCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { bucketOf, LAYOUT_VERSION, SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
+import {
+  bucketOf,
+  createTableInput,
+  LAYOUT_VERSION,
+  SETTINGS_KEY,
+  tableDefinitions,
+} from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
@@ -122,4 +128,14 @@ test("a process that meets newer settings is not ready and issues no key, and se
   await expect(store.accounts.recordEnvironment("live")).rejects.toMatchObject(UNAVAILABLE);
   const admission = await store.accounts.admit({ accountId: "acme", hash: hashKey(issued.key) }, Date.now());
   expect(admission.ok).toBe(true);
+});
+
+test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {
+  const { index: _index, ...table } = tableDefinitions("bare").orders;
+  await emulator.client.send(new CreateTableCommand(createTableInput(table)));
+  const { outbox = expect.fail() } = createDynamodbStore({ prefix: "bare", client: emulator.client });
+  await expect(outbox.backlog()).rejects.toMatchObject({
+    ...{ code: "store_unavailable", retryable: false },
+    message: expect.stringMatching(/^The table of orders has no index 'outbox'\. Add it; see lib/),
+  });
 });

@@ -29,6 +29,18 @@ test("a backup is a new file with all orders, which only its owner can read", as
   await copy.close();
 });
 
+test("a backup does not keep the database open: its log is deleted when the store is closed", async () => {
+  const path = newPath();
+  const to = newPath();
+  const store = createSqliteStore({ path });
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  await backUpSqlite({ path, to });
+  expect(await backUpSqlite({ path, to })).toEqual({ ok: false, code: "file_exists" });
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
 test("a backup never replaces a file", async () => {
   const to = newPath();
   writeFileSync(to, "mine");

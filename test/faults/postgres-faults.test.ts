@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { MAX_STORE_CALL_MS } from "../../lib/stores/store.ts";
@@ -51,30 +52,29 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
   afterAll(() => server.remove());
 
   describe.concurrent("while another session holds a lock", () => {
+    /** Resolves once the lock is held. `ended` resolves when it is released. */
     const holdLock = async (service: ServedPostgres, statement: string, seconds: number) => {
-      const held = service.sql(`BEGIN; ${statement}; SELECT pg_sleep(${seconds}); COMMIT`);
+      const ended = service.sql(`BEGIN; ${statement}; SELECT pg_sleep(${seconds}); COMMIT`);
       const isHeld = `SELECT count(*) FROM pg_stat_activity WHERE datname = '${service.database}' AND wait_event = 'PgSleep'`;
       while ((await server.sql(isHeld)) === "0") await sleep(10);
-      return held;
+      return { ended };
     };
     const onAccount = "SELECT FROM store_orders.accounts WHERE id = 'shop' FOR UPDATE";
 
     test("a lock of an account that lasts a moment delays its requests", async () => {
       await using service = await servePostgres(server, 10);
-      const held = holdLock(service, onAccount, 1);
-      await sleep(300);
+      const held = await holdLock(service, onAccount, 1);
       expect((await cancel(service, 1)).status).toBe(204);
-      await held;
+      await held.ended;
       expect(await counted(service)).toBe(1);
     });
 
     test("a lock of an account that lasts longer than a call causes a 503 that changes and counts nothing", async () => {
       await using service = await servePostgres(server, 10);
       expect((await cancel(service, 0)).status).toBe(204);
-      const held = holdLock(service, onAccount, 8);
-      await sleep(300);
+      const held = await holdLock(service, onAccount, 8);
       const waited = await Promise.all([1, 2, 3].map((id) => expectUnavailableInTime(cancel(service, id))));
-      await held;
+      await held.ended;
       expect([await counted(service), await statusOf(service, 1)]).toEqual([1, "pending"]);
       await expectServed(service, 1);
       expect(await counted(service)).toBe(2);
@@ -96,8 +96,11 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
       const admit = (accountId: string) =>
         asRole.accounts.admit({ accountId, hash: key(accountId).hash }, Date.now());
       await admit("other");
-      const held = holdLock(service, "SELECT FROM store_orders.accounts WHERE id = 'locked' FOR UPDATE", 8);
-      await sleep(300);
+      const held = await holdLock(
+        service,
+        "SELECT FROM store_orders.accounts WHERE id = 'locked' FOR UPDATE",
+        8,
+      );
       const locked = Promise.allSettled(Array.from({ length: 5 }, () => admit("locked")));
       let slowest = 0;
       for (let time = 0; time < 20; time++) {
@@ -108,35 +111,41 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
       }
       expect(slowest).toBeLessThan(MAX_DELAY_MS);
       for (const { status } of await locked) expect(status).toBe("rejected");
-      await held;
+      await held.ended;
       expect((await admit("locked")).ok).toBe(true);
     });
 
     test("a lock of one order causes a 503 for its cancel only", async () => {
       await using service = await servePostgres(server, 10);
-      const held = holdLock(service, "SELECT FROM store_orders.orders WHERE id = 1 FOR UPDATE", 8);
-      await sleep(300);
+      const held = await holdLock(service, "SELECT FROM store_orders.orders WHERE id = 1 FOR UPDATE", 8);
       const locked = expectUnavailableInTime(cancel(service, 1));
       for (let id = 2; id < 6; id++) expect((await cancel(service, id)).status).toBe(204);
       await locked;
-      await held;
+      await held.ended;
       await expectServed(service, 1);
     });
 
     test("a lock of a whole table causes a 503 for every request, also for the check", async () => {
       await using service = await servePostgres(server, 10);
       expect((await cancel(service, 0)).status).toBe(204);
-      const held = holdLock(service, "LOCK TABLE store_orders.accounts IN ACCESS EXCLUSIVE MODE", 8);
-      await sleep(300);
+      const held = await holdLock(service, "LOCK TABLE store_orders.accounts IN ACCESS EXCLUSIVE MODE", 8);
       const checked = expect(service.asRole.check()).rejects.toThrow(StoreUnavailableError);
+      // One statement, which waits while it is parsed. The server does not notice that nobody waits for it any more.
+      const direct = createPostgresStore({ connectionString: server.url(service.database) });
+      const key = parseKey(service.key) ?? expect.fail();
+      const event = { type: "apply", id: 2n, event: "cancel" } as const;
+      const admitted = expect(direct.accounts.admit(key, Date.now(), undefined, event)).rejects.toThrow(
+        StoreUnavailableError,
+      );
       await Promise.all([
         expectUnavailableInTime(cancel(service, 1)),
         expectUnavailableInTime(service.send("GET", LIST)),
       ]);
-      await checked;
-      await held;
+      await Promise.all([checked, admitted]);
+      await held.ended;
       await expectServed(service, 1);
-      expect(await counted(service)).toBe(2);
+      expect([await counted(service), await statusOf(service, 2)]).toEqual([2, "pending"]);
+      await direct.close();
     });
   });
 

@@ -267,8 +267,8 @@ function cancelTexts(schema: string): Readonly<Record<"one" | "many", string>> {
       SELECT set_config('lock_timeout', '${MAX_GROUP_WAIT_MS}', true), ${SET_DURABLE}
       FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'
         AND current_setting('transaction_isolation') = 'read committed'
-        -- One that has waited for a table longer than its caller does nothing.
-        AND clock_timestamp() < statement_timestamp() + interval '${MAX_GROUP_WAIT_MS} ms'),
+        -- One that has waited for a table longer than its caller does nothing, also if it waited while it was parsed.
+        AND clock_timestamp() < now() + interval '${MAX_GROUP_WAIT_MS} ms'),
     admitted AS MATERIALIZED (
       SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS}, k.rejections_tokens)::text AS state
       FROM current, ${rows("$1::text", "$2::text", "$3::bigint")} AS c (account, hash, requests)

@@ -18,6 +18,8 @@ export interface ServedPostgres {
   /** The network between the service and the server. */
   readonly proxy: PostgresProxy;
   readonly send: SendRequest;
+  /** The key that `send` presents. */
+  readonly key: string;
   /** Another instance of the store, as the administrator and past the proxy. */
   readonly store: Store;
   /** Another instance of the store, exactly as the service has it. */
@@ -50,7 +52,7 @@ export async function servePostgres(server: PostgresServer, orders: number): Pro
     await openStore({ kind: "postgres", connectionString: url }),
   ];
   return {
-    ...{ server, process: service.process, database, role, proxy, store, asRole, sql },
+    ...{ server, process: service.process, database, role, proxy, store, asRole, sql, key },
     send: createRequester(service.url, key),
     async endSessions() {
       await server.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);

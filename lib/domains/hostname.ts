@@ -198,8 +198,7 @@ function isPublicSuffix(name: string): boolean {
  * it: there will be new ones.
  */
 export function explainTopLevel(host: string): readonly string[] {
-  const { isIcann, isPrivate } = parse(host, { allowPrivateDomains: true, extractHostname: false });
-  if (isIcann || isPrivate) return [];
+  if (parse(host, { extractHostname: false }).isIcann) return [];
   const name = host.slice(host.lastIndexOf(".") + 1);
   return [`${host} ends with .${name}, which is no known top-level domain. Check its spelling.`];
 }

@@ -110,6 +110,13 @@ describe("errors", () => {
   );
 });
 
+test.each(["https://orders.example.com", "https://orders.example.com/v1/store"])(
+  "the base URL %s lacks the version, and the error says how to add it",
+  (baseUrl) => {
+    expect(() => createClient({ baseUrl, apiKey: "key" })).toThrow("Add /v1, as in https://");
+  },
+);
+
 test("a key with a line break is rejected with what to write, and is not repeated", () => {
   const create = () => createClient({ baseUrl: "https://orders.example.com/v1", apiKey: "so_test_secret\n" });
   expect(create).toThrow("apiKey: Write the key exactly as it was issued, without spaces or line breaks.");

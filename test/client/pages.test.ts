@@ -77,6 +77,7 @@ test.each([
   const { client, run } = await openClient({ network: async () => new Response(body) });
   const error = await rejection(run(client.page()));
   expect(error).toBeInstanceOf(MalformedListError);
+  expect(error).toMatchObject({ name: "MalformedListError" });
   expect(String(error)).toMatch(message);
 });
 

@@ -124,4 +124,5 @@ test("text of a response cannot write control characters into an error message",
   const error = (await run(rejection(client.cancel(1n)))) as Error & { requestId: string };
   expect(`${error.message}${error.requestId}`).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
   expect(error.message.length).toBeLessThan(1_000);
+  expect(error.message, "no space where a character was removed at an end").not.toMatch(/^\s|\s$|: {2}/);
 });

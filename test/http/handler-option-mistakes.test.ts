@@ -23,14 +23,18 @@ test("a ban policy that could never ban, as from variables that are not set, is 
   expect(issuesOf({ banPolicy: { maxRejections: "20", durationMs: 0 } })).toHaveLength(2);
   expect(issuesOf({ banPolicy: { maxRejections: 20 } })).toEqual(["banPolicy.durationMs"]);
   expect(issuesOf({ banPolicy: { maxRejections: 0, durationMs: 1 } })).toEqual([]);
+  expect(issuesOf({ banPolicy: null })).toContain("banPolicy");
 });
 
-test.each(["", "https://docs.example.com/\n", "https://docs.example.com/→", "https://a.example/>; rel=next"])(
-  "a docsUrl that no Link header can contain is reported at startup: %j",
-  (docsUrl) => {
-    expect(issuesOf({ docsUrl })).toEqual(["docsUrl"]);
-  },
-);
+test.each([
+  "",
+  " https://docs.example.com/",
+  "https://docs.example.com/\n",
+  "https://docs.example.com/→",
+  "https://a.example/>; rel=next",
+])("a docsUrl that no Link header can contain is reported at startup: %j", (docsUrl) => {
+  expect(issuesOf({ docsUrl })).toEqual(["docsUrl"]);
+});
 
 test.each([
   [{ since: "soon", sunset: "" }, ["since", "sunset"]],

@@ -312,6 +312,7 @@ test("a definition with a mistake is rejected with how to fix it", () => {
       /Name it in 'errors'/,
     ],
     [{ ownErrors: { no_stock: { status: 200, message: "a" } } }, "a.ownErrors.no_stock", /400 to 599/],
+    [{ ownErrors: { no_stock: { status: 409 } } }, "a.ownErrors.no_stock", /and a message/],
   ] as const)
     expect(define(definition)).toThrow(
       expect.objectContaining({ issues: [{ path, message: expect.stringMatching(message) }] }),

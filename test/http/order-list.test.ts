@@ -46,6 +46,15 @@ test("pages are written as one JSON array, even if the last one is empty", async
   expect(await read(await listOf(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
+test("a list that ends without a last page is complete as well", async () => {
+  const unmarked: OrderPage[] = [
+    { json: "1", last: false },
+    { json: "2", last: false },
+  ];
+  expect(await read(await listOf(ReadableStream.from(unmarked)))).toBe("[1,2]");
+  expect(await read(await listOf(ReadableStream.from([] as OrderPage[])))).toBe("[]");
+});
+
 test("a page is handed to the server as the store returned it, because joining it with its comma would copy it", async () => {
   const { body } = await listOf(pagesOf(2).pages);
   const parts = typeof body === "string" ? [] : [await body.read(), await body.read()];

@@ -371,12 +371,9 @@ async function withConnection<T>(
     return value;
   } catch (error) {
     if (isReleased) throw error;
-    const isLost = error instanceof DatabaseError && !error.isRolledBack;
-    if (isLost) release(true);
-    else
-      await send(connection, [toQuery({ text: "ROLLBACK" }, deadline, false)]).then((rolledBack) =>
-        release(rolledBack.error !== undefined),
-      );
+    // Fails at once on a connection that is lost.
+    const rolledBack = await send(connection, [toQuery({ text: "ROLLBACK" }, deadline, false)]);
+    release(rolledBack.error !== undefined);
     throw error;
   }
 }

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
+import {
+  answersOnlyOwnZones,
+  type DnsAnswer,
+  type DnsResolver,
+  type RecordType,
+} from "../../../lib/domains/verification/resolver.ts";
 import { verifyHost, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 
 const HOST = "orders.example.com";
@@ -40,6 +45,35 @@ const verify = (cached: Answers, own?: Answers) =>
     target: TARGET,
     resolver: createResolver({ ...ZONE, ...cached }, own && { "192.0.2.53": { ...ZONE, ...own } }),
   });
+
+test("whether a server answers only for its own zones is asked at the parent of the zone", async () => {
+  const refuses = (refused: string): DnsResolver =>
+    (async (name: string, type: RecordType) =>
+      `${name} ${type}` === refused
+        ? { outcome: "failed", reason: "refused" }
+        : { outcome: "nxdomain" }) as never;
+  expect(await answersOnlyOwnZones(refuses("com NS"), "example.com")).toBe(true);
+  expect(await answersOnlyOwnZones(refuses("co.uk NS"), "example.co.uk")).toBe(true);
+  expect(await answersOnlyOwnZones(refuses("example.com NS"), "example.com")).toBe(false);
+});
+
+test("of a zone with many name servers, four are asked", async () => {
+  const servers = Array.from({ length: 40 }, (_, index) => `ns${index}.example.com`);
+  const cached = {
+    ...WRONG,
+    "example.com NS": found(...servers),
+    ...Object.fromEntries(servers.map((server, index) => [`${server} A`, found(`192.0.2.${index}`)])),
+  };
+  const asked: string[] = [];
+  const own = createResolver({ ...ZONE, ...RIGHT });
+  const at = (addresses: readonly string[]) => {
+    asked.push(...addresses);
+    return own;
+  };
+  const resolver = Object.assign(createResolver({ ...ZONE, ...cached }), { at });
+  expect(await verifyHost(HOST, { target: TARGET, resolver })).toMatchObject({ state: "pending_dns" });
+  expect(new Set(asked)).toEqual(new Set(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]));
+});
 
 describe("a resolver that remembers an old answer", () => {
   test("a record that has just been corrected only needs time, and the report says how much", async () => {

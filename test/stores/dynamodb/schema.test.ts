@@ -4,7 +4,11 @@ import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.t
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
-import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import {
+  createDynamodbStore,
+  createDynamodbTables,
+  deleteDynamodbTables,
+} from "../../../lib/stores/dynamodb/index.ts";
 import {
   bucketOf,
   createTableInput,
@@ -128,6 +132,17 @@ test("a process that meets newer settings is not ready and issues no key, and se
   await expect(store.accounts.recordEnvironment("live")).rejects.toMatchObject(UNAVAILABLE);
   const admission = await store.accounts.admit({ accountId: "acme", hash: hashKey(issued.key) }, Date.now());
   expect(admission.ok).toBe(true);
+});
+
+test.each([0, 257, 1.5, Number.NaN])("tables with %d buckets are not created", async (buckets) => {
+  const creating = createDynamodbTables({ prefix: "none", client: emulator.client, buckets });
+  await expect(creating).rejects.toThrow("buckets: Use a whole number from 1 to 256.");
+});
+
+test("tables that are deleted are gone, and can be deleted again", async () => {
+  const tables = { prefix, client: emulator.client };
+  for (let time = 0; time < 2; time++) await deleteDynamodbTables(tables);
+  await expect(store.orders.find(1n)).rejects.toThrow(/table '.*' does not exist/);
 });
 
 test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { parseKey } from "../../../lib/accounts/hash-key.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
+import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
+import { type Pglite, startPglite } from "./pglite.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+
+let server: Pglite;
+/** The statements that were sent. */
+const sent: string[] = [];
+
+beforeAll(async () => {
+  server = await startPglite();
+});
+afterAll(() => server.database.close());
+
+function observed(pool: PostgresPool): PostgresPool {
+  return {
+    async connect() {
+      const connection = await pool.connect();
+      const query: typeof connection.query = (statement) => {
+        sent.push(/^\s*\w+/.exec(statement.text)?.[0] ?? "");
+        return connection.query(statement);
+      };
+      return { ...connection, query };
+    },
+  };
+}
+
+const PLANS: readonly PlanAssignment[] = [
+  { plan: "free" },
+  { plan: "pro" },
+  { plan: "enterprise", customLimits: { perMinute: 5, perDay: 5 } },
+];
+
+test("after the first cancel of a minute, each takes one statement, whatever the plan; the last one too", async () => {
+  const store = createPostgresStore({ pool: observed(server.pool), schema: "plans" });
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  await store.orders.place(
+    Array.from({ length: 20 }, (_, id) => ({ record: { id: BigInt(id) }, status: "pending" })),
+  );
+  let id = 0n;
+  for (const [index, plan] of PLANS.entries()) {
+    await accounts.create(`shop-${index}`, plan);
+    const { key } = (await accounts.issueKey(`shop-${index}`)) as IssuedKey;
+    const cancel = () =>
+      store.accounts.admit(parseKey(key) ?? expect.fail(), AT, undefined, {
+        type: "apply",
+        id: id++,
+        event: "cancel",
+      });
+    await cancel();
+    sent.length = 0;
+    for (let request = 2; request <= 5; request++)
+      expect(await cancel()).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+    expect(sent, plan.plan).toEqual(["WITH", "WITH", "WITH", "WITH"]);
+    if (plan.customLimits !== undefined) expect(await cancel()).toMatchObject({ ok: false });
+  }
+  await store.close();
+});
+
+test("the cancels of several accounts in one turn of the event loop share a statement and a commit", async () => {
+  const store = createPostgresStore({ pool: observed(server.pool), schema: "shared" });
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  const ids = Array.from({ length: 6 }, (_, id) => BigInt(id));
+  await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+  const keys = await Promise.all(
+    ["one", "two"].map(async (account) => {
+      await accounts.create(account, { plan: "free" });
+      const issued = (await accounts.issueKey(account)) as IssuedKey;
+      return parseKey(issued.key) ?? expect.fail();
+    }),
+  );
+  const cancel = (id: bigint) =>
+    store.accounts.admit(keys[Number(id % 2n)] ?? expect.fail(), AT, undefined, {
+      type: "apply",
+      id,
+      event: "cancel",
+    });
+  for (const id of ids.slice(0, 2)) await cancel(id);
+  sent.length = 0;
+  const admissions = await Promise.all(ids.slice(2).map(cancel));
+  expect(admissions.map((admission) => admission.ok && admission.quota.remaining)).toEqual([58, 58, 57, 57]);
+  expect(sent).toEqual(["BEGIN", "WITH", "COMMIT"]);
+  await store.close();
+});

@@ -71,6 +71,18 @@ test("an account that changes its plan keeps its keys, and has the limits of the
   expect(await accounts.setPlan("nobody", { plan: "free" })).toMatchObject({ ok: false });
 });
 
+test("a ban is lifted from the key that is named, and nothing else is", async () => {
+  const { accounts, store, use } = await open();
+  const key = issued(await accounts.issueKey("shop"));
+  await store.recordRejections(parseKey(key.key) ?? expect.fail(), 25, START);
+  expect(await use(key)).toBe("api_key_banned");
+  expect(await accounts.unbanKey("nobody.1")).toEqual({ ok: false, code: "account_not_found" });
+  expect(await accounts.unbanKey("shop.none")).toEqual({ ok: false, code: "key_not_found" });
+  expect(await use(key)).toBe("api_key_banned");
+  expect(await accounts.unbanKey(key.keyId)).toMatchObject({ ok: true, account: { id: "shop" } });
+  expect(await use(key)).toBe("admitted");
+});
+
 test("an account that is deleted is gone with its keys", async () => {
   const { accounts, store, use } = await open();
   const key = issued(await accounts.issueKey("shop"));

@@ -501,6 +501,25 @@ describe("while the responses of the store are late", () => {
     expect(rejections).toBe(20);
   });
 
+  test("a response of an earlier minute does not replace a rejection of the present one", async () => {
+    const { accounts, admit, slow, waiting } = await createSlowFixture();
+    await accounts.admit(PRESENTED, AT);
+    const earlier = admit(AT);
+    await vi.waitUntil(() => waiting.length === 1);
+    slow.hold = false;
+    const next = AT + MINUTE_MS;
+    expect([await admit(next), await admit(next), await admit(next)]).toEqual([
+      "admitted",
+      "rate_limit_exceeded",
+      "rate_limit_exceeded",
+    ]);
+    waiting.pop()?.();
+    expect(await earlier).toBe("rate_limit_exceeded");
+    slow.hold = true;
+    expect(await admit(next + 1), "from memory").toBe("rate_limit_exceeded");
+    expect(waiting).toEqual([]);
+  });
+
   test("the requests of a key that is admitted again do not wait for each other", async () => {
     const { accounts, admit, slow, waiting } = await createSlowFixture();
     slow.hold = false;

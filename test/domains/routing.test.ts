@@ -121,5 +121,6 @@ test("routing imports only the parser of request targets at run time, to keep fu
 
 test("a mapping that has not been validated says which function validates it", () => {
   const mapping = { primary: "orders.example.com" } as unknown as DomainMapping;
-  expect(() => hostTable(mapping)).toThrow("The mapping has not been validated: call `defineDomains`.");
+  for (const unchecked of [mapping, { aliases: [] }, { redirects: [] }] as (typeof mapping)[])
+    expect(() => hostTable(unchecked)).toThrow("The mapping has not been validated: call `defineDomains`.");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { generateKey } from "../../lib/accounts/api-key.ts";
-import type { ClientInfo } from "../../lib/http/request-event.ts";
+import { type ClientInfo, toLogLine } from "../../lib/http/request-event.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
 test.each([
@@ -22,6 +22,12 @@ test("a long path is cut, so that callers cannot fill the log", async () => {
   const { events, send } = await createHandlerFixture();
   await send("GET", `/${"a".repeat(8_000)}`);
   expect(events[0]?.path).toHaveLength(513);
+});
+
+test("a line of the log has no character that ends it or reverses its text, and keeps all others", () => {
+  expect(toLogLine({ path: "/ü 1\n\u0085\u2028\u202e\u200b" })).toBe(
+    '{"path":"/ü 1\\n\\u0085\\u2028\\u202e\\u200b"}',
+  );
 });
 
 test("a request that could not be parsed has no path", async () => {

@@ -10,6 +10,7 @@ const CHANGES: readonly OrderChange[] = [
   { event: "fulfil", at: 0, requestId: ",;: %\u{1f6d2}" },
   { event: "cancel", at: AT, by: "orders", requestId: "" },
   { event: "cancel", at: AT, by: "a;c1,b", requestId: "ü" },
+  { event: "cancel", at: AT, by: "my orders ship" },
 ];
 
 test("a history gives back each change with exactly the fields that it was written with", () => {
@@ -21,8 +22,9 @@ test("a history gives back each change with exactly the fields that it was writt
     { event: "fulfil", at: 0, requestId: ",;: %\u{1f6d2}" },
     { event: "cancel", at: AT, by: "orders" },
     { event: "cancel", at: AT, by: "a;c1,b", requestId: "ü" },
+    { event: "cancel", at: AT, by: "my orders ship" },
   ]);
-  expect(unpackEvents(text)).toEqual(["place", "ship", "cancel", "fulfil", "cancel", "cancel"]);
+  expect(unpackEvents(text)).toEqual(["place", "ship", "cancel", "fulfil", "cancel", "cancel", "cancel"]);
   expect(text, "its characters").toMatch(/^[\x20-\x7e]*$/);
   expect([unpackChanges(""), unpackEvents("")]).toEqual([[], []]);
 });

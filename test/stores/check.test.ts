@@ -114,6 +114,11 @@ const SQL_MISTAKES = [
     /^account beta: .*in the future/,
   ],
   ["UPDATE api_keys SET hash = 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
+  ["UPDATE api_keys SET hash = hash || 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
+  [
+    "UPDATE api_keys SET rejections_start = rejections_start + 1 WHERE account = 'big' AND rejections_start > 0",
+    /^key big.*rejections or its ban are imp/,
+  ],
   ["UPDATE api_keys SET id = 'other.1' WHERE position = 2 AND account = 'beta'", /^key other\.1: /],
   [
     "UPDATE api_keys SET banned_until = 9e14 WHERE account = 'beta' AND banned_until > 0",

@@ -17,6 +17,7 @@ test.each<[string, readonly CaaRecord[]]>([
   ["another of its names", set("0 issue awstrust.com")],
   ["the name in another case, with spaces and a trailing dot", set("0 issue  Amazon.COM. ")],
   ["parameters after the name", set("0 issue amazon.com; account=12345; policy=ev;")],
+  ["a parameter with hyphens", set("0 issue amazon.com; my-own--policy=ev")],
   ["a limit beside a record without one", set("0 issue amazon.com; accounturi=x", "0 issue amazon.com")],
   ["the name next to others", set("0 issue letsencrypt.org", "0 issue amazon.com")],
   ["the name next to a rule that forbids everyone", set("0 issue ;", "0 issue amazon.com")],

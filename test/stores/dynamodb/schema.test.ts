@@ -1,5 +1,5 @@
 import { type AttributeValue, CreateTableCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
@@ -18,6 +18,7 @@ import {
 } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
 const BUCKETS = 2;
@@ -143,6 +144,16 @@ test("tables that are deleted are gone, and can be deleted again", async () => {
   const tables = { prefix, client: emulator.client };
   for (let time = 0; time < 2; time++) await deleteDynamodbTables(tables);
   await expect(store.orders.find(1n)).rejects.toThrow(/table '.*' does not exist/);
+  const client = clientFor("http://127.0.0.1:1");
+  for (const change of [createDynamodbTables, deleteDynamodbTables])
+    await expect(change({ prefix, client })).rejects.toThrow("DynamoDB is unreachable or timed out.");
+});
+
+test("a client that is given to the store stays usable when the store is closed", async () => {
+  const client = clientFor(emulator.endpoint);
+  const destroy = vi.spyOn(client, "destroy");
+  await createDynamodbStore({ prefix, client }).close();
+  expect(destroy).not.toHaveBeenCalled();
 });
 
 test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {

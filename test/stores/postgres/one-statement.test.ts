@@ -86,3 +86,49 @@ test("the cancels of several accounts in one turn of the event loop share a stat
   expect(sent).toEqual(["BEGIN", "WITH", "COMMIT"]);
   await store.close();
 });
+
+test("a list has its first page from the transaction that admits it", async () => {
+  const store = createPostgresStore({ pool: observed(server.pool), schema: "lists" });
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  await accounts.create("shop", { plan: "free" });
+  const key = parseKey(((await accounts.issueKey("shop")) as IssuedKey).key) ?? expect.fail();
+  sent.length = 0;
+  const [admission, counted] = await Promise.all([
+    store.accounts.admit(key, AT, undefined, { type: "list" }),
+    store.accounts.admit(key, AT),
+  ]);
+  expect(admission).toMatchObject({ ok: true, outcome: { type: "list", first: { json: '{"id":1}' } } });
+  expect(counted).toMatchObject({ ok: true, quota: { remaining: 58 } });
+  expect(counted).not.toHaveProperty("outcome");
+  expect(sent).toEqual(["BEGIN", "WITH", "WITH", "SELECT", "COMMIT"]);
+  await store.close();
+});
+
+test("a COMMIT whose response is lost is waited for while the server still commits, and its session is closed once", async () => {
+  let releases = 0;
+  let asked = 0;
+  const pool: PostgresPool = {
+    async connect() {
+      const connection = await server.pool.connect();
+      return {
+        async query(statement) {
+          const response = await connection.query(statement);
+          if (!statement.text.includes("pg_xact_status") || ++asked > 1) return response;
+          return { ...response, rows: response.rows.map(([, ...others]) => ["in progress", ...others]) };
+        },
+        release(close) {
+          releases++;
+          connection.release(close);
+        },
+      };
+    },
+  };
+  const store = createPostgresStore({ pool, schema: "committing" });
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  releases = 0;
+  server.loseResponse();
+  expect(await store.orders.place([{ record: { id: 2n }, status: "pending" }])).toEqual(["placed"]);
+  expect([asked, releases]).toEqual([2, 3]);
+  await store.close();
+});

@@ -8,6 +8,13 @@ import { temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
+test("a database in memory creates no file", async () => {
+  const store = createSqliteStore({ path: ":memory:" });
+  await store.check();
+  await store.close();
+  expect(existsSync(":memory:")).toBe(false);
+});
+
 interface Fault {
   readonly message: string;
   readonly start: (path: string, other: DatabaseSync) => void;

@@ -91,6 +91,27 @@ test("a receiver that fails is called again after 1 s, 2 s, 4 s, up to an hour, 
   await delivery.stop();
 });
 
+test("a delivery that cannot be recorded is reported, and made again once its lease has ended", async () => {
+  const store = createMemoryStore();
+  const { outbox = expect.fail() } = store;
+  let isDown = true;
+  const acknowledge: Outbox["acknowledge"] = async (deliveries) => {
+    if (isDown) throw new StoreUnavailableError("The store is down.");
+    return outbox.acknowledge(deliveries);
+  };
+  const { advance, errors, delivered, start, clock } = await useDelivery();
+  await outbox.switch(true);
+  await createOrders({ store: store.orders, clock }).place({ id: 1n });
+  const delivery = start({ store: { ...store, outbox: { ...outbox, acknowledge } } });
+  await advance(1_000);
+  expect([idsOf(delivered), errors]).toEqual([["1:1"], [["The store is down.", undefined]]]);
+  isDown = false;
+  await advance(HOUR_MS);
+  expect(idsOf(delivered)).toEqual(["1:1", "1:1"]);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  await delivery.stop();
+});
+
 test("a receiver that hangs is called again after its time, with a signal that ends the first call", async () => {
   const signals: AbortSignal[] = [];
   const { orders, advance, start, errors } = await useDelivery({

@@ -61,6 +61,10 @@ test("an invalid order is rejected with every issue, and nothing is stored", asy
   const placed = orders.place({ id: 2n ** 63n, quantity: -1 });
   await expect(placed).rejects.toThrow(InvalidInputError);
   await expect(placed).rejects.toMatchObject({ issues: [{ path: "id" }, { path: "quantity" }] });
+  const rounded = orders.place({ id: 2 ** 60 } as never);
+  await expect(rounded).rejects.toThrow(
+    "id: The number is too large for a JavaScript number. Pass a bigint.",
+  );
   expect((await store.page({ limit: 1 })).orders).toEqual([]);
 });
 

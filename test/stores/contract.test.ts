@@ -199,6 +199,11 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "an identifier that is read modulo 2^64",
+    fails: /^a placed order is found unchanged/,
+    change: inOrders((orders) => ({ find: (id) => orders.find(BigInt.asIntN(64, id)) })),
+  },
+  {
     mistake: "an order that is reported as placed although it exists",
     fails: /^placing an existing order again/,
     change: inOrders((orders) => ({

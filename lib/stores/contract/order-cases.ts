@@ -14,6 +14,8 @@ import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } fro
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const MAX = 2n ** 63n - 1n;
+/** Identifiers that no order can have. Modulo 2^64, some are those of orders. */
+const BEYOND_INT64 = [MAX + 1n, -MAX - 2n, 2n ** 64n, 2n ** 100n] as const;
 
 const pending = (id: bigint): StoredOrder => ({ record: { id, petId: id, quantity: 1 }, status: "pending" });
 const sequence = (count: number) => Array.from({ length: count }, (_, index) => pending(BigInt(index) * 3n));
@@ -51,7 +53,8 @@ export const orderCases: readonly UnboundedCase[] = [
       ];
       assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
       for (const order of placed) assert.deepEqual(await findOrder(orders, order.record.id), order);
-      assert.equal(await orders.find(1n), undefined);
+      for (const id of [1n, ...BEYOND_INT64])
+        assert.equal(await orders.find(id), undefined, `there is no order ${id}`);
     },
   },
   {
@@ -102,7 +105,8 @@ export const orderCases: readonly UnboundedCase[] = [
     name: "an event on a missing order fails with order_not_found and changes nothing",
     async check({ orders }) {
       for (const event of ORDER_EVENTS) {
-        assert.deepEqual(await orders.apply(5n, event, AT), { ok: false, code: "order_not_found" });
+        for (const id of [5n, ...BEYOND_INT64])
+          assert.deepEqual(await orders.apply(id, event, AT), { ok: false, code: "order_not_found" });
       }
       assert.equal(await listed(orders), "");
     },

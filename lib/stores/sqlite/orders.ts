@@ -7,6 +7,7 @@ import {
   packChange,
   unpackChanges,
 } from "../../orders/history.ts";
+import { isInt64 } from "../../orders/int64.ts";
 import { type OrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
@@ -76,8 +77,10 @@ export function orderQueries(db: DatabaseSync) {
   const selectCounts = db.prepare("SELECT status, count FROM order_counts");
   for (const statement of [select, selectCounts]) statement.setReturnArrays(true);
 
+  const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
+
   function find(id: bigint): OrderWithHistory | undefined {
-    const row = select.get(id) as unknown as OrderRow | undefined;
+    const row = rowOf(id);
     return row && { ...readStoredOrder(row[1], row[0]), history: unpackChanges(row[2]) };
   }
 
@@ -87,7 +90,7 @@ export function orderQueries(db: DatabaseSync) {
     at: Instant,
     origin?: ChangeOrigin,
   ): ApplyResult<E> {
-    const row = select.get(id) as unknown as OrderRow | undefined;
+    const row = rowOf(id);
     if (row === undefined) return { ok: false, code: "order_not_found" };
     const order = readStoredOrder(row[1], row[0]);
     const result = transitionStoredOrder(order, event, at);

@@ -43,6 +43,23 @@ test("the query and the body are validated and passed on, with every digit of an
   ]);
 });
 
+test("an operation that takes no body ignores one, whatever it is", async () => {
+  const ping = defineOperation({
+    ...{ ...about, success, id: "ping", method: "POST", path: "/ping", errors: [] },
+    handle: async ({ body }) => ({ status: 200, body: JSON.stringify({ body }) }),
+  });
+  const { send } = await fixture(ping as never);
+  for (const [body, headers] of [
+    ["{", JSON_BODY],
+    ["text", { "content-type": "text/plain" }],
+    ["", {}],
+  ] as const)
+    expect(await send("POST", "/v1/ping", headers, undefined, body)).toMatchObject({
+      status: 200,
+      text: "{}",
+    });
+});
+
 test.each([
   ["a field of another type", '{"id":"1"}', "", ["body.id"]],
   ["no body", null, "", ["body"]],

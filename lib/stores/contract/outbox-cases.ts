@@ -54,6 +54,7 @@ const cases: readonly UnboundedCase[] = [
       for (const number of [1, 2, 3]) {
         const [waiting, ...others] = await lease(outbox);
         assert.deepEqual([waiting && changeOf(waiting).id, others], [`1:${number}`, []]);
+        assert.equal(waiting?.due, AT + LEASE_MS, "a leased order is due when its lease ends");
         assert.deepEqual(await lease(outbox, AT + LEASE_MS - 1), []);
         assert.deepEqual(nextOf(await lease(outbox, AT + LEASE_MS)), [`1:${number}`], "an expired lease");
         await outbox.acknowledge([{ id: 1n, delivered: number }]);

@@ -84,7 +84,8 @@ export async function createTestService({
   let now = start;
   const clock = () => now;
   const advance = (ms: number) => {
-    now += ms;
+    // A wait of the client has a fraction.
+    now += Math.ceil(ms);
   };
   const store = createMemoryStore();
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock });

@@ -32,6 +32,19 @@ describe("a test service", () => {
     await service.orders.place({ id: 7n });
     expect(await service.client.cancel(7n)).toEqual({ ok: true });
     expect(service.now() - before).toBeGreaterThanOrEqual(60_000);
+    expect(Number.isInteger(service.now())).toBe(true);
+  });
+
+  test("shows a client of your own, with one attempt, the minute that is used up and the next one", async () => {
+    const service = await createTestService();
+    const { baseUrl, apiKey, fetch, now: clock } = service;
+    const sleep = async (ms: number) => service.advance(ms);
+    const client = createClient({ baseUrl, apiKey, fetch, clock, sleep, maxAttempts: 1 });
+    await service.orders.place({ id: 7n });
+    await service.exhaust();
+    await expect(client.cancel(7n)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
+    expect(await client.cancel(7n)).toEqual({ ok: true });
+    expect(clock() - Date.UTC(2030, 0)).toBeLessThan(61_000);
   });
 
   test("bans its key for 15 minutes", async () => {

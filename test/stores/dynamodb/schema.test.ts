@@ -1,4 +1,9 @@
-import { type AttributeValue, CreateTableCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import {
+  type AttributeValue,
+  CreateTableCommand,
+  UpdateItemCommand,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
@@ -159,6 +164,8 @@ test("a client that is given to the store stays usable when the store is closed"
 test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {
   const { index: _index, ...table } = tableDefinitions("bare").orders;
   await emulator.client.send(new CreateTableCommand(createTableInput(table)));
+  const options = { client: emulator.client, minDelay: 1, maxDelay: 1, maxWaitTime: 30 };
+  await waitUntilTableExists(options, { TableName: table.name });
   const { outbox = expect.fail() } = createDynamodbStore({ prefix: "bare", client: emulator.client });
   await expect(outbox.backlog()).rejects.toMatchObject({
     ...{ code: "store_unavailable", retryable: false },

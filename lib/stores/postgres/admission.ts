@@ -87,10 +87,10 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   const separate = new Map<string, Job[]>();
   const shared: Job[] = [];
   const cancelText = cancelTexts(database.schema);
-  /** Together they tell apart what cancels the same order in the same millisecond. */
+  /** Together they tell apart the cancels of an order. The clock cannot: that of a test may stand still. */
   const instance = randomBase62(4);
   let cancels = 0;
-  const newToken = () => `${instance}${(cancels++ % MAX_CANCELS_AT_ONCE).toString(36)}`;
+  const newToken = () => `${instance}${(cancels++).toString(36)}`;
   /** The accounts of the groups that are being committed. */
   const busy = new Set<string>();
   let groups = 0;
@@ -198,9 +198,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     },
   };
 }
-
-/** The most cancels of one order in a millisecond that a store tells apart. Two digits in base 36. */
-const MAX_CANCELS_AT_ONCE = 36 ** 2;
 
 /** The jobs that one statement can do, by their order: cancels with one key of each account, and with one policy. */
 function findCancels(jobs: readonly Job[]): ReadonlyMap<string, Job> {

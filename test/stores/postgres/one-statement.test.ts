@@ -87,6 +87,26 @@ test("the cancels of several accounts in one turn of the event loop share a stat
   await store.close();
 });
 
+test("of thousands of cancels of an order at one instant, one succeeds", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "instant" });
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  await accounts.create("shop", {
+    plan: "enterprise",
+    customLimits: { perMinute: 60_000, perDay: 60_000 },
+  });
+  const key = parseKey(((await accounts.issueKey("shop")) as IssuedKey).key) ?? expect.fail();
+  const cancel = () => store.accounts.admit(key, AT, undefined, { type: "apply", id: 1n, event: "cancel" });
+  await store.accounts.admit(key, AT);
+  const admissions = await Promise.all(Array.from({ length: 5_000 }, cancel));
+  const succeeded = admissions.flatMap((admission, index) =>
+    admission.ok && admission.outcome?.type === "apply" && admission.outcome.result.ok ? [index] : [],
+  );
+  expect(succeeded).toEqual([0]);
+  expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(5_001);
+  await store.close();
+});
+
 test("a list has its first page from the transaction that admits it", async () => {
   const store = createPostgresStore({ pool: observed(server.pool), schema: "lists" });
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });

@@ -6,7 +6,7 @@ import { createHandlerFixture } from "./fixture.ts";
 
 test.each([
   ["an unknown error", { error: "gone" }, /no error code 'gone'/],
-  ["an unknown status", { status: 999 }, /status 999/],
+  ["an unknown status", { status: 999 }, /status 999 cannot be sent\. Use one of: 200, 201, /],
   ["no status", {}, /status undefined/],
   ["204 with a body", { status: 204, body: "{}" }, /204 has no body/],
   ["nothing", undefined, /status undefined/],

@@ -292,6 +292,14 @@ test("the query and the body are in the OpenAPI document as their schemas descri
   expect(invalid.schema.properties.issues.items.required).toEqual(["path", "message"]);
 });
 
+/** A schema whose description fails. */
+const described = (message: string) => {
+  const fail = () => {
+    throw new Error(message);
+  };
+  return { "~standard": { version: 1, vendor: "test", validate: fail, jsonSchema: { input: fail } } };
+};
+
 test("a definition with a mistake is rejected with how to fix it", () => {
   const define = (definition: object) => () =>
     defineOperation({
@@ -313,6 +321,11 @@ test("a definition with a mistake is rejected with how to fix it", () => {
     [{ body: {} }, "a.body", /standardschema\.dev/],
     [{ method: "DELETE", body: even }, "a.body", /Only POST, PUT and PATCH/],
     [{ body: even }, "a.jsonSchemas.body", /does not describe itself\. Give one here\.$/],
+    [
+      { query: described("Use draft 2020.12 only.") },
+      "a.jsonSchemas.query",
+      /documentation\. Use draft 2020\.12 only\. Give one here\.$/,
+    ],
     [
       { query: z.object({ a: z.date() }) },
       "a.jsonSchemas.query",

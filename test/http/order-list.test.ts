@@ -46,6 +46,19 @@ test("pages are written as one JSON array, even if the last one is empty", async
   expect(await read(await listOf(ReadableStream.from([{ json: "", last: true }])))).toBe("[]");
 });
 
+test("a page is read from the store when a reader asks for it, and not before", async () => {
+  const { seen, pages } = pagesOf(9);
+  const reader = readerOf(await listOf(pages));
+  const reads: number[] = [];
+  for (let parts = 0; parts < 3; parts++) {
+    await new Promise(setImmediate);
+    reads.push(seen.read);
+    await reader.read();
+  }
+  expect(reads).toEqual([1, 1, 2]);
+  await reader.cancel();
+});
+
 test("a list that ends without a last page is complete as well", async () => {
   const unmarked: OrderPage[] = [
     { json: "1", last: false },

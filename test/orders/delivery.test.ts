@@ -211,6 +211,50 @@ test("a stop waits for the deliveries under way, and begins no further one", asy
   expect(begun).toEqual(["1:1"]);
 });
 
+test("without a wait of the caller's, timers of the process decide, and a stop ends them", async () => {
+  const store = createMemoryStore();
+  const begun: string[] = [];
+  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
+  const delivery = deliverChanges({
+    ...{ store, pollMs: 20, timeoutMs: 100, onError: fail },
+    deliver({ id }) {
+      begun.push(id);
+      return new Promise(() => {});
+    },
+  });
+  await new Promise((polled) => setTimeout(polled, 50));
+  await createOrders({ store: store.orders }).place({ id: 1n });
+  expect(await failed).toMatchObject({ message: "It took more than 100 ms." });
+  expect(begun).toEqual(["1:1"]);
+  await delivery.stop();
+  const slow = deliverChanges({ store, deliver() {}, pollMs: HOUR_MS });
+  await turn();
+  await slow.stop();
+});
+
+test("a delivery that ends while the store looks for changes is followed by the next one of its order at once", async () => {
+  const store = createMemoryStore();
+  const { outbox = expect.fail() } = store;
+  const lease: Outbox["lease"] = async (...args) => {
+    const found = await outbox.lease(...args);
+    await new Promise((answered) => setTimeout(answered, 20));
+    return found;
+  };
+  await outbox.switch(true);
+  const orders = createOrders({ store: store.orders });
+  await orders.place({ id: 1n });
+  await orders.cancel(1n);
+  const delivered: string[] = [];
+  const { promise: both, resolve } = Promise.withResolvers<void>();
+  const delivery = deliverChanges({
+    ...{ store: { ...store, outbox: { ...outbox, lease } }, pollMs: HOUR_MS },
+    deliver: ({ id }) => void (delivered.push(id) === 2 && resolve()),
+  });
+  await both;
+  expect(delivered).toEqual(["1:1", "1:2"]);
+  await delivery.stop();
+});
+
 test("a store without an outbox and options that make no sense are errors that say so", () => {
   const { outbox: _, ...none } = createMemoryStore();
   expect(() => deliverChanges({ store: none as Store, deliver: () => {} })).toThrow(

@@ -25,6 +25,18 @@ test("place, ship, fulfil and cancel follow the state machine", async () => {
   });
 });
 
+test("an order is found with its history, and another one is not", async () => {
+  const { orders } = open();
+  await orders.place({ id: 1n, quantity: 2 });
+  await orders.cancel(1n);
+  expect(await orders.find(1n)).toMatchObject({
+    ...{ record: { id: 1n, quantity: 2 }, status: "cancelled" },
+    history: [{ event: "place" }, { event: "cancel", at: AT }],
+  });
+  for (const id of [2n, 2n ** 64n]) expect(await orders.find(id)).toBeUndefined();
+  await expect(orders.find("1" as never)).rejects.toThrow("id: ");
+});
+
 test("an order without an identifier gets a unique one below 2^53", async () => {
   const { orders } = open();
   const placed = await Promise.all(Array.from({ length: 300 }, () => orders.place({ quantity: 1 })));

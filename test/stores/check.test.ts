@@ -119,6 +119,13 @@ const SQL_MISTAKES = [
     "UPDATE api_keys SET rejections_start = rejections_start + 1 WHERE account = 'big' AND rejections_start > 0",
     /^key big.*rejections or its ban are imp/,
   ],
+  [
+    `INSERT INTO api_keys (account, hash, id, position, created_at) VALUES ${Array.from(
+      { length: 20 },
+      (_, index) => `('big', '${`${index}`.padStart(64, "0")}', 'big.more${index}', ${100 + index}, 1)`,
+    ).join()}`,
+    /^account big: It has 2[12] active keys; at most 20 are possible\.$/,
+  ],
   ["UPDATE api_keys SET id = 'other.1' WHERE position = 2 AND account = 'beta'", /^key other\.1: /],
   [
     "UPDATE api_keys SET banned_until = 9e14 WHERE account = 'beta' AND banned_until > 0",

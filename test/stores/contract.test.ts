@@ -418,6 +418,11 @@ const MISTAKES: readonly Mistake[] = [
     change: inAccounts(() => ({ recordEnvironment: async (environment) => environment })),
   },
   {
+    mistake: "an environment that is not returned",
+    fails: /^the first environment that is recorded stays/,
+    change: inAccounts(() => ({ recordEnvironment: async () => undefined as never })),
+  },
+  {
     mistake: "an account that loses its limits",
     fails: /^a created account is found unchanged/,
     change: inAccounts((accounts) => ({

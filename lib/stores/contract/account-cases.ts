@@ -22,6 +22,7 @@ export const accountCases: readonly UnboundedCase[] = [
         ),
       );
       assert.equal(new Set(recorded).size, 1);
+      assert.ok(recorded[0] === "live" || recorded[0] === "test", `the environment is ${recorded[0]}`);
       for (const environment of ["test", "live"] as const)
         assert.equal(await accounts.recordEnvironment(environment), recorded[0]);
       assert.deepEqual(await collect(accounts.list()), []);

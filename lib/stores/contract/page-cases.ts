@@ -20,6 +20,8 @@ async function readPages(orders: OrderStore, query: OrderQuery): Promise<readonl
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await orders.page({ ...query, after });
     assert.ok(page.orders.length <= query.limit, `a page has at most ${query.limit} orders`);
+    const isEmpty = page.orders.length === 0 && query.status === undefined && pages > 0;
+    assert.ok(!isEmpty, "a page of all orders has 'next' only if an order follows");
     found.push(...page.orders);
     const { next } = page;
     if (next === undefined) return found;

@@ -47,14 +47,13 @@ const verify = (cached: Answers, own?: Answers) =>
   });
 
 test("whether a server answers only for its own zones is asked at the parent of the zone", async () => {
-  const refuses = (refused: string): DnsResolver =>
+  const refuses = (refused: string, reason = "refused"): DnsResolver =>
     (async (name: string, type: RecordType) =>
-      `${name} ${type}` === refused
-        ? { outcome: "failed", reason: "refused" }
-        : { outcome: "nxdomain" }) as never;
+      `${name} ${type}` === refused ? { outcome: "failed", reason } : { outcome: "nxdomain" }) as never;
   expect(await answersOnlyOwnZones(refuses("com NS"), "example.com")).toBe(true);
   expect(await answersOnlyOwnZones(refuses("co.uk NS"), "example.co.uk")).toBe(true);
   expect(await answersOnlyOwnZones(refuses("example.com NS"), "example.com")).toBe(false);
+  expect(await answersOnlyOwnZones(refuses("com NS", "servfail"), "example.com")).toBe(false);
 });
 
 test("of a zone with many name servers, four are asked", async () => {
@@ -171,6 +170,23 @@ describe("a zone whose name servers fail", () => {
     expect(text).toContain("ns1.example.com: no response in time");
     expect(text).toContain("ns2.example.com has no address");
     expect(text).not.toContain("ns3.example.com:");
+  });
+
+  test.each([
+    [failed("timeout"), "The parent has DS records of example.com (DNSSEC): they must match its keys."],
+    [
+      found("ns1.example.com"),
+      "The name servers answer, so it is probably DNSSEC: the DS records of example.com at its parent must match its keys; remove them if the zone is not signed.",
+    ],
+  ])("has the keys of DNSSEC named if its parent knows them (%j)", async (answer, expected) => {
+    const parent = { "com SOA": found("ns.registry.example"), "example.com NS": found("ns1.example.com") };
+    const resolver = createResolver(
+      { ...LAME, "com SOA": found("ns.registry.example"), "example.com DS": found("257 3 13") },
+      { "192.0.2.1": parent, "192.0.2.53": { "example.com SOA": answer } },
+    );
+    const { dns, reasons } = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(dns).toBe("lame");
+    expect(reasons[0]?.fix).toContain(expected);
   });
 
   test("is not blamed while its parent fails too: then it may be the resolver", async () => {

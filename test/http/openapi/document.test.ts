@@ -14,6 +14,7 @@ interface Response {
   };
 }
 interface Document {
+  readonly info: { readonly description: string };
   readonly paths: Record<
     string,
     Record<
@@ -128,6 +129,17 @@ test("every response has the rate-limit headers, a 429 and a 503 have Retry-Afte
       }
     }
   }
+});
+
+test("the description has a table of the errors that any request can get", () => {
+  const { description } = plain(openApiDocument()).info;
+  const [head, , ...rows] = description.split("## Errors")[1]?.match(/^\|.*$/gm) ?? [];
+  expect(head).toMatch(/^\| Status +\| Code +\| Meaning +\|$/);
+  for (const row of rows) {
+    const [, status, code, message] = /^\| (\d+) +\| `(\w+)` +\| (.+?) +\|$/.exec(row) ?? [];
+    expect(ERRORS[code as keyof typeof ERRORS], row).toMatchObject({ status: Number(status), message });
+  }
+  expect(rows.length).toBeGreaterThan(3);
 });
 
 test("every reference in the document resolves", () => {

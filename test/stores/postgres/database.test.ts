@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { isStoreUnavailable } from "../../../lib/core/errors.ts";
 import {
   createPostgresStore,
@@ -125,6 +125,30 @@ test("a statement has the same name in every store, and another one for another 
   expect(first).toMatch(/^store_orders_[\da-f]{32}$/);
   expect(await namesIn("named")).toEqual([first]);
   expect(await namesIn("renamed")).not.toEqual([first]);
+});
+
+test("a call for which the pool has no connection in time rejects, and a connection that comes later is returned", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let lend = () => {};
+  let returned = 0;
+  const pool: PostgresPool = {
+    connect: () =>
+      new Promise((resolve) => {
+        const query = () => expect.fail("nothing is sent");
+        lend = () => resolve({ query, release: (close) => void (returned += close === true ? 100 : 1) });
+      }),
+  };
+  const found = createPostgresStore({ pool }).orders.find(1n);
+  const rejected = expect(found).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringMatching(/no connection.*pool is too small/),
+  });
+  await vi.advanceTimersByTimeAsync(5_000);
+  await rejected;
+  lend();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(returned).toBe(1);
 });
 
 test("closing waits for the calls that were made before", async () => {

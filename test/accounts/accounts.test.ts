@@ -133,6 +133,13 @@ test("a key is returned once, when it is issued, and only its hash is stored", a
   expect(kept).not.toContain(key.slice(-38, -6));
 });
 
+test("a key without an expiry or a name has no such field, neither where it is issued nor in the store", async () => {
+  const { accounts, store } = await open();
+  expect(Object.keys(await accounts.issueKey("shop"))).toEqual(["ok", "accountId", "keyId", "key"]);
+  const [key = {}] = (await store.find("shop"))?.keys ?? [];
+  expect(Object.keys(key).sort()).toEqual(["createdAt", "hash", "id"]);
+});
+
 test("a rotation issues a successor and keeps the old key active for the overlap", async () => {
   const { accounts, use, tick } = await open();
   const old = issued(await accounts.issueKey("shop"));
@@ -228,7 +235,7 @@ test("no key is issued for another environment than that of the store's first ke
   const issued = await test?.issueKey("acme");
   const keyId = issued?.ok === true ? issued.keyId : "";
   const before = await store.find("acme");
-  const error = "The keys of this store are for 'test', so none can be issued for 'live'.";
+  const error = "environment: The keys of this store are for 'test', so none can be issued for 'live'.";
   await expect(live?.issueKey("acme")).rejects.toThrow(error);
   await expect(live?.rotateKey(keyId, { overlapMs: 0 })).rejects.toThrow(error);
   expect(await store.find("acme")).toEqual(before);

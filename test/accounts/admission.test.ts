@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decideAdmission, type KeyState } from "../../lib/accounts/admission.ts";
+import { decideAdmission, type KeyState, withoutOneRequest } from "../../lib/accounts/admission.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { AT, save, unused } from "./admission-fixture.ts";
 
@@ -91,6 +91,21 @@ test("a window and a ban that a wrong clock wrote far in the future are ignored"
   const { admission, save: changed } = decideAdmission({ ...unused, usage, rejections }, AT);
   expect(admission).toMatchObject({ ok: true, quota: { limit: 4, remaining: 3 } });
   expect(changed.usage?.minute).toEqual({ start: AT, count: 1 });
+});
+
+test("a ban of a process whose clock is five minutes ahead counts", () => {
+  const ahead = AT + 5 * MINUTE_MS;
+  const rejections = { windowStart: ahead, count: 21, bannedUntil: ahead + 15 * MINUTE_MS };
+  expect(decideAdmission({ ...unused, rejections }, AT).admission).toMatchObject({ code: "api_key_banned" });
+  expect(decideAdmission({ ...unused, rejections }, AT - 1).admission).toMatchObject({ ok: true });
+});
+
+test("withoutOneRequest() is the state before a request was counted", () => {
+  const counted = save(unused, decideAdmission(unused, AT));
+  const twice = save(counted, decideAdmission(counted, AT));
+  expect(withoutOneRequest(twice)).toEqual(counted);
+  expect(withoutOneRequest(unused)).toEqual(unused);
+  expect(withoutOneRequest(undefined)).toBeUndefined();
 });
 
 test("a plan change within a window keeps the count and applies the new limit", () => {

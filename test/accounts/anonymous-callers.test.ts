@@ -27,6 +27,9 @@ test.each([
   ["2001:db8:1:2::1", "2001:DB8:1:2:ffff:0:0:9", true],
   ["2001:db8::1", "2001:db8:0:0:1::", true],
   ["2001:db8:1:2::1", "2001:db8:1:3::1", false],
+  ["2001:db8:11::1", "2001:db81:1::1", false],
+  ["2001::ffff:1", "2001::1", true],
+  ["255.255.255.255", "unknown", false],
   ["::ffff:192.0.2.1", "192.0.2.1", true],
   ["::1", "::2", true],
 ])("%s and %s are one network: %s", (one, other, same) => {
@@ -37,11 +40,13 @@ test.each([
 
 test.each([
   ["192.0.2.1:443", "192.0.2.1"],
+  [" 192.0.2.1 ", "192.0.2.1"],
   ["192.0.2.1:50123", "192.0.2.1:50124"],
   ["192.000.002.001", "192.0.2.1"],
   ["[2001:db8::1]:443", "2001:db8::1"],
   ["[2001:db8::1]", "2001:0db8:0000:0000:0000:0000:0000:0001"],
   ["fe80::1%eth0", "fe80::1%eth1"],
+  ["fe80::1%eth0", "fe80::1"],
   ["::FFFF:192.0.2.1", "192.0.2.1:80"],
   ["::ffff:c000:201", "192.0.2.1"],
   ["[::ffff:192.0.2.1]:8080", "192.0.2.1"],
@@ -57,15 +62,21 @@ test.each([
   "unknown",
   "256.0.0.1",
   "1.2.3",
+  "1.2.3.4.5",
+  "1:2.3.4.5",
+  "x[2001:db8::1]",
+  "[2001:db8::1]x",
+  "::1]/a:b",
+  "::1]/x",
   "1:2:3",
   "::1::2",
   "12345::",
   "[::1",
   "1:2:3:4:5:6:7:8:9",
   "::g",
-])("%j is not an address and counts for itself", (text) => {
+])("%j is not an address, and counts with all that are not", (text) => {
   const callers = createAnonymousCallers();
-  callers.count(text, AT);
+  callers.count("not an address", AT);
   expect(callers.peek(text, AT).remaining).toBe(59);
   expect(callers.peek("192.0.2.1", AT).remaining).toBe(60);
 });
@@ -95,6 +106,24 @@ test("a /64 network without a request in this minute makes room for another one"
   expect([6, 7, 8, 9].map((subnet) => count(subnet, AT + MINUTE_MS))).toEqual([59, 59, 59, 59]);
 });
 
+test("a /64 network that gets room has its own usage, and not what the others of its /48 have used", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
+  const address = (subnet: number) => `2001:db8:1:${subnet}::1`;
+  for (const subnet of [0, 1, 2, 3, 4, 4]) callers.count(address(subnet), AT);
+  callers.count(address(5), AT + MINUTE_MS);
+  expect(callers.peek(address(6), AT + MINUTE_MS)).toMatchObject({ limit: 2, remaining: 2 });
+});
+
+test("a caller is exhausted for the rest of its window, and nobody else is", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
+  const isExhausted = (at: number) =>
+    ["192.0.2.1", "192.0.2.2"].map((address) => callers.isExhausted(address, at));
+  expect(isExhausted(AT)).toEqual([false, false]);
+  callers.count("192.0.2.1", AT);
+  expect(isExhausted(AT)).toEqual([true, false]);
+  expect(isExhausted(AT + MINUTE_MS)).toEqual([false, false]);
+});
+
 test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
   for (let call = 0; call < 2; call++) callers.count("2001:db8:1:1::1", AT);
@@ -116,7 +145,7 @@ test("IPv6 callers above the capacity share the limit of that counter", () => {
 
 test("new callers share one counter while the memory is full of callers of this minute", () => {
   const callers = createAnonymousCallers({ capacity: 2 });
-  for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]) callers.count(address, AT);
+  for (const last of [1, 2, 3, 4]) callers.count(`192.0.2.${last}`, AT + last);
   const remaining = (at: number) =>
     ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.5"].map(
       (address) => callers.peek(address, at).remaining,
@@ -129,6 +158,16 @@ test("new callers share one counter while the memory is full of callers of this 
   expect(callers.peek("192.0.2.5", AT + MINUTE_MS), "without room").toMatchObject({ remaining: 58 });
   expect(callers.peek("192.0.2.3", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
   expect(callers.peek("192.0.2.2", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
+});
+
+test("the caller that was away for longest makes room, and not one that has just returned", () => {
+  const callers = createAnonymousCallers({ capacity: 2 });
+  for (const last of [1, 2]) callers.count(`192.0.2.${last}`, AT);
+  for (const last of [1, 3, 4]) callers.count(`192.0.2.${last}`, AT + MINUTE_MS);
+  for (const last of [1, 3, 4])
+    expect(callers.peek(`192.0.2.${last}`, AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
+  callers.count("192.0.2.5", AT + MINUTE_MS);
+  expect(callers.peek("192.0.2.4", AT + MINUTE_MS), "without room").toMatchObject({ remaining: 58 });
 });
 
 test("a known caller takes nobody's place, so that everyone's count of the day stays", () => {

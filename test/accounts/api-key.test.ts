@@ -2,8 +2,15 @@ import { createHash } from "node:crypto";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { generateKey, keyIdOf, randomBase62, redactKeys, shortHash } from "../../lib/accounts/api-key.ts";
-import { hashKey, parseKey } from "../../lib/accounts/hash-key.ts";
+import {
+  generateKey,
+  keyIdOf,
+  parseKeyAsync,
+  randomBase62,
+  redactKeys,
+  shortHash,
+} from "../../lib/accounts/api-key.ts";
+import { findKey, hashKey, parseKey } from "../../lib/accounts/hash-key.ts";
 
 test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62", () => {
   const key = generateKey("live", "my-shop-1");
@@ -12,6 +19,16 @@ test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 character
     accountId: "my-shop-1",
     hash: createHash("sha256").update(key).digest("hex"),
   });
+});
+
+test("a key is found in a text, unless the text has none or several", async () => {
+  const [key, other] = [generateKey("live", "my-shop"), generateKey("test", "demo")];
+  for (const text of [key, `Bearer ${key}`, `{"key":"${key}"} and ${key}.`, `${other}x\t${key}\n`])
+    expect(findKey(text), text).toEqual(parseKey(key));
+  for (const text of ["", "Bearer", other.slice(1), `${key} ${other}`])
+    expect(findKey(text), text).toBeUndefined();
+  expect(await parseKeyAsync(key)).toEqual(parseKey(key));
+  expect(await parseKeyAsync(key.slice(0, -1))).toBeUndefined();
 });
 
 test("a key with any one character changed is rejected by its checksum", () => {
@@ -47,7 +64,7 @@ test("secrets are unique and uniformly distributed base62", () => {
 });
 
 test("every character is as likely as any other, whatever bytes the generator returns", () => {
-  let next = 0;
+  let next = 100;
   vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
     (bytes as unknown as Uint8Array).forEach((_, at, all) => {
       all[at] = next++;

@@ -249,11 +249,33 @@ describe("keys of a caller who guesses", () => {
     },
   );
 
+  test("are not invalid if they are valid and have no request left: the store counts the rejection", async () => {
+    const { accounts, isInvalid } = await createAccountsFixture();
+    for (let request = 0; request < 60; request++)
+      expect(await accounts.admit({ accountId: "shop-7", hash: hashOf(7) }, AT)).toMatchObject({ ok: true });
+    expect(await isInvalid("shop-7", hashOf(7))).toBe(false);
+  });
+
+  test("are not invalid if they are valid, also once there are too many accounts to remember", async () => {
+    const { cached, caller, isInvalid } = await createAccountsFixture({ count: 10_000 });
+    expect(await isInvalid("made-up", "1")).toBe(true);
+    await cached.create(settingsOf(10_000));
+    caller.lookups = 1;
+    expect(await isInvalid("shop-5", hashOf(5))).toBe(false);
+  });
+
   test("are read without a limit for a caller that has none", async () => {
     const { cached, calls } = await createAccountsFixture({ isForbidden: true });
     expect(await cached.findInvalid({ accountId: "shop-7", hash: hashOf(7) }, AT)).toBeUndefined();
     expect(await cached.findInvalid({ accountId: "shop-8", hash: "forged" }, AT)).toBeDefined();
     expect(calls).toMatchObject({ find: 2 });
+    expect(
+      await (await createAccountsFixture()).cached.findInvalid({ accountId: "none", hash: "1" }, AT),
+    ).toEqual({
+      ok: false,
+      code: "invalid_api_key",
+      reason: "unknown_key",
+    });
   });
 
   test("of an account that was looked up and does not exist cost a lookup again", async () => {

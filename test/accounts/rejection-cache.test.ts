@@ -68,6 +68,22 @@ describe("a rejected key", () => {
     expect(calls(), "exactly a second later, one call reports the four rejections, one decides").toBe(4);
   });
 
+  test("a rejected key is decided by the store a second after its rejection", async () => {
+    const { admit, calls } = await createCacheFixture();
+    for (const after of [0, 1, 1_000]) await admit(AT + after);
+    expect(calls()).toBe(2);
+    await admit(AT + 1_001);
+    expect(calls(), "one call reports, one decides").toBe(4);
+  });
+
+  test("a rejected key that is banned is rejected from memory also in the next minute", async () => {
+    const { admit, calls } = await createCacheFixture();
+    for (let request = 0; request < 22; request++) await admit(AT + 59_500 + request);
+    const before = calls();
+    expect(await admit(AT + 60_100)).toBe("api_key_banned");
+    expect(calls()).toBe(before);
+  });
+
   test("is admitted at the end of its ban, although the store rejected it just before", async () => {
     const { admit, cached } = await createCacheFixture();
     for (let request = 0; request < 22; request++) await admit(AT + request);
@@ -250,6 +266,27 @@ describe("an unban, a better plan and a reset of the counters", () => {
     expect(await admit(AT + 1_030)).toBe("admitted");
   });
 
+  test("an unban or a plan of another key or account leaves the rejections of a key in memory", async () => {
+    const { accounts, cached, admit, calls } = await createCacheFixture();
+    await accounts.create({ ...SETTINGS, id: "other", keys: [] });
+    for (let request = 0; request < 3; request++) await admit(AT + request);
+    const before = calls();
+    await cached.unban("acme", "acme.second");
+    await cached.resetUsage("other");
+    expect(await admit(AT + 3)).toBe("rate_limit_exceeded");
+    expect(calls()).toBe(before);
+  });
+
+  test("an unban forgets the rejections from memory that were not reported", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { admit, cached, rejections } = await createCacheFixture();
+    for (let request = 0; request < 5; request++) await admit(AT + request);
+    expect(await rejections()).toBe(1);
+    await cached.unban("acme", KEY.id);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await rejections()).toBeUndefined();
+  });
+
   test("an admission by the store ends the rejections from memory", async () => {
     const { accounts, admit, setPlan } = await createCacheFixture();
     for (let request = 0; request < 6; request++) await admit(AT + request);
@@ -332,6 +369,26 @@ describe("rejections from memory", () => {
       expect(await admit(0)).toBe("api_key_banned");
     },
   );
+
+  test("count for the ban once they are reported", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { cached } = await createCacheFixture();
+    const policy = { maxRejections: 4, durationMs: MINUTE_MS };
+    const admit = async (at: number) => outcomeOf(await cached.admit(PRESENTED, AT + at, policy));
+    for (const at of [0, 1, 2, 800, 850]) await admit(at);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(await admit(950), "the fifth").toBe("api_key_banned");
+  });
+
+  test("that lead to a ban with those of another process begin it when the last one was rejected", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { accounts, admit } = await createCacheFixture();
+    for (const at of [0, 10_000, 10_100, 10_200, 10_500]) await admit(AT + at);
+    await accounts.recordRejections(PRESENTED, 18, AT + 10_500);
+    await vi.advanceTimersByTimeAsync(900);
+    const { rejections = {} } = (await accounts.find("acme")) ?? {};
+    expect(rejections[KEY.id]).toMatchObject({ count: 22, bannedUntil: AT + 10_500 + 15 * MINUTE_MS });
+  });
 
   test("are reported within a second, by one timer for all keys that keeps no process alive and ends with them", async () => {
     const { accounts } = createMemoryStore();

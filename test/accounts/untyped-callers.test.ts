@@ -40,6 +40,7 @@ describe.each([
       expect(await pathOf(() => accounts.rotateKey(id, { overlapMs: 0 }))).toBe("keyId");
       expect(await pathOf(() => accounts.revokeKey(id))).toBe("keyId");
       expect(await pathOf(() => accounts.unbanKey(id))).toBe("keyId");
+      await expect(accounts.unbanKey(id)).rejects.toThrow("keyId: Give a string.");
       expect(await store.accounts.find("acme")).toEqual(before);
     },
   );

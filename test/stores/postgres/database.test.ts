@@ -136,7 +136,10 @@ test("a call for which the pool has no connection in time rejects, and a connect
     connect: () =>
       new Promise((resolve) => {
         const query = () => expect.fail("nothing is sent");
-        lend = () => resolve({ query, release: (close) => void (returned += close === true ? 100 : 1) });
+        const release = (close = false) => {
+          returned += close ? 100 : 1;
+        };
+        lend = () => resolve({ query, release });
       }),
   };
   const found = createPostgresStore({ pool }).orders.find(1n);

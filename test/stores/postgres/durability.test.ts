@@ -7,6 +7,7 @@ import { type Pglite, startPglite } from "./pglite.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = { id: "acme.1", hash: "1".repeat(64), createdAt: AT };
+const LEASE = AT + 60_000;
 const PRESENTED = { accountId: "acme", hash: KEY.hash };
 
 const AS_THEY_ARE = { getTypeParser: () => (value: string) => value };
@@ -48,7 +49,7 @@ async function openStore(schema: string) {
 }
 
 test("each kind of write waits for the disk or not, as documented, and each other call commits nothing", async () => {
-  const { orders, accounts, close } = await openStore("kinds");
+  const { orders, accounts, outbox = expect.fail(), close } = await openStore("kinds");
   const drain = async (pages: AsyncIterable<unknown>) => void (await collect(pages));
   const cancel = { type: "apply", id: 1n, event: "cancel" } as const;
   const calls: Record<string, readonly [call: () => Promise<unknown>, ...expected: readonly string[]]> = {
@@ -83,6 +84,16 @@ test("each kind of write waits for the disk or not, as documented, and each othe
     ],
     "accounts.admit with an event": [() => accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, cancel), "on"],
     "accounts.recordRejections": [() => accounts.recordRejections(PRESENTED, 1, AT), "off"],
+    "outbox.switch": [() => outbox.switch(true), "on"],
+    "outbox.isOn": [() => outbox.isOn()],
+    "an order with the outbox on": [() => orders.place([{ record: { id: 3n }, status: "pending" }]), "on"],
+    "outbox.lease": [() => outbox.lease(1, AT, LEASE), "off"],
+    "outbox.lease of nothing": [() => outbox.lease(1, AT, LEASE)],
+    "outbox.postpone": [() => outbox.postpone(3n, LEASE, undefined), "off"],
+    "outbox.list": [() => outbox.list("failed", 1)],
+    "outbox.retry": [() => outbox.retry(undefined), "on"],
+    "outbox.acknowledge": [() => outbox.acknowledge([{ id: 3n, delivered: 1 }]), "off"],
+    "outbox.backlog": [() => outbox.backlog()],
   };
   for (const [name, [call, ...expected]] of Object.entries(calls)) {
     commits.length = 0;
@@ -92,6 +103,7 @@ test("each kind of write waits for the disk or not, as documented, and each othe
   const methods = [
     ...Object.keys(orders).map((name) => `orders.${name}`),
     ...Object.keys(accounts).map((name) => `accounts.${name}`),
+    ...Object.keys(outbox).map((name) => `outbox.${name}`),
   ];
   expect(methods.filter((name) => !(name in calls))).toEqual([]);
   await close();

@@ -11,12 +11,14 @@ import { admissionQueries } from "../../../lib/stores/sqlite/admission.ts";
 import { openDatabase } from "../../../lib/stores/sqlite/database.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createOrderStore, orderQueries } from "../../../lib/stores/sqlite/orders.ts";
+import { createOutbox, outboxQueries } from "../../../lib/stores/sqlite/outbox.ts";
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
+const LEASE = AT + MINUTE_MS;
 const CANCEL = { type: "apply", id: 1n, event: "cancel" } as const;
 
 test("durable writes wait for the disk, and relaxed writes do not", async () => {
@@ -54,6 +56,7 @@ function openObservedStore() {
       orders: observe(db, orderQueries(db)),
       accounts: observe(db, accountQueries(db)),
       admission: observe(db, admissionQueries(db)),
+      outbox: observe(db, outboxQueries(db)),
     }),
     { existing: false },
   );
@@ -61,12 +64,13 @@ function openObservedStore() {
     ...database,
     orders: createOrderStore(database),
     accounts: createAccountStore(database),
+    outbox: createOutbox(database),
     observed,
   };
 }
 
 test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {
-  const { orders, accounts, observed, close } = openObservedStore();
+  const { orders, accounts, outbox, observed, close } = openObservedStore();
   const FULL = 2;
   const NORMAL = 1;
   const drain = async (pages: AsyncIterable<unknown>) => void (await collect(pages));
@@ -104,6 +108,19 @@ test("each kind of write is durable or relaxed as documented, and each other cal
       () => accounts.recordRejections(PRESENTED, 1, AT),
       ["recordRejections", NORMAL],
     ],
+    "outbox.switch": [() => outbox.switch(true), ["switch", FULL]],
+    "outbox.isOn": [() => outbox.isOn()],
+    "an order with the outbox on": [
+      () => orders.place([{ record: { id: 2n }, status: "pending" }]),
+      ["place", FULL],
+    ],
+    "outbox.lease": [() => outbox.lease(1, AT, LEASE), ["lease", NORMAL]],
+    "outbox.lease of nothing": [() => outbox.lease(1, AT, LEASE)],
+    "outbox.postpone": [() => outbox.postpone(2n, LEASE, undefined), ["postpone", NORMAL]],
+    "outbox.list": [() => outbox.list("failed", 1)],
+    "outbox.retry": [() => outbox.retry(undefined), ["retry", FULL]],
+    "outbox.acknowledge": [() => outbox.acknowledge([{ id: 2n, delivered: 1 }]), ["acknowledge", NORMAL]],
+    "outbox.backlog": [() => outbox.backlog()],
   };
   for (const [name, [call, ...expected]] of Object.entries(calls)) {
     observed.length = 0;
@@ -113,6 +130,7 @@ test("each kind of write is durable or relaxed as documented, and each other cal
   const methods = [
     ...Object.keys(orders).map((name) => `orders.${name}`),
     ...Object.keys(accounts).map((name) => `accounts.${name}`),
+    ...Object.keys(outbox).map((name) => `outbox.${name}`),
   ];
   expect(methods.filter((name) => !(name in calls))).toEqual([]);
   await close();

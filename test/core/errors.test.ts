@@ -37,6 +37,33 @@ describe("error guards", () => {
   });
 });
 
+test("each error has its name, its code, and whether the same call can succeed later", () => {
+  const errors = [
+    new StoreUnavailableError("down"),
+    new StoreUnavailableError("wrong password", { retryable: false }),
+    new InvalidInputError([]),
+    new NewerSchemaError("newer"),
+  ];
+  expect(errors.map(({ name, code, retryable }) => [name, code, retryable])).toEqual([
+    ["StoreUnavailableError", "store_unavailable", true],
+    ["StoreUnavailableError", "store_unavailable", false],
+    ["InvalidInputError", "invalid_input", false],
+    ["NewerSchemaError", "newer_schema", false],
+  ]);
+});
+
+test("the message of a schema ends with a full stop, and only one", () => {
+  for (const [message, expected] of [
+    ["Expected a number", "Expected a number."],
+    ["Use 1.5 or 2", "Use 1.5 or 2."],
+    ["Why?", "Why?"],
+    ["Use 2.", "Use 2."],
+  ] as const)
+    expect(toIssues({ code: "custom", path: ["a"], message }, () => [])).toEqual([
+      { path: "a", message: expected },
+    ]);
+});
+
 test("a store error of another copy of the package causes a 503, not a 500", async () => {
   const store = createMemoryStore();
   const { send } = await createHandlerFixture({ store });

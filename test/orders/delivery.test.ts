@@ -1,7 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isInvalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
-import { type DeliveredChange, type DeliverOptions, deliverChanges } from "../../lib/orders/delivery.ts";
+import {
+  changeToJson,
+  type DeliveredChange,
+  type DeliverOptions,
+  deliverChanges,
+} from "../../lib/orders/delivery.ts";
 import type { Outbox } from "../../lib/orders/order-store.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -209,6 +214,70 @@ test("a stop waits for the deliveries under way, and begins no further one", asy
   resolve();
   await stopping;
   expect(begun).toEqual(["1:1"]);
+});
+
+test("a change as JSON has the order as the API sends it, and leaves out what does not apply", () => {
+  const order = { record: { id: 2n ** 63n - 1n, quantity: 2 }, status: "cancelled" } as const;
+  const at = Date.UTC(2026, 10, 20);
+  const change: DeliveredChange = {
+    id: "7:2",
+    order,
+    event: "cancel",
+    from: "pending",
+    to: "cancelled",
+    at,
+    by: "shop.1",
+  };
+  expect(changeToJson(change)).toBe(
+    '{"id":"7:2","event":"cancel","at":"2026-11-20T00:00:00.000Z","from":"pending","to":"cancelled","by":"shop.1",' +
+      '"status":"cancelled","order":{"id":9223372036854775807,"quantity":2}}',
+  );
+});
+
+test("a place that is delivered late has the status in which the order was placed, and the order as it is", async () => {
+  const { orders, advance, delivered, start } = await useDelivery();
+  await orders.place({ id: 1n, quantity: 2 });
+  await orders.cancel(1n);
+  const delivery = start();
+  await advance(2_000);
+  expect(delivered.map(({ order, from, to }) => [order, from, to])).toEqual([
+    [{ record: { id: 1n, quantity: 2 }, status: "cancelled" }, undefined, "pending"],
+    [{ record: { id: 1n, quantity: 2 }, status: "cancelled" }, "pending", "cancelled"],
+  ]);
+  await delivery.stop();
+});
+
+test("without onError, a failure is written to the console with its change", async () => {
+  const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => printed.mockRestore());
+  const store = createMemoryStore();
+  const { outbox = expect.fail() } = store;
+  let isDown = true;
+  const lease: Outbox["lease"] = async (...args) => {
+    if (isDown) throw new StoreUnavailableError("The store is down.");
+    return outbox.lease(...args);
+  };
+  await outbox.switch(true);
+  await createOrders({ store: store.orders }).place({ id: 1n });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const delivery = deliverChanges({
+    ...{ store: { ...store, outbox: { ...outbox, lease } }, pollMs: 1 },
+    deliver() {
+      resolve();
+      throw new Error("The receiver is down.");
+    },
+  });
+  await turn();
+  isDown = false;
+  await promise;
+  await delivery.stop();
+  const lines = new Set(printed.mock.calls.map(([line]) => line));
+  expect(lines).toEqual(
+    new Set([
+      "store-orders: deliverChanges failed: The store is down.",
+      "store-orders: delivery of 1:1 failed: The receiver is down.",
+    ]),
+  );
 });
 
 test("without a wait of the caller's, timers of the process decide, and a stop ends them", async () => {

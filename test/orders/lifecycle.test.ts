@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   acceptsEvent,
+  assertOrderEvent,
   explainTransitionError,
   isOrderEvent,
   isOrderStatus,
@@ -17,6 +18,12 @@ import {
 const AT = Date.UTC(2026, 10, 20, 9, 30);
 const record = { id: 7n, petId: 1n, shipDate: "2027-01-01T00:00:00Z" };
 const shipped = { ...record, shipDate: "2026-11-20T09:30:00.000Z" };
+
+test("an event that the lifecycle does not have is an error that lists the events", () => {
+  for (const event of ORDER_EVENTS) expect(() => assertOrderEvent(event)).not.toThrow();
+  for (const event of ["refund", "toString", undefined])
+    expect(() => assertOrderEvent(event as OrderEvent)).toThrow(/^event: .*cancel, ship, fulfil/);
+});
 
 test("a clock in microseconds is an error, not an order that no client can read", () => {
   const order: StoredOrder = { record, status: "pending" };

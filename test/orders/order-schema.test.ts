@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ORDER_FIELDS, orderJsonSchema } from "../../lib/orders/order.ts";
+import { ORDER_FIELDS, orderExample, orderJsonSchema } from "../../lib/orders/order.ts";
 import { orderSchema } from "../../lib/orders/order-schema.ts";
 import { parseOrder } from "../../lib/orders/wire.ts";
 import { record } from "./records.ts";
@@ -38,8 +38,19 @@ test("the JSON Schema describes every field of the record and nothing else", () 
   expect(Object.keys(orderJsonSchema.properties)).toEqual(Object.keys(ORDER_FIELDS));
   expect(orderJsonSchema.properties).toMatchObject({
     id: { type: "integer", format: "int64", description: "Unique order identifier." },
+    petId: { type: "integer", format: "int64" },
     quantity: { type: "integer", minimum: 0, maximum: 2_147_483_647 },
     shipDate: { type: "string", format: "date-time" },
     complete: { type: "boolean" },
   });
+});
+
+test("every field is described, and the example of the documentation is an order", () => {
+  for (const [name, { description }] of Object.entries(
+    orderJsonSchema.properties as Record<string, { description: string }>,
+  ))
+    expect(description, name).toMatch(/^[A-Z].{15,}\.$/);
+  expect(parseOrder(orderExample)).toMatchObject({ ok: true });
+  expect(Object.keys(orderExample)).toEqual(Object.keys(ORDER_FIELDS));
+  expect(parseOrder({ id: 1, quantity: 0 })).toMatchObject({ ok: true });
 });

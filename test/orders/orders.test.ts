@@ -37,6 +37,26 @@ test("an order is found with its history, and another one is not", async () => {
   await expect(orders.find("1" as never)).rejects.toThrow("id: ");
 });
 
+test("the name of who makes changes is a text of at most 100 characters, and is recorded", async () => {
+  const { orders: store } = createMemoryStore();
+  for (const by of ["x".repeat(101), 5, null, ["shop"]])
+    expect(() => createOrders({ store, by: by as string })).toThrow(
+      "by: Use a text of at most 100 characters.",
+    );
+  await createOrders({ store, clock: () => AT, by: "x".repeat(100) }).place({ id: 1n });
+  await createOrders({ store, clock: () => AT }).place({ id: 2n });
+  expect((await store.find(1n))?.history).toEqual([{ event: "place", at: AT, by: "x".repeat(100) }]);
+  expect(Object.keys((await store.find(2n))?.history[0] ?? {})).toEqual(["event", "at"]);
+});
+
+test("a page has the orders of a query", async () => {
+  const { orders } = open();
+  for (const id of [1n, 2n, 3n]) await orders.place({ id });
+  await orders.cancel(2n);
+  const { orders: found } = await orders.page({ status: "cancelled", limit: 10 });
+  expect(found).toEqual([{ record: { id: 2n }, status: "cancelled" }]);
+});
+
 test("an order without an identifier gets a unique one below 2^53", async () => {
   const { orders } = open();
   const placed = await Promise.all(Array.from({ length: 300 }, () => orders.place({ quantity: 1 })));

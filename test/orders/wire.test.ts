@@ -201,3 +201,13 @@ test("a damaged record is an error that shows the start of it", () => {
     `The record of an order is damaged: ${wire.slice(0, 80)}`,
   );
 });
+
+test("a damaged record of a database is named by its beginning, with the cause", () => {
+  const wire = `{"id":1,"petId":${"x".repeat(500)}`;
+  expect(() => readStoredOrder(wire, "pending")).toThrow(
+    expect.objectContaining({
+      message: `The record of an order is damaged: ${wire.slice(0, 80)}`,
+      cause: expect.any(SyntaxError),
+    }),
+  );
+});

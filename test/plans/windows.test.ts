@@ -26,6 +26,17 @@ test("the plan table has the published limits", () => {
   });
 });
 
+test("of two windows with as many requests left, the one that resets later is reported", () => {
+  const at = Date.UTC(2026, 10, 20, 12);
+  const used = increment(usageAt(NO_USAGE, at));
+  const limits = { perMinute: 5, perDay: 5 };
+  expect(tightestQuota(used, limits)).toEqual({ limit: 5, remaining: 4, resetsAt: Date.UTC(2026, 10, 21) });
+  const lastMinute = increment(usageAt(NO_USAGE, Date.UTC(2026, 10, 20, 23, 59)));
+  const ahead = { ...lastMinute, minute: { ...lastMinute.minute, start: Date.UTC(2026, 10, 21) } };
+  expect(tightestQuota(ahead, limits)).toMatchObject({ resetsAt: Date.UTC(2026, 10, 21, 0, 1) });
+  expect(NO_USAGE).toEqual({ minute: { start: 0, count: 0 }, day: { start: 0, count: 0 } });
+});
+
 test("an unknown plan, and enterprise without custom limits, have no limits", () => {
   expect(limitsOf({ plan: "platinum" as never })).toBeUndefined();
   expect(limitsOf({ plan: "toString" as never })).toBeUndefined();

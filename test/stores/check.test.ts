@@ -91,7 +91,10 @@ afterAll(() => pglite.database.close());
 
 /** Mistakes that the tables of both SQL stores can have. */
 const SQL_MISTAKES = [
-  ["UPDATE orders SET status = 'lost' WHERE id = 0", /^order 0: The status 'lost'/],
+  [
+    "UPDATE orders SET status = 'lost' WHERE id = 0",
+    /^order 0: The status 'lost' is not one of pending, shipped, cancelled, /,
+  ],
   ["UPDATE orders SET record = '{\"id\":1' WHERE id = 1", /^order 1: The record cannot be read/],
   [`UPDATE orders SET record = '{"id":3,"quantity":2}' WHERE id = 2`, /^order 2: .* that of order 3\.$/],
   [`UPDATE orders SET record = '{"id": 5}' WHERE id = 5`, /^order 5: .* not in the form/],
@@ -125,6 +128,10 @@ const SQL_MISTAKES = [
       (_, index) => `('big', '${`${index}`.padStart(64, "0")}', 'big.more${index}', ${100 + index}, 1)`,
     ).join()}`,
     /^account big: It has 2[12] active keys; at most 20 are possible\.$/,
+  ],
+  [
+    "UPDATE api_keys SET rejections_start = rejections_start + 600000, banned_until = banned_until + 600000 WHERE account = 'acme' AND rejections_start > 0",
+    /^key acme\..*: Its rejections are of a minute in the future\. A clock was wrong\.$/,
   ],
   ["UPDATE api_keys SET id = 'other.1' WHERE position = 2 AND account = 'beta'", /^key other\.1: /],
   [

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
-import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
@@ -84,6 +85,36 @@ test("the cancels of several accounts in one turn of the event loop share a stat
   const admissions = await Promise.all(ids.slice(2).map(cancel));
   expect(admissions.map((admission) => admission.ok && admission.quota.remaining)).toEqual([58, 58, 57, 57]);
   expect(sent).toEqual(["BEGIN", "WITH", "COMMIT"]);
+  await store.close();
+});
+
+test("cancels of one turn with two keys, or under two tables of plans, are each decided and recorded for their own", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "two_keys" });
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  const ids = Array.from({ length: 8 }, (_, id) => BigInt(id));
+  await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+  await accounts.create("shop", { plan: "free" });
+  const issued = [await accounts.issueKey("shop"), await accounts.issueKey("shop")] as IssuedKey[];
+  const keys = issued.map(({ key }) => parseKey(key) ?? expect.fail());
+  const cancel = (id: bigint, key = 0, policy?: AdmissionPolicy) =>
+    store.accounts.admit(keys[key] ?? expect.fail(), AT, policy, { type: "apply", id, event: "cancel" });
+  for (const [index] of keys.entries()) await cancel(ids[index] ?? 0n, index);
+
+  const ofKeys = await Promise.all([cancel(2n, 0), cancel(3n, 1), cancel(4n, 1)]);
+  for (const admission of ofKeys)
+    expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+  const by = async (id: bigint) => (await store.orders.find(id))?.history.at(-1)?.by;
+  expect(await Promise.all([2n, 3n, 4n].map(by))).toEqual([0, 1, 1].map((key) => issued[key]?.keyId));
+
+  const plans = { ...PLAN_LIMITS, free: { perMinute: 5, perDay: 5 } };
+  const ofPlans = await Promise.all([
+    cancel(5n),
+    cancel(6n, 0, { ...DEFAULT_BAN_POLICY, plans }),
+    cancel(7n),
+  ]);
+  expect(ofPlans.map((admission) => admission.ok)).toEqual([true, false, true]);
+  expect(await store.orders.find(6n)).toMatchObject({ status: "pending" });
+  expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(7);
   await store.close();
 });
 

@@ -94,20 +94,28 @@ describe("with fake timers", () => {
     const { store, baseUrl, apiKey, orders } = await createTestService({ now: Date.now() });
     await orders.place({ id: 7n });
     const handler = createHandler({ store });
+    const { promise: firstAnswer, resolve: answered } = Promise.withResolvers<void>();
     const client = createClient({
       baseUrl,
       apiKey,
-      fetch: async (url, init) => handler(new Request(url, init)),
+      async fetch(url, init) {
+        const response = await handler(new Request(url, init));
+        answered();
+        return response;
+      },
     });
     for (let request = 0; request < 60; request++)
       await handler(
         new Request(`${baseUrl}/store/orders`, { headers: { authorization: `Bearer ${apiKey}` } }),
       );
     let result: unknown;
-    void client.cancel(7n).then((settled) => {
+    const settle = (settled: unknown) => {
       result = settled;
-    });
-    await vi.advanceTimersByTimeAsync(30_000);
+    };
+    void client.cancel(7n).then(settle, settle);
+    // Otherwise its time could be over before it is answered.
+    await firstAnswer;
+    for (let second = 0; second < 30; second++) await vi.advanceTimersByTimeAsync(1_000);
     expect(result).toBeUndefined();
     // The client may begin to wait a little later than the test.
     while (result === undefined) await vi.advanceTimersByTimeAsync(1_000);

@@ -49,6 +49,7 @@ installPackages(SOURCE, HOME);
 process.stderr.write(`Seed ${seed}: --seed ${seed} chooses the same mutants again.\n`);
 mkdirSync(".data", { recursive: true });
 const folder = mkdtempSync(join(".data", "mutants-"));
+const TSCONFIG = join(folder, "tsconfig.json");
 let stryker: ChildProcess | undefined;
 process.on("exit", () => {
   stop();
@@ -56,6 +57,7 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
+writeFileSync(TSCONFIG, JSON.stringify({ extends: "../../tsconfig.json", include: ["../../lib"] }));
 const deadline = Date.now() + minutes * 60_000;
 const outcomes: Outcome[] = [];
 const sizes = areas.map(sizeOfSample);
@@ -77,7 +79,11 @@ async function tryArea(area: Area, size: number, milliseconds: number): Promise<
     testRunner: "vitest",
     // As in `npm test`: some tests change the directory of their process.
     vitest: { configFile: "test/mutants/vitest.config.ts", pool: "forks" },
-    plugins: ["@stryker-mutator/vitest-runner", join(SOURCE, "sampler.ts")],
+    plugins: [
+      "@stryker-mutator/vitest-runner",
+      "@stryker-mutator/typescript-checker",
+      join(SOURCE, "sampler.ts"),
+    ],
     reporters: ["sampler"],
     mutate: sourcesOf(area),
     coverageAnalysis: "perTest",
@@ -85,8 +91,9 @@ async function tryArea(area: Area, size: number, milliseconds: number): Promise<
     timeoutMS: 10_000,
     tempDirName: join(folder, "sandbox"),
     ignorePatterns: [".data", "dist"],
-    // Stryker would read it with the interface of an older compiler. Vitest needs no compiler.
-    tsconfigFile: "none",
+    // A mutant that does not compile is none: nobody could commit it.
+    checkers: ["typescript"],
+    tsconfigFile: TSCONFIG,
     allowConsoleColors: false,
     logLevel: "warn",
   };
@@ -154,6 +161,8 @@ interface Report {
   readonly timeout: number;
   readonly survived: number;
   readonly uncovered: number;
+  /** Mutants that do not compile. They count neither as killed nor as survived. */
+  readonly invalid: number;
   readonly accepted: number;
   readonly left: number;
   readonly score: number;
@@ -169,6 +178,7 @@ function judge({ area, sample, of, stale, results, failure }: Outcome): Report {
   const timeout = has("Timeout");
   const survived = has("Survived");
   const uncovered = has("NoCoverage");
+  const invalid = has("CompileError");
   const accepted = sample.filter((mutant) => mutant.accepted).length;
   const tried = killed + timeout + survived + uncovered;
   const score = tried === 0 ? 1 : (killed + timeout) / tried;
@@ -180,8 +190,8 @@ function judge({ area, sample, of, stale, results, failure }: Outcome): Report {
         ]
       : []),
   ];
-  const left = sample.length - accepted - tried;
-  return { area, of, killed, timeout, survived, uncovered, accepted, left, score, failures };
+  const left = sample.length - accepted - invalid - tried;
+  return { area, of, killed, timeout, survived, uncovered, invalid, accepted, left, score, failures };
 }
 
 /**
@@ -210,16 +220,18 @@ function toTable(rows: readonly Report[]): string {
       "timeout",
       "survived",
       "no coverage",
+      "no valid code",
       "accepted",
       "not tried",
       "score",
       "required",
     ],
-    colAligns: ["left", ...Array<"right">(8).fill("right")],
+    colAligns: ["left", ...Array<"right">(9).fill("right")],
     style: { head: [], border: [], compact: true },
   });
-  for (const { area, of, killed, timeout, survived, uncovered, accepted, left, score } of rows) {
-    const total = killed + timeout + survived + uncovered + accepted + left;
+  for (const row of rows) {
+    const { area, of, killed, timeout, survived, uncovered, invalid, accepted, left, score } = row;
+    const total = killed + timeout + survived + uncovered + invalid + accepted + left;
     const name = `${area.name} (${total} of ${of})`;
     table.push([
       name,
@@ -227,6 +239,7 @@ function toTable(rows: readonly Report[]): string {
       timeout,
       survived,
       uncovered,
+      invalid,
       accepted,
       left,
       percent(score),

@@ -16,7 +16,7 @@ export function parseKey(key: string): ParsedKey | undefined {
   return accountId === undefined ? undefined : { accountId, hash: hashKey(key) };
 }
 
-/** Finds the key within a text, such as a header or a line of a log, or returns `undefined` unless there is exactly one. */
+/** Finds the key within a string, such as a header or a line of a log, or returns `undefined` unless there is exactly one. */
 export function findKey(text: string): ParsedKey | undefined {
   const keys = new Map<string, ParsedKey>();
   for (const word of text.split(/[^\w-]+/)) {

@@ -67,7 +67,7 @@ export function createOrders({
   const listener = onTransition && { onTransition, onHookError };
   const origin = by === undefined ? {} : { by };
   if (by !== undefined && (typeof by !== "string" || by.length > MAX_BY_CHARS))
-    throw invalidInput("by", `Use a text of at most ${MAX_BY_CHARS} characters.`);
+    throw invalidInput("by", `Use a string of at most ${MAX_BY_CHARS} characters.`);
 
   /** The identifier as a `bigint`; `undefined` if it names no order. */
   function readId(id: bigint): bigint | undefined {

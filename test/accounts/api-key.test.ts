@@ -21,7 +21,7 @@ test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 character
   });
 });
 
-test("a key is found in a text, unless the text has none or several", async () => {
+test("a key is found in a string, unless it has none or several", async () => {
   const [key, other] = [generateKey("live", "my-shop"), generateKey("test", "demo")];
   for (const text of [key, `Bearer ${key}`, `{"key":"${key}"} and ${key}.`, `${other}x\t${key}\n`])
     expect(findKey(text), text).toEqual(parseKey(key));

@@ -32,6 +32,12 @@ describe("errors", () => {
     expect(`${error}`).not.toContain("so_test_shop_wrong");
   });
 
+  test("slashes behind the version make no difference", async () => {
+    const { client, run, sent } = await openClient({ baseUrl: "http://orders.test/v1//" });
+    expect(await run(client.cancel(1n))).toEqual({ ok: true });
+    expect(sent).toMatchObject([{ path: "/v1/store/orders/1" }]);
+  });
+
   test("a 404 for the path is thrown and not reported as a missing order", async () => {
     const { client, run } = await openClient({ baseUrl: "http://orders.test/v2/" });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "route_not_found", status: 404 });
@@ -81,6 +87,8 @@ describe("errors", () => {
 
   test.each([
     ["baseUrl", { baseUrl: "orders.example.com" }],
+    ["baseUrl", { baseUrl: "xhttps://orders.example.com/v1" }],
+    ["baseUrl", { baseUrl: "httpsx://orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "https://user:so_test@orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1?key=so_test" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1#so_test" }],
@@ -116,6 +124,14 @@ test.each(["https://orders.example.com", "https://orders.example.com/v1/store"])
     expect(() => createClient({ baseUrl, apiKey: "key" })).toThrow("Add /v1, as in https://");
   },
 );
+
+test("a base URL with a user is rejected with what to write, and is not repeated", () => {
+  const create = () => createClient({ baseUrl: "https://shop:secret@orders.example.com/v1", apiKey: "key" });
+  expect(create).toThrow(
+    "baseUrl: Write a URL such as https://orders.example.com/v1, without user, query and fragment.",
+  );
+  expect(create).not.toThrow("secret");
+});
 
 test("a key with a line break is rejected with what to write, and is not repeated", () => {
   const create = () => createClient({ baseUrl: "https://orders.example.com/v1", apiKey: "so_test_secret\n" });

@@ -133,9 +133,18 @@ describe("malformed lists", () => {
     expect((await read([encode(text)])).error).toBeInstanceOf(MalformedListError);
   });
 
+  test.each([
+    ["<html>", "The response is not a JSON array. A proxy probably sent it instead of the service."],
+    ['[{"id":1}{"id":2}]', "Unexpected character after order 1."],
+    ['[{"id":1},{"id":02}]', "Order 2 is not valid JSON."],
+  ])("the error of %s says what is wrong, and where", async (text, message) => {
+    expect((await read([encode(text)])).error).toEqual(new MalformedListError(message));
+  });
+
   test("invalid UTF-8 throws MalformedListError", async () => {
     const { error } = await read([encode('[{"id":1,"x":"'), Uint8Array.of(0xff), encode('"}]')]);
     expect(error).toBeInstanceOf(MalformedListError);
+    expect(error).toMatchObject({ message: "The list is not valid UTF-8." });
   });
 
   test("an element that never ends throws before it fills the memory", async () => {
@@ -151,7 +160,7 @@ describe("malformed lists", () => {
     const reader = ReadableStream.from<Uint8Array>(endless()).getReader();
     const options = { idleTimeoutMs: Infinity, signal: new AbortController().signal };
     const orders = readOrders({ firstChunk: new Uint8Array(), reader }, options);
-    await expect(orders.next()).rejects.toBeInstanceOf(MalformedListError);
+    await expect(orders.next()).rejects.toEqual(new MalformedListError("Order 1 is too long."));
     expect(chunks).toBeLessThan(20);
   });
 

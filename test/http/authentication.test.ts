@@ -8,6 +8,7 @@ describe("authentication", () => {
   test.each([
     ["no header", {}, "missing_api_key"],
     ["another scheme", { authorization: "Basic abc" }, "missing_api_key"],
+    ["a scheme that only ends like it", { authorization: "xBearer abc" }, "missing_api_key"],
     ["no key behind the scheme", { authorization: "Bearer" }, "missing_api_key"],
     ["something that is no key", { authorization: "Bearer abc" }, "invalid_api_key"],
     [

@@ -46,6 +46,12 @@ test("a page of a configured origin can read every response with its limits, err
   }
 });
 
+test("a compressed response varies by the encoding too, so that a cache gives it to no client without gzip", async () => {
+  const { send } = await createHandlerFixture({ corsOrigins });
+  const { headers } = await send("GET", "/openapi.json", { "accept-encoding": "gzip" });
+  expect([headers.get("content-encoding"), headers.get("vary")]).toEqual(["gzip", "accept-encoding, origin"]);
+});
+
 test.each([
   "https://evil.example",
   "https://shop.example.com.evil.example",

@@ -120,6 +120,14 @@ test.each([
   expect(issues.map(({ path }: { path: string }) => path)).toEqual(paths);
 });
 
+test("an unknown parameter is answered with those that there are", async () => {
+  const { send } = await serve();
+  const { issues } = JSON.parse((await send("GET", "/v2/store/orders?page=2")).text);
+  expect(issues).toEqual([
+    { path: "query.page", message: "There is no such parameter. Use limit, cursor, status or order." },
+  ]);
+});
+
 test("a cursor of another query is 400, and one of the same query has no limit of its own", async () => {
   const cursor = await cursorOf();
   const { send } = await serve();

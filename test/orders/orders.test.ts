@@ -37,11 +37,11 @@ test("an order is found with its history, and another one is not", async () => {
   await expect(orders.find("1" as never)).rejects.toThrow("id: ");
 });
 
-test("the name of who makes changes is a text of at most 100 characters, and is recorded", async () => {
+test("the name of who makes changes is a string of at most 100 characters, and is recorded", async () => {
   const { orders: store } = createMemoryStore();
   for (const by of ["x".repeat(101), 5, null, ["shop"]])
     expect(() => createOrders({ store, by: by as string })).toThrow(
-      "by: Use a text of at most 100 characters.",
+      "by: Use a string of at most 100 characters.",
     );
   await createOrders({ store, clock: () => AT, by: "x".repeat(100) }).place({ id: 1n });
   await createOrders({ store, clock: () => AT }).place({ id: 2n });

@@ -70,7 +70,7 @@ export function createOrderStore(database: Database): PostgresOrderStore {
   };
 }
 
-/** Replaces orders, which the transaction has locked, and adds a text to the history of each. */
+/** Replaces orders, which the transaction has locked, and adds a string to the history of each. */
 export function updateOrders(
   schema: string,
   orders: readonly StoredOrder[],

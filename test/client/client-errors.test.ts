@@ -5,7 +5,11 @@ import { StoreOrdersError } from "../../lib/core/errors.ts";
 const DAY = Date.parse("2026-11-24T00:00:00Z");
 
 test.each([
-  [new errors.ApiError({ code: "invalid_input", message: "No.", status: 400 }), "invalid_input", false],
+  [
+    new errors.ApiError({ code: "invalid_input", message: "No.", requestId: undefined, status: 400 }),
+    "invalid_input",
+    false,
+  ],
   [new errors.RateLimitedError(DAY, false), "rate_limited", true],
   [new errors.TimeoutError("idle", 5), "timeout", true],
   [new errors.NetworkError("Refused."), "network_error", true],

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { testContract } from "../stores/test-contract.ts";
-import { testProcesses } from "../stores/test-processes.ts";
 import { startPgbouncer } from "../support/postgres/pgbouncer.ts";
 import { type PostgresProxy, startPostgresProxy } from "../support/postgres/proxy.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
@@ -60,12 +59,6 @@ describe.skipIf(skipsWithoutPostgres("PostgreSQL contract"))("on a PostgreSQL se
     });
   });
 
-  testProcesses(
-    "PostgreSQL",
-    () => ({ kind: "postgres", connectionString: server.url(), schema: `processes_${schemas++}` }),
-    { races: 2_000 },
-  );
-
   const pgbouncer = findProgram("pgbouncer");
   describe.skipIf(pgbouncer === undefined)(
     "the store fulfils the contract behind PgBouncer in transaction mode",
@@ -84,11 +77,6 @@ describe.skipIf(skipsWithoutPostgres("PostgreSQL contract"))("on a PostgreSQL se
           return { store: await open(), openAnother: open };
         },
         { interrupt: skipped, loseResponse: skipped },
-      );
-      testProcesses(
-        "PgBouncer",
-        () => ({ kind: "postgres", connectionString: pooler.url(), schema: `pooled_${schemas++}` }),
-        { races: 1_000 },
       );
     },
   );

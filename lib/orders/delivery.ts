@@ -118,7 +118,6 @@ export function deliverChanges({
       const delayMs = Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** attempts);
       return await outbox.postpone(id, due, isFinal ? undefined : clock() + delayMs);
     } finally {
-      late.catch(() => {});
       time.abort(ENDED);
     }
     await acknowledge({ id, delivered: delivered + 1 });

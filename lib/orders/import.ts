@@ -64,7 +64,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
       while (start <= last) start = addLine(lines, chunk, start, chunk.indexOf(LINE_FEED, start));
     }
     partial = concat(partial, chunk.subarray(start));
-    if (partial.length > MAX_LINE_BYTES || (oversized && partial.length > 0)) {
+    if (partial.length > MAX_LINE_BYTES || oversized) {
       lines.push(toLine(partial, false));
       partial = EMPTY;
       oversized = true;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns } from "../../lib/core/time.ts";
+import { createTurns, MAX_TIMER_MS } from "../../lib/core/time.ts";
 
 const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -18,4 +18,12 @@ test("each turn of the event loop lets one caller continue, in the order of thei
   enter("d");
   await eventLoopTurn();
   expect(continued).toEqual(["a", "b", "c", "d"]);
+});
+
+test("the longest timer does not fire at once, as a longer one would", async () => {
+  const fired: string[] = [];
+  const longest = setTimeout(() => fired.push("longest"), MAX_TIMER_MS);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  clearTimeout(longest);
+  expect(fired).toEqual([]);
 });

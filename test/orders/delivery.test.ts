@@ -386,3 +386,53 @@ test("with untilEmpty, a change that ends while the next ones are leased is foll
   await start({ store: { ...store, outbox: slow } }).ended;
   expect(idsOf(delivered)).toEqual(["7:1", "7:2"]);
 });
+
+test("orders are leased and acknowledged together: half of those at once, or what has ended within 50 ms", async () => {
+  const ends: (() => void)[] = [];
+  const calls: unknown[] = [];
+  const { store, outbox, orders, advance, start, clock } = await useDelivery({
+    concurrency: 4,
+    deliver: () => new Promise<void>((resolve) => void ends.push(resolve)),
+  });
+  for (let id = 1n; id <= 8n; id++) await orders.place({ id });
+  const begun = clock();
+  const counted: Outbox = {
+    ...outbox,
+    lease(limit, at, until) {
+      calls.push(["lease", limit, at - begun]);
+      return outbox.lease(limit, at, until);
+    },
+    acknowledge(deliveries) {
+      calls.push(["acknowledge", deliveries.length]);
+      return outbox.acknowledge(deliveries);
+    },
+  };
+  const delivery = start({ store: { ...store, outbox: counted } });
+  const end = async (count: number) => {
+    calls.length = 0;
+    for (const resolve of ends.splice(0, count)) resolve();
+    await advance(0);
+    return calls;
+  };
+  await advance(10);
+  expect(calls).toEqual([["lease", 4, 0]]);
+  expect(await end(1)).toEqual([["acknowledge", 1]]);
+  await advance(49);
+  expect(calls).toEqual([["acknowledge", 1]]);
+  await advance(1);
+  expect(calls).toEqual([
+    ["acknowledge", 1],
+    ["lease", 1, 60],
+  ]);
+  expect(await end(2)).toEqual([
+    ["acknowledge", 2],
+    ["lease", 2, 60],
+  ]);
+  calls.length = 0;
+  await advance(2_000);
+  expect(calls).toEqual([]);
+  await end(4);
+  await advance(1_000);
+  await end(4);
+  await delivery.stop();
+});

@@ -1,10 +1,10 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
-import { acceptsGzip } from "../../lib/http/compression.ts";
+import { acceptsGzip, cachedDocument } from "../../lib/http/compression.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { createHandlerFixture } from "./fixture.ts";
+import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 test("a gzip list has the same content and a Vary header", async () => {
   const store = createMemoryStore();
@@ -32,6 +32,22 @@ test("a gzip list has the same content and a Vary header", async () => {
   expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
   expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
   expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);
+});
+
+test.each([
+  [1_023, null],
+  [1_024, "gzip"],
+])("a list of one page with %i characters has the content encoding %s", async (length, coding) => {
+  const store = createMemoryStore();
+  const json = `"${"a".repeat(length - 4)}"`;
+  store.orders.list = async function* () {
+    yield { json, last: true };
+  };
+  const { send } = await createHandlerFixture({ store });
+  const { headers } = await send("GET", "/v1/store/orders", { "accept-encoding": "gzip" });
+  expect([headers.get("content-encoding"), headers.get("vary")]).toEqual([coding, "accept-encoding"]);
+  const plain = await send("GET", "/v1/store/orders");
+  expect([plain.headers.get("content-encoding"), plain.text]).toEqual([null, `[${json}]`]);
 });
 
 test("a HEAD of a long list reads one page and releases the store, with and without gzip", async () => {
@@ -103,4 +119,52 @@ test("the OpenAPI document has the same content with gzip", async () => {
   const [plain, gzip] = [await get("identity"), await get("gzip")];
   expect([plain.coding, gzip.coding]).toEqual([null, "gzip"]);
   expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+});
+
+test("a document above 256 KiB is sent compressed, also without Accept-Encoding, and is 406 if that refuses gzip", async () => {
+  const limit = 256 * 1024;
+  const fields = { "content-type": "text/plain" };
+  const [small, large] = [limit, limit + 1].map((size) => cachedDocument("a".repeat(size), fields));
+  const { handler } = await createHandlerFixture({
+    documents: async (path, request) => (path === "/small" ? small : large)?.(request),
+  });
+  const get = async (path: string, headers: Record<string, string>) => {
+    const response = await handler(new Request(`http://localhost${path}`, { headers }));
+    const { status } = response;
+    const [coding, vary, type] = ["content-encoding", "vary", "content-type"].map((name) =>
+      response.headers.get(name),
+    );
+    return { response, told: [status, coding, vary, type] };
+  };
+  const plain = [200, null, "accept-encoding", "text/plain"];
+  const gzip = [200, "gzip", "accept-encoding", "text/plain"];
+  for (const [path, accepted, expected] of [
+    ["/small", undefined, plain],
+    ["/small", "identity", plain],
+    ["/small", "gzip", gzip],
+    ["/large", undefined, gzip],
+    ["/large", "gzip", gzip],
+    ["/large", "identity", [406, null, "accept-encoding", "application/json"]],
+    ["/large", "", [406, null, "accept-encoding", "application/json"]],
+  ] as const) {
+    const { told } = await get(path, accepted === undefined ? {} : { "accept-encoding": accepted });
+    expect(told, `${path} ${accepted}`).toEqual(expected);
+  }
+  const { response } = await get("/large", { "accept-encoding": "br" });
+  const text = await response.text();
+  expect(codeOf({ status: response.status, headers: response.headers, text })).toBe("not_acceptable");
+});
+
+test("the document is kept compressed for 20 addresses and those that are configured, and sent plain for any other", async () => {
+  const servers = ["orders", "sandbox"].map((name) => ({ url: `https://${name}.example.com/v1` }));
+  const { send } = await createHandlerFixture({ servers });
+  const codingAt = async (origin: string) =>
+    (await send("GET", "/openapi.json", { "accept-encoding": "gzip" }, { origin })).headers.get(
+      "content-encoding",
+    );
+  const codings: (string | null)[] = [];
+  for (let host = 0; host < 22; host++) codings.push(await codingAt(`https://h${host}.example.com`));
+  expect(codings).toEqual([...Array(20).fill("gzip"), null, null]);
+  expect(await codingAt("https://h19.example.com")).toBe("gzip");
+  expect(await codingAt("https://orders.example.com")).toBe("gzip");
 });

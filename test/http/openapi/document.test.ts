@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
+import { stringify } from "yaml";
+import * as z from "zod";
+import { defineOperation } from "../../../lib/http/define-operation.ts";
 import { ERRORS } from "../../../lib/http/errors.ts";
 import { openApiDocument } from "../../../lib/http/openapi.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
+import { V2_PREVIEW_OPERATIONS } from "../../../lib/http/v2-preview.ts";
+import { whoAmI } from "../custom-operations-fixture.ts";
 import { createHandlerFixture } from "../fixture.ts";
 
 interface Response {
@@ -25,6 +30,45 @@ interface Document {
 }
 const plain = (document: object) => JSON.parse(JSON.stringify(document)) as Document;
 
+/** An operation with every kind of input, error and note, beside the page of v2. */
+const place = defineOperation({
+  id: "placeOrder",
+  method: "POST",
+  version: "v2",
+  path: "/store/orders",
+  tag: "warehouse",
+  summary: "Place an order",
+  description: "The order is stored before the response is sent.",
+  query: z.object({
+    dry: z.stringbool().default(false).describe("Whether to store nothing."),
+    notes: z.string(),
+  }),
+  body: z.object({ quantity: z.int().max(100).describe("How many.") }),
+  success: { status: 201, description: "Order placed." },
+  errors: ["order_not_found"],
+  ownErrors: {
+    order_conflict: { status: 409, message: "The order exists." },
+    warehouse_full: { status: 423, message: "The warehouse is full.", schema: { type: "object" } },
+    warehouse_closed: { status: 423, message: "The warehouse is closed." },
+  },
+  stability: "beta",
+  deprecation: { since: "2026-03-01T00:00:00Z", sunset: "2026-09-01T12:00:00+02:00", link: "/changes" },
+  handle: async () => ({ status: 201 }),
+});
+
+// After a change of the document: vitest run --config test/vitest.config.ts test/http/openapi/document.test.ts -u
+test("the document with every kind of operation is the one that document.yaml shows", async () => {
+  const { send } = await createHandlerFixture({
+    operations: [...OPERATIONS, whoAmI, ...V2_PREVIEW_OPERATIONS, place],
+    servers: [
+      { url: "https://orders.example.com/v1", description: "Production" },
+      { url: "https://sandbox.example.com/shop" },
+    ],
+  });
+  const document = JSON.parse((await send("GET", "/openapi.json")).text);
+  await expect(stringify(document, { lineWidth: 0 })).toMatchFileSnapshot("document.yaml");
+});
+
 test("the document is OpenAPI 3.1, version 1.0.0, with a server relative to it and the bearer scheme", () => {
   const document = plain(openApiDocument());
   expect(document).toMatchObject({
@@ -34,6 +78,10 @@ test("the document is OpenAPI 3.1, version 1.0.0, with a server relative to it a
     security: [{ apiKey: [] }],
     components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
   });
+});
+
+test("it has only values of JSON, so that a writer of YAML that rejects any other accepts it", () => {
+  expect(openApiDocument()).toStrictEqual(plain(openApiDocument()));
 });
 
 test("it has the published operations, with their names, paths, tags and statuses", () => {

@@ -26,7 +26,7 @@ export const OPENAPI_PATH = "/openapi.json";
 
 /** The path and query of an absolute URL, still encoded and without the fragment. */
 export function targetOf(url: string): string {
-  return splitTarget(url).path.split("#", 1)[0] ?? "/";
+  return splitTarget(url).path.replace(/#.*/s, "");
 }
 
 /**
@@ -37,7 +37,6 @@ export function parsePath(target: string): string | undefined {
   const end = target.indexOf("?");
   const path = end === -1 ? target : target.slice(0, end);
   if (FORBIDDEN.test(target) || path.includes("\\")) return undefined;
-  if (!path.includes("%") && !path.includes("/.")) return path;
   return DOT_SEGMENT.test(path) ? undefined : decodeUnreserved(path);
 }
 
@@ -62,7 +61,6 @@ export function decodeUnreserved(path: string): string {
 export function createBasePathRemover(basePath: string): (path: string) => string {
   const message = findBasePathProblem(basePath);
   if (message !== undefined) throw invalidInput("basePath", message);
-  if (basePath === "") return (path) => path;
   return (path) => (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : "");
 }
 

@@ -61,7 +61,7 @@ export function toEvent(
   const traceparent = request.headers.get("traceparent") ?? "";
   const error = end.status === "failed" ? end.error : thrown;
   const presented = caller === undefined ? (request.headers.get("authorization") ?? "") : "";
-  const claimed = accountIdOf(presented.replace(/^.* /, ""));
+  const claimed = accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1));
   return {
     requestId,
     method: request.method,
@@ -81,7 +81,7 @@ export function toEvent(
 /** A request that the server could not parse has no target. */
 function loggedPath(request: RequestHead, { target, requestError }: RequestContext): string | undefined {
   if (target === undefined && requestError !== undefined) return undefined;
-  const [path = ""] = (target ?? targetOf(request.url)).split(/[?#]/, 1);
+  const path = (target ?? targetOf(request.url)).replace(/[?#].*/s, "");
   // Decoded first, so that an encoded underscore does not hide a key.
   const safe = redactKeys(path.includes("%") ? decodeUnreserved(path) : path);
   return safe.length > MAX_PATH_CHARS ? `${safe.slice(0, MAX_PATH_CHARS)}…` : safe;

@@ -35,7 +35,7 @@ describe("a failing store", () => {
 
   test("that fails after admission causes a 503 with the account's quota", async () => {
     const memory = createMemoryStore();
-    const { send } = await createHandlerFixture({ store: memory });
+    const { send, events, keyId } = await createHandlerFixture({ store: memory });
     memory.orders.apply = down;
     const answer = await send("DELETE", "/v1/store/orders/1");
     expect([answer.status, codeOf(answer), answer.headers.get("x-ratelimit-remaining")]).toEqual([
@@ -43,6 +43,10 @@ describe("a failing store", () => {
       "store_unavailable",
       "59",
     ]);
+    expect(events.at(-1)).toMatchObject({
+      ...{ operation: "cancelOrder", accountId: "shop", keyId, plan: "free" },
+      error: { message: "disk gone" },
+    });
   });
 
   test("that throws an unexpected error causes a 500 that reveals nothing of it", async () => {

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { generateKey } from "../../lib/accounts/api-key.ts";
-import { type ClientInfo, toLogLine } from "../../lib/http/request-event.ts";
-import { createHandlerFixture } from "./fixture.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { accessLine, type ClientInfo, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
+import { createHandlerFixture, NOON } from "./fixture.ts";
 
 test.each([
   ["/v1/store/orders?cursor=secret", "/v1/store/orders"],
@@ -18,10 +19,64 @@ test.each([
   expect(events[0]?.path).toBe(path);
 });
 
-test("a long path is cut, so that callers cannot fill the log", async () => {
+test("a path above 512 characters is cut, so that callers cannot fill the log", async () => {
   const { events, send } = await createHandlerFixture();
-  await send("GET", `/${"a".repeat(8_000)}`);
-  expect(events[0]?.path).toHaveLength(513);
+  const longest = `/${"a".repeat(511)}`;
+  for (const path of [longest, `${longest}b`, `${longest}${"b".repeat(8_000)}`]) await send("GET", path);
+  expect(events.map(({ path }) => path)).toEqual([longest, `${longest}…`, `${longest}…`]);
+});
+
+test("the path of a request without a target is that of its URL", async () => {
+  const { events, send } = await createHandlerFixture();
+  await send("GET", "/v1/store/orders?a=1/2#3");
+  await send("GET", "/v1/store/orders#a?b=1");
+  for (const event of events) expect(event).toMatchObject({ path: "/v1/store/orders", status: 200 });
+});
+
+test("the duration is the time since the request arrived, in milliseconds", async () => {
+  const { events, send } = await createHandlerFixture();
+  const startedAt = performance.now();
+  await send("GET", "/v1/store/orders");
+  expect(events[0]?.durationMs).toBeGreaterThan(0);
+  expect(events[0]?.durationMs).toBeLessThanOrEqual(performance.now() - startedAt);
+});
+
+describe("a line of the access log", () => {
+  const event: RequestEvent = {
+    requestId: "request-1",
+    method: "GET",
+    path: "/v1/store/orders",
+    operation: "listOrders",
+    status: 200,
+    durationMs: 12.3456,
+    accountId: "shop",
+    keyId: "key-1",
+    plan: "free",
+    bodyEnd: "complete",
+  };
+  const at = new Date(NOON);
+  const told = { at: "2026-11-20T12:00:00.000Z", ...event, durationMs: 12.3 };
+
+  test("has the time and the fields of the event, and the address only if it is given", () => {
+    const line = accessLine(event, at);
+    expect(line).not.toContain("\n");
+    expect(JSON.parse(line)).toEqual(told);
+    expect(JSON.parse(accessLine(event, at, { address: "192.0.2.7" }))).toEqual({
+      ...told,
+      address: "192.0.2.7",
+    });
+  });
+
+  test.each([
+    [new TypeError("no"), "TypeError: no"],
+    [new StoreUnavailableError("gone"), "StoreUnavailableError: gone"],
+    [new Error("no", { cause: new Error("disk") }), "Error: no (disk)"],
+    [new Error("so_test_shop_0123456789"), "Error: so_test_shop_…"],
+    ["text", "unknown"],
+    [null, "unknown"],
+  ])("has the name and the message of an error, without its stack and keys (%#)", (error, text) => {
+    expect(JSON.parse(accessLine({ ...event, error }, at))).toEqual({ ...told, error: text });
+  });
 });
 
 test("a line of the log has no character that ends it or reverses its text, and keeps all others", () => {
@@ -30,19 +85,24 @@ test("a line of the log has no character that ends it or reverses its text, and 
   );
 });
 
-test("a request that could not be parsed has no path", async () => {
+test("a request that could not be parsed has no path, unless its target is known", async () => {
   const { events, send } = await createHandlerFixture();
   await send("GET", "/", {}, { requestError: "bad_request" });
+  await send("GET", "/", {}, { requestError: "uri_too_long", target: "/a?b" });
   expect(events[0]).not.toHaveProperty("path");
+  expect(events[1]).toMatchObject({ path: "/a", errorCode: "uri_too_long" });
 });
 
 test("traceparent is copied if it is valid, and nothing else is", async () => {
   const { events, send } = await createHandlerFixture();
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   await send("GET", "/v1/store/orders", { traceparent });
-  await send("GET", "/v1/store/orders", { traceparent: `${traceparent}-more` });
+  for (const invalid of [`${traceparent}-more`, `more-${traceparent}`, traceparent.toUpperCase(), ""])
+    await send("GET", "/v1/store/orders", { traceparent: invalid });
+  await send("GET", "/v1/store/orders");
   expect(events[0]).toHaveProperty("traceparent", traceparent);
-  expect(events[1]).not.toHaveProperty("traceparent");
+  expect(events).toHaveLength(6);
+  for (const event of events.slice(1)) expect(event).not.toHaveProperty("traceparent");
 });
 
 test("the address is not in the event, but in the second argument of onRequest", async () => {

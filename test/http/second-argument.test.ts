@@ -100,15 +100,15 @@ test("code of the embedder that throws where nothing can is a 500 that onHookErr
     },
     documents: async (path) =>
       path === "/logo.svg" ? { status: 200, headers: { "x-bad": "a\r\nb" }, body: "" } : undefined,
-    onHookError: (error) => problems.push(error),
+    onHookError: (error, hook) => problems.push([hook, error]),
   });
   fails = true;
   const response = await handler(new Request(URL_OF_LIST, { headers: { authorization: `Bearer ${key}` } }));
   expect(response.status).toBe(500);
   expect(response.headers.get("x-ratelimit-limit")).toBe("60");
-  expect(problems).toEqual([bug]);
+  expect(problems).toEqual([["handler", bug]]);
   fails = false;
   const unsendable = await handler(new Request("http://localhost/logo.svg"));
   expect(unsendable.status).toBe(500);
-  expect(problems).toHaveLength(2);
+  expect(problems[1]).toEqual(["handler", expect.any(TypeError)]);
 });

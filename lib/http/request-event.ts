@@ -105,7 +105,9 @@ export function accessLine(event: RequestEvent, at: Date, client: ClientInfo = {
 export function toLogLine(fields: object): string {
   return redactKeys(JSON.stringify(fields)).replace(
     /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+    // An escape of JSON has four digits, so that some characters need two.
+    (character) =>
+      character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );
 }
 

@@ -80,9 +80,10 @@ describe("a line of the access log", () => {
 });
 
 test("a line of the log has no character that ends it or reverses its text, and keeps all others", () => {
-  expect(toLogLine({ path: "/ü 1\n\u0085\u2028\u202e\u200b" })).toBe(
-    '{"path":"/ü 1\\n\\u0085\\u2028\\u202e\\u200b"}',
-  );
+  const path = "/ü 😀 1\n\u0085\u2028\u202e\u200b\u{e0041}";
+  const line = toLogLine({ path });
+  expect(line).toBe('{"path":"/ü 😀 1\\n\\u0085\\u2028\\u202e\\u200b\\udb40\\udc41"}');
+  expect(JSON.parse(line)).toEqual({ path });
 });
 
 test("a request that could not be parsed has no path, unless its target is known", async () => {

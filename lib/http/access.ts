@@ -69,7 +69,7 @@ export function createAccessControl(
   return {
     async admit(authorization, address, storeOperation) {
       const at = clock();
-      const presented = /^bearer +(.*)$/i.exec(authorization ?? "")?.[1];
+      const presented = /^bearer +(.*)/i.exec(authorization ?? "")?.[1];
       if (presented === undefined) return deny("missing_api_key", address, at);
       const key = await parseKeyAsync(presented.trim());
       if (key === undefined) return deny("invalid_api_key", address, at);

@@ -32,7 +32,7 @@ export function validateOperations(operations: readonly Operation[]): readonly O
 }
 
 function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
-  const { id = "", method = "", path = "", success, errors, handle, deprecation } = operation;
+  const { id = "without id", method = "", path = "", success, errors, handle, deprecation } = operation;
   if (typeof handle !== "function" && !(handle === undefined && IMPLEMENTED.has(id)))
     yield { path: "handle", message: `The operation ${id} has no implementation. Add a function 'handle'.` };
   if (!METHODS.has(method)) yield { path: "method", message: `Use one of: ${[...METHODS].join(", ")}.` };
@@ -69,5 +69,5 @@ function* findDuplicates(operation: Operation, earlier: readonly Operation[]): I
 
 /** The names of the parameters in a path, in order. */
 function parameterNames(path: string): readonly string[] {
-  return [...`${path}`.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  return `${path}`.match(/(?<=\{)\w+(?=\})/g) ?? [];
 }

@@ -8,7 +8,7 @@ import { defineOperation, type Schema } from "./define-operation.ts";
 const DEFAULT_PAGE_ORDERS = 100;
 
 /** The query of a page: pages of one walk have the same `status` and `order`. */
-const pageQuery: Schema<OrderQuery> = {
+const pageQuery: Schema<OrderQuery & { readonly order: "asc" | "desc" }> = {
   "~standard": {
     validate(value) {
       const given = value as Readonly<Record<string, unknown>>;
@@ -113,7 +113,7 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
       const page = await orders.page(query);
       const body = `{"orders":[${page.orders.map(({ record }) => orderToJson(record)).join(",")}]`;
       if (page.next === undefined) return { status: 200, body: `${body}}` };
-      const { limit, status, order = "asc" } = query;
+      const { limit, status, order } = query;
       const cursor = cursorAt(page.next, query);
       const search = new URLSearchParams({ limit: `${limit}`, order, ...(status && { status }), cursor });
       // Relative to the path of the request, so that it is right below any base path.

@@ -74,6 +74,8 @@ test.each([
 test("an OPTIONS request that is no preflight is not allowed at the path", async () => {
   const { send } = await createHandlerFixture({ corsOrigins });
   expect((await send("OPTIONS", "/v1/store/orders", { origin: SHOP })).status).toBe(405);
+  expect((await send("OPTIONS", "/v1/store/orders", PREFLIGHT)).status).toBe(401);
+  expect((await send("GET", "/v1/store/orders", { ...PREFLIGHT, origin: SHOP })).status).toBe(401);
 });
 
 test("without corsOrigins no response has a CORS header and a preflight gets 401", async () => {
@@ -92,6 +94,10 @@ test.each([
   ["https://*.example.com", "Use an origin, such as https://shop.example.com."],
   ["shop.example.com", "Use an origin, such as https://shop.example.com."],
   ["null", "Use an origin, such as https://shop.example.com."],
+  ["", "Use an origin, such as https://shop.example.com."],
+  ["view-source-https://shop.example.com", "Use an origin, such as https://shop.example.com."],
+  ["https://shop.example.com/*", "Use an origin, such as https://shop.example.com."],
+  ["HTTPS://shop.example.com", "Use the origin as browsers send it: https://shop.example.com."],
   ["ftp://shop.example.com", "Use an origin, such as https://shop.example.com."],
   ["https://shop.example.com/", "Use the origin as browsers send it: https://shop.example.com."],
   ["https://Shop.example.com:443/a", "Use the origin as browsers send it: https://shop.example.com."],

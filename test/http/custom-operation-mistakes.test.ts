@@ -18,6 +18,14 @@ test("everything that is wrong with the operations is reported at startup", () =
     { ...readStatus, id: "listOrders", parameters: {}, errors: ["gone"] },
     { ...readStatus, id: "listOrders", path: "/store/orders/{id}/status" },
     { ...withoutSuccess, id: "c", path: "/c", parameters: {} },
+    null,
+    {
+      ...whoAmI,
+      id: "d",
+      path: "/pets/{petId}",
+      parameters: { petId: { description: "The pet." } },
+      errors: [""],
+    },
   ];
   const create = () =>
     createHandler({ store, operations: wrong as unknown as NonNullable<HandlerOptions["operations"]> });
@@ -61,6 +69,21 @@ test("everything that is wrong with the operations is reported at startup", () =
           path: "operations[5].success",
           message: "Describe the success: its status and a description.",
         },
+        {
+          path: "operations[6].handle",
+          message: "The operation without id has no implementation. Add a function 'handle'.",
+        },
+        { path: "operations[6].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
+        {
+          path: "operations[6].path",
+          message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
+        },
+        {
+          path: "operations[6].success",
+          message: "Describe the success: its status and a description.",
+        },
+        { path: "operations[6].errors", message: "There is no error code 'undefined'." },
+        { path: "operations[7].errors", message: "There is no error code ''." },
       ],
     }),
   );

@@ -64,6 +64,14 @@ test("a custom operation is described in the OpenAPI document, with its tag and 
   expect(tags[0].description).not.toBe("Operations on orders.");
 });
 
+test("a dot in the path of an operation is a dot, and nothing else", async () => {
+  const exported = { ...readStatus, id: "exported", path: "/store/{orderId}/status.v1.json" } as const;
+  const { send } = await createHandlerFixture({ operations: [exported], store });
+  expect(await send("GET", "/v1/store/2/status.v1.json")).toMatchObject({ status: 200, text: '"shipped"' });
+  for (const name of ["statusv1json", "status-v1.json", "status.v1-json"])
+    expect(codeOf(await send("GET", `/v1/store/2/${name}`))).toBe("route_not_found");
+});
+
 test("an error that a custom operation throws is 500 without its text", async () => {
   const failing = { ...readStatus, handle: () => Promise.reject(new Error("secret")) };
   const { send } = await createHandlerFixture({ operations: [failing], store: createMemoryStore() });

@@ -36,19 +36,28 @@ test.each([
   expect(issuesOf({ docsUrl })).toEqual(["docsUrl"]);
 });
 
+const NO_DATE = "Use an RFC 3339 date-time with an offset, such as 2027-06-01T00:00:00Z.";
+
 test.each([
-  [{ since: "soon", sunset: "" }, ["since", "sunset"]],
-  [{ since: "2026-06-01T00:00:00Z", sunset: "2027-02-31T00:00:00Z" }, ["sunset"]],
-  [{ since: "2026-06-01T00:00:00Z", sunset: "2026-05-01T00:00:00Z" }, ["sunset"]],
-  [{ since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z", link: "" }, ["link"]],
+  [{ since: "soon", sunset: "" }, [`since: ${NO_DATE}`, `sunset: ${NO_DATE}`]],
+  [{ since: "2026-06-01T00:00:00Z", sunset: "2027-02-31T00:00:00Z" }, [`sunset: ${NO_DATE}`]],
+  [{ since: "2026-06-01T00:00:00Z", sunset: "2026-05-01T00:00:00Z" }, ["sunset: Use a time after since."]],
+  [
+    { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z", link: "" },
+    [
+      "link: Use a URL, such as https://docs.example.com, with all other characters percent-encoded, or leave it out.",
+    ],
+  ],
   [{ since: "2026-06-01T00:00:00Z", sunset: "2026-06-01T00:00:00Z", link: "/docs" }, []],
 ])(
   "a deprecation with dates or a link that no header can contain is reported at startup: %j",
-  (deprecation, names) => {
+  (deprecation, problems) => {
     const operations = OPERATIONS.map((operation, index) =>
       index === 0 ? { ...operation, deprecation } : operation,
     );
-    expect(issuesOf({ operations })).toEqual(names.map((name) => `operations[0].deprecation.${name}`));
+    expect(problemsOf({ store: createMemoryStore(), operations })).toEqual(
+      problems.map((problem) => `operations[0].deprecation.${problem}`),
+    );
   },
 );
 
@@ -73,13 +82,19 @@ test.each([
   { store: orders },
   { store: accounts },
   { store: { orders, accounts } },
+  { store: { orders, check } },
+  { store: { accounts, check } },
+  { store: { orders: accounts, accounts: orders, check } },
+  { store: { orders } },
+  { store: { accounts } },
+  { store: { check } },
   { orders, accounts, check },
 ])(
   "a store that is missing, or not a whole one, is reported at startup with what to pass (%#)",
   (options) => {
-    expect(problemsOf(options)[0]).toBe(
+    expect(problemsOf(options).filter((problem) => problem.startsWith("store: "))).toEqual([
       "store: Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().",
-    );
+    ]);
   },
 );
 

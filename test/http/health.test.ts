@@ -69,6 +69,14 @@ test("readyz is 503 while the store fails, healthz stays 200, and the event has 
   expect((await send("GET", "/readyz")).status).toBe(200);
 });
 
+test("a clock that was set back does not keep an old result of readyz", async () => {
+  const { send, time, calls } = await createCountedService();
+  await send("GET", "/readyz");
+  time.now -= 1;
+  await send("GET", "/readyz");
+  expect(calls()).toBe(2);
+});
+
 test("readyz is 503 if the store takes longer than a second, and recovers with it", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   let isSlow = true;

@@ -32,8 +32,9 @@ test.each([
   });
   expect([status, headers.get("location")]).toEqual([301, `https://orders.example.com${target}`]);
   expect(headers.get("cache-control")).toBe("public, max-age=300");
+  expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
   expect(headers.get("x-ratelimit-limit")).toBeNull();
-  expect(text.length).toBeGreaterThan(0);
+  expect(text).toBe(`Moved permanently to https://orders.example.com${target}\n`);
   expect(
     (await send("GET", "/v1/store/orders", { host: "orders.example.com" })).headers.get(
       "x-ratelimit-remaining",

@@ -117,6 +117,18 @@ test("a list that is cancelled before it is read has ended too", async () => {
   await vi.waitFor(() => expect([seen.left, seen.read]).toEqual([true, 1]));
 });
 
+test("what the store holds is released once, although the list is read and cancelled after its end", async () => {
+  const release = vi.fn(async () => ({ done: true, value: undefined }) as const);
+  const numbers = [1, 2];
+  const next = async () => ({ value: { json: `${numbers.shift()}`, last: numbers.length === 0 } });
+  const { body, ended } = await listOf({ [Symbol.asyncIterator]: () => ({ next, return: release }) });
+  if (typeof body === "string") throw new Error("one page");
+  for (let reads = 0; reads < 4; reads++) await body.read();
+  await body.cancel();
+  expect(await ended).toEqual({ status: "complete" });
+  expect(release).toHaveBeenCalledTimes(1);
+});
+
 /** Pages of a store that does not release them. */
 function stuckPages(numbers: number[], release: () => Promise<never>): AsyncIterable<OrderPage> {
   const pages = {

@@ -69,6 +69,19 @@ describe("routes", () => {
     },
   );
 
+  test.each(["/openapi.json", "/docs"])(
+    "%s can only be read; any other request is one to the API",
+    async (path) => {
+      const documents = async () => ({ status: 200, body: "{}" }) as const;
+      const { send } = await createHandlerFixture({ documents });
+      for (const method of ["GET", "HEAD"]) expect((await send(method, path)).status).toBe(200);
+      for (const method of ["POST", "DELETE", "OPTIONS"]) {
+        expect(codeOf(await send(method, path))).toBe("route_not_found");
+        expect(codeOf(await send(method, path, { authorization: "" }))).toBe("missing_api_key");
+      }
+    },
+  );
+
   test.each([
     ["POST", "/v1/store/orders", "GET, HEAD"],
     ["DELETE", "/v1/store/orders", "GET, HEAD"],

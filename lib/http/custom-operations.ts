@@ -9,7 +9,8 @@ export interface CustomOperation extends Operation {
   readonly handle: Implementation;
 }
 
-const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{\w+\}))+$/;
+/** No parameter begins with a digit: an object has such keys in the order of their numbers, not of the path. */
+const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z_]\w*\}))+$/;
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 const IMPLEMENTED: ReadonlySet<string> = new Set(OPERATIONS.map(({ id }) => id));
 

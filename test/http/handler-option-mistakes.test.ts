@@ -126,6 +126,26 @@ test("an option that resembles none is reported with all that there are, and one
   ]);
 });
 
+test.each([
+  "",
+  "pets",
+  "/",
+  "/pets/",
+  "//pets",
+  "/pets?a",
+  "/pets/{id",
+  "/pets/id}",
+  "/pets/{}",
+  "/pets/a{id}",
+  "/pets/{1}",
+])("the path %j of an operation is reported with one that is valid", (path) => {
+  const [, cancelOrder] = OPERATIONS;
+  const parameters = { id: { description: "A." }, "1": { description: "B." } };
+  expect(
+    problemsOf({ store: createMemoryStore(), operations: [{ ...cancelOrder, path, parameters }] }),
+  ).toContain("operations[0].path: Use a path such as /store/orders/{orderId}, without a slash at the end.");
+});
+
 test("a server without a URL is reported with what to write", () => {
   expect(problemsOf({ store: createMemoryStore(), servers: [{}] })).toEqual([
     "servers[0].url: Give the URL of a server, which ends with /v1.",

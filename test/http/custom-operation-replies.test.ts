@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineOperation } from "../../lib/http/define-operation.ts";
-import type { SuccessReply } from "../../lib/http/response.ts";
+import type { SuccessReply, TextReader } from "../../lib/http/response.ts";
 import { statusDefinition } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
@@ -12,6 +12,8 @@ test.each([
   ["nothing", undefined, /status undefined/],
   ["an object as body", { status: 200, body: { status: "pending" } }, /JSON\.stringify/],
   ["a number as body", { status: 200, body: 5 }, /JSON\.stringify/],
+  ["null as body", { status: 200, body: null }, /JSON\.stringify/],
+  ["something like a stream as body", { status: 200, body: { getReader: 1, read: 2 } }, /JSON\.stringify/],
   [
     "a header with a line break",
     { status: 200, body: "{}", headers: { location: "/a\nb: c" } },
@@ -31,10 +33,20 @@ test.each([
   },
 );
 
+const parts = [["{", "}"]];
+const reader: TextReader = {
+  async read() {
+    const value = parts.shift();
+    return value === undefined ? { done: true } : { done: false, value };
+  },
+  async cancel() {},
+};
+
 test.each([
   ["a string", "{}"],
   ["bytes", new TextEncoder().encode("{}")],
   ["a stream", new Blob(["{}"]).stream()],
+  ["a reader", reader],
 ])("an operation can return %s as body", async (_what, body) => {
   const operation = defineOperation({ ...statusDefinition, handle: async () => ({ status: 200, body }) });
   const { send } = await createHandlerFixture({ operations: [operation] });

@@ -43,12 +43,55 @@ test("the query and the body are validated and passed on, with every digit of an
   ]);
 });
 
+test.each([
+  ["9007199254740991", "9007199254740991"],
+  ["9007199254740993", "9007199254740993"],
+  ["-9007199254740993", "-9007199254740993"],
+  ["9223372036854775807", "9223372036854775807"],
+  ["12345678901234567890", "12345678901234567000"],
+  ["9007199254740993e1", "90071992547409940"],
+])(
+  "the integer %s of a body is passed on as %s: exact up to 19 digits, otherwise as a double",
+  async (sent, id) => {
+    const { post } = await serve();
+    expect(await post(`{"id":${sent}}`)).toMatchObject({
+      status: 200,
+      text: `{"query":{},"body":{"id":${id}}}`,
+    });
+  },
+);
+
+test.each(["0.1234567890123456", "1234567890123456", "9007199254740993.5", "1e300"])(
+  "the number %s of a body is a number",
+  async (price) => {
+    const { post } = await serve();
+    expect(await post(`{"id":1,"price":${price}}`)).toMatchObject({
+      status: 200,
+      text: `{"query":{},"body":{"id":1,"price":${Number(price)}}}`,
+    });
+  },
+);
+
+test("a body is received whole, however it is divided into parts", async () => {
+  const { post } = await serve();
+  const text = JSON.stringify({ id: 1, names: ["ä", "b".repeat(100)] });
+  const bytes = new TextEncoder().encode(text);
+  for (const size of [1, 7, bytes.length - 1, bytes.length]) {
+    const parts: Uint8Array[] = [];
+    for (let start = 0; start < bytes.length; start += size) parts.push(bytes.slice(start, start + size));
+    expect(await post(ReadableStream.from([...parts, new Uint8Array()]))).toMatchObject({
+      status: 200,
+      text: `{"query":{},"body":${text}}`,
+    });
+  }
+});
+
 test("an operation that takes no body ignores one, whatever it is", async () => {
   const ping = defineOperation({
     ...{ ...about, success, id: "ping", method: "POST", path: "/ping", errors: [] },
     handle: async ({ body }) => ({ status: 200, body: JSON.stringify({ body }) }),
   });
-  const { send } = await fixture(ping as never);
+  const { send, handler, key } = await fixture(ping as never);
   for (const [body, headers] of [
     ["{", JSON_BODY],
     ["text", { "content-type": "text/plain" }],
@@ -58,6 +101,12 @@ test("an operation that takes no body ignores one, whatever it is", async () => 
       status: 200,
       text: "{}",
     });
+  const request = new Request("http://localhost/v1/ping", {
+    ...{ method: "POST", body: "read by a middleware" },
+    headers: { authorization: `Bearer ${key}` },
+  });
+  await request.text();
+  expect((await handler(request)).status).toBe(200);
 });
 
 test.each([
@@ -174,6 +223,9 @@ test("a body that fails is 400, and one that a middleware has read is 500 with t
 
 test("a query above 8 KiB is 414", async () => {
   const { post } = await serve();
+  const longest = `?tag=${"a".repeat(8 * 1024 - "?tag=".length)}`;
+  expect((await post('{"id":1}', longest)).status).toBe(200);
+  expect(codeOf(await post('{"id":1}', `${longest}a`))).toBe("uri_too_long");
   expect(codeOf(await post('{"id":1}', `?tag=${"a".repeat(10_000_000)}`))).toBe("uri_too_long");
 });
 
@@ -193,7 +245,7 @@ const even: Schema<number> = {
     validate: async (value) =>
       typeof value === "number" && value % 2 === 0
         ? { value: value / 2 }
-        : { issues: [{ message: "Odd", path: [{ key: "a" }, 0, Symbol("b")] }] },
+        : { issues: [{ message: "Odd", path: [{ key: "a" }, 0, Symbol("b")] }, { message: "Use 8!" }] },
   },
 };
 
@@ -209,6 +261,7 @@ test("a schema of any library works; its JSON Schema can be given", async () => 
   expect(await patch("8")).toMatchObject({ status: 200, text: "4" });
   expect(JSON.parse((await patch("7")).text).issues).toEqual([
     { path: "body.a[0].Symbol(b)", message: "Odd." },
+    { path: "body", message: "Use 8!" },
   ]);
   const { paths } = JSON.parse((await send("GET", "/openapi.json")).text);
   expect(paths["/half"].patch.requestBody.content["application/json"].schema).toEqual({
@@ -333,6 +386,8 @@ test("a definition with a mistake is rejected with how to fix it", () => {
     ],
     [{ body: recursive }, "a.jsonSchemas.body", /refers to itself/],
     [{ maxBodyBytes: 0 }, "a.maxBodyBytes", /from 1 to 10485760/],
+    [{ maxBodyBytes: 10_485_761 }, "a.maxBodyBytes", /from 1 to 10485760/],
+    [{ maxBodyBytes: 1.5 }, "a.maxBodyBytes", /from 1 to 10485760/],
     [{ version: "v1" }, "a.version", /such as v2/],
     [{ version: "beta" }, "a.version", /such as v2/],
     [{ ownErrors: { "No Stock": { status: 409, message: "a" } } }, "a.ownErrors", /words_like_this/],
@@ -341,12 +396,23 @@ test("a definition with a mistake is rejected with how to fix it", () => {
       "a.ownErrors.order_not_found",
       /Name it in 'errors'/,
     ],
-    [{ ownErrors: { no_stock: { status: 200, message: "a" } } }, "a.ownErrors.no_stock", /400 to 599/],
+    ...[200, 399, 600, 409.5, "409"].map(
+      (status) =>
+        [
+          { ownErrors: { no_stock: { status, message: "a" } } },
+          "a.ownErrors.no_stock",
+          /400 to 599/,
+        ] as const,
+    ),
+    [{ ownErrors: { no_stock: null } }, "a.ownErrors.no_stock", /400 to 599/],
     [{ ownErrors: { no_stock: { status: 409 } } }, "a.ownErrors.no_stock", /and a message/],
   ] as const)
     expect(define(definition)).toThrow(
       expect.objectContaining({ issues: [{ path, message: expect.stringMatching(message) }] }),
     );
+  const ownErrors = { least: { status: 400, message: "a" }, most_1: { status: 599, message: "b" } };
+  for (const valid of [{ ownErrors }, { maxBodyBytes: 1 }, { maxBodyBytes: 10_485_760 }, { version: "v999" }])
+    expect(define(valid)).not.toThrow();
 });
 
 test("a body that does not arrive within 30 seconds is 408", async () => {
@@ -359,4 +425,12 @@ test("a body that does not arrive within 30 seconds is 408", async () => {
   expect(await Promise.race([answer, "waiting"])).toBe("waiting");
   await vi.advanceTimersByTimeAsync(1);
   expect(codeOf(await answer)).toBe("request_timeout");
+});
+
+test("no timer keeps the process alive once a body has arrived", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { post } = await serve();
+  expect((await post('{"id":1}')).status).toBe(200);
+  expect(vi.getTimerCount()).toBe(0);
 });

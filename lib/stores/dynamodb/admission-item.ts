@@ -73,10 +73,10 @@ export function namedKeysOf(item: Item): readonly NamedKey[] {
   const accountId = stringOf(item["id"]);
   return Object.entries(item["keys"]?.M ?? {})
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, { N: number = "" }], index) => ({
+    .map(([name, { N }], index) => ({
       name,
       id: fullId(accountId, name, stringOf(item["ids"]?.L?.[index])),
-      ...unpackEntry(number),
+      ...unpackEntry(`${N}`),
     }));
 }
 

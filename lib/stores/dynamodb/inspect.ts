@@ -49,8 +49,8 @@ export function inspectDynamodb(prefix: string, client?: DynamoDBClient): Inspec
     async *accounts() {
       for await (const items of pagesOf(accounts))
         for (const { id } of items) {
-          const [accountId = "", isDetails] = stringOf(id).split("/", 2);
-          if (accountId === "") continue;
+          const [accountId, isDetails] = stringOf(id).split("/", 2);
+          if (!accountId) continue;
           const found = await readItems(accounts, accountId);
           if (isDetails === undefined && found !== undefined) yield* checked(accountId, found);
           // Its details are written before an account is; so those of one that is being created are not reported.

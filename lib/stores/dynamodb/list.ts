@@ -81,14 +81,14 @@ async function* listLong(table: TableClient, buckets: number): AsyncGenerator<Or
 
 /** Keeps the wire forms of a page in a buffer, where they do not slow garbage collection. They are ASCII. */
 function packWires(items: readonly Item[]): Omit<SourcePage<Item>, "next"> {
-  const packed = Buffer.from(items.map(({ wire }) => wire?.S ?? "").join(""), "latin1");
+  const packed = Buffer.from(items.map(({ wire }) => stringOf(wire)).join(""), "latin1");
   let end = 0;
   const ends = Uint32Array.from(items, ({ wire }) => {
     end += wire?.S?.length ?? 0;
     return end;
   });
   return {
-    ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(wire?.S ?? "")),
+    ranks: BigInt64Array.from(items, ({ wire }) => idOfWire(stringOf(wire))),
     row: (index) => packed.toString("latin1", ends[index - 1] ?? 0, ends[index]),
   };
 }
@@ -274,7 +274,7 @@ export function orderOf({ wire, status }: Item): StoredOrder {
 }
 
 function idOf({ id }: Item): bigint {
-  return BigInt(id?.N ?? "");
+  return BigInt(`${id?.N}`);
 }
 
 /** Returns a function that runs tasks, at most `max` at a time. Further tasks wait in the order of their arrival. */

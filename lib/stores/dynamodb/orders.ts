@@ -28,6 +28,7 @@ import {
   type Item,
   type ItemChange,
   newWriteToken,
+  stringOf,
   type TableClient,
 } from "./table.ts";
 
@@ -177,8 +178,8 @@ export function historyOf(item: Item): readonly OrderChange[] {
   return Object.entries(CHANGES).flatMap(([event, attribute]) => {
     const text = item[attribute]?.S;
     if (text === undefined) return [];
-    const [at = ""] = text.split(/[.,]/, 1);
-    return [{ event: event as keyof typeof CHANGES, at: Number.parseInt(at, 36), ...unpackOrigin(text) }];
+    // The number ends before the first dot or comma.
+    return [{ event: event as keyof typeof CHANGES, at: Number.parseInt(text, 36), ...unpackOrigin(text) }];
   });
 }
 
@@ -222,8 +223,8 @@ function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, change:
       ":wire": { S: orderToJson(order.record) },
       ":status": { S: order.status },
       ":change": { S: change },
-      ":wireSeen": { S: seen["wire"]?.S ?? "" },
-      ":statusSeen": { S: seen["status"]?.S ?? "" },
+      ":wireSeen": { S: stringOf(seen["wire"]) },
+      ":statusSeen": { S: stringOf(seen["status"]) },
     },
   };
 }

@@ -343,8 +343,8 @@ const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
 function namesIn(expression: string): Readonly<Record<string, string>> {
   const known = namesByExpression.get(expression);
   if (known !== undefined) return known;
-  const aliases = expression.match(/#\w+/g) ?? [];
-  const names = Object.fromEntries(aliases.map((alias) => [alias, alias.slice(1)]));
+  const aliases = expression.matchAll(/#\w+/g);
+  const names = Object.fromEntries(Array.from(aliases, ([alias]) => [alias, alias.slice(1)]));
   namesByExpression.set(expression, names);
   return names;
 }

@@ -746,6 +746,15 @@ const MISTAKES: readonly Mistake[] = [
     change: inAccounts(() => ({ unban: async () => {} })),
   },
   {
+    mistake: "an unban of all keys of an account",
+    fails: /^an unban lifts the ban/,
+    change: inAccounts((accounts) => ({
+      async unban(id) {
+        for (const key of (await accounts.find(id))?.keys ?? []) await accounts.unban(id, key.id);
+      },
+    })),
+  },
+  {
     mistake: "a ban that each instance remembers",
     fails: /^a ban, an unban, a revocation/,
     change: inAccounts((accounts) => {
@@ -1024,6 +1033,35 @@ const MISTAKES: readonly Mistake[] = [
         },
       };
     },
+  },
+  {
+    mistake: "an outbox that lists the newest changes first",
+    fails: /^the oldest changes are leased and listed first/,
+    change: inOutbox((outbox) => ({
+      list: async (kind, limit) => (await outbox.list(kind, 1_000)).toReversed().slice(0, limit),
+    })),
+  },
+  {
+    mistake: "an outbox that does not say when a change is due",
+    fails: /^the oldest changes are leased and listed first/,
+    change: inOutbox((outbox) => ({
+      list: async (...args) => (await outbox.list(...args)).map(({ due: _due, ...waiting }) => waiting),
+    })),
+  },
+  {
+    mistake: "an outbox that leases the newest changes first",
+    fails: /^the oldest changes are leased and listed first/,
+    change: inOutbox((outbox) => ({
+      lease: async (limit, at, until) => (await outbox.lease(1_000, at, until)).slice(-limit),
+    })),
+  },
+  {
+    mistake: "an outbox whose backlog is empty while the database cannot be reached",
+    fails: /^while the database cannot be reached/,
+    change: inOutbox((outbox) => ({
+      backlog: () => outbox.backlog().catch(() => ({ waiting: 0, failed: 0 })),
+    })),
+    message: /backlog\(\) rejects/,
   },
   {
     mistake: "an order that is leased to everybody",

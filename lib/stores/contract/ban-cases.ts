@@ -81,16 +81,23 @@ export const banCases: readonly UnboundedCase[] = [
     },
   },
   {
-    name: "an unban lifts the ban at the next request and resets the rejection count",
+    name: "an unban lifts the ban of one key at its next request and resets its rejection count",
     async check({ accounts }) {
       const { admit, burst } = await createAccountFixture(accounts);
       await burst(81, AT);
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
-      await accounts.unban("acme", FIRST.id);
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "admitted");
-      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
+      const outcomes = async () => [
+        outcomeName(await admit(AT + MINUTE_MS)),
+        outcomeName(await admit(AT + MINUTE_MS, SECOND)),
+      ];
       await accounts.unban("acme", "acme.nobody");
       await accounts.unban("nobody", FIRST.id);
+      assert.deepEqual(await outcomes(), ["api_key_banned", "api_key_banned"]);
+      await accounts.unban("acme", SECOND.id);
+      assert.deepEqual(await outcomes(), ["api_key_banned", "admitted"], "the other key stays banned");
+      await accounts.unban("acme", FIRST.id);
+      assert.deepEqual(await outcomes(), ["admitted", "admitted"]);
+      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
     },
   },
   {

@@ -66,7 +66,7 @@ export const outageCases: readonly UnboundedCase[] = [
     name: "while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back",
     needs: "interrupt",
     async check(store, { interrupt }) {
-      const { accounts, orders } = store;
+      const { accounts, orders, outbox } = store;
       const { admit } = await createAccountFixture(accounts);
       await orders.place([ORDER]);
       assert.equal(outcomeName(await admit(AT)), "admitted");
@@ -80,6 +80,7 @@ export const outageCases: readonly UnboundedCase[] = [
           assertUnavailable("create()", accounts.create({ id: "late", plan: "free", keys: [] })),
           assertUnavailable("unban()", accounts.unban("acme", FIRST.id)),
           assertUnavailable("check()", store.check()),
+          ...(outbox === undefined ? [] : [assertUnavailable("backlog()", outbox.backlog())]),
         ]);
       } finally {
         await restore();

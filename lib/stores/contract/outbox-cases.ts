@@ -111,6 +111,35 @@ const cases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "the oldest changes are leased and listed first, with the time at which they are due",
+    async check(store) {
+      const outbox = await switchOn(store);
+      const ids = [7n, 2n, 9n, 4n, -1n, 8n, 3n, 6n, 1n, 5n];
+      for (const [age, id] of ids.entries()) await store.orders.place([pending(id)], AT + age);
+      const listed = async (kind: "waiting" | "failed", limit = 100) =>
+        (await outbox.list(kind, limit)).map(({ order }) => order.record.id);
+      assert.deepEqual(await listed("waiting"), ids);
+      assert.deepEqual(await listed("waiting", 3), ids.slice(0, 3));
+      assert.deepEqual(nextOf(await lease(outbox, AT, 4)), ["2:1", "4:1", "7:1", "9:1"]);
+      assert.deepEqual(nextOf(await lease(outbox, AT, 2)), ["-1:1", "8:1"]);
+      const leased = AT + LEASE_MS;
+      await outbox.postpone(9n, leased, AT + 5_000);
+      for (const id of [4n, 2n]) await outbox.postpone(id, leased, undefined);
+      const waiting = await outbox.list("waiting", 2);
+      assert.deepEqual(
+        waiting.map(({ order, due }) => [order.record.id, due]),
+        [
+          [7n, leased],
+          [9n, AT + 5_000],
+        ],
+      );
+      assert.deepEqual(await listed("failed"), [2n, 4n]);
+      assert.deepEqual(await listed("failed", 1), [2n]);
+      await outbox.acknowledge([{ id: 7n, delivered: 1 }]);
+      assert.deepEqual(await outbox.backlog(), { waiting: 7, failed: 2, oldest: AT + 2 });
+    },
+  },
+  {
     name: "an instance that was opened before the outbox was switched on has its changes in it too",
     needs: "openAnother",
     async check(store, { openAnother }) {

@@ -180,6 +180,32 @@ describe("a change that is interrupted between its two writes", () => {
   });
 });
 
+test("each change of an account succeeds once, although the first response to each of its writes is lost", async () => {
+  dynamodb.proxy.chooseFault = ({ operation, attempt }) =>
+    /UpdateItem|PutItem/.test(operation) && attempt === 1 ? "lose" : "pass";
+  expect(await accounts.create("acme", { plan: "free" })).toMatchObject({ ok: true });
+  const first = await issue("acme");
+  expect(await accounts.setPlan("acme", { plan: "pro" })).toMatchObject({ ok: true });
+  const second = await issue("acme");
+  expect(await accounts.revokeKey(first.keyId)).toMatchObject({ ok: true });
+  dynamodb.proxy.chooseFault = () => "pass";
+  expect(await accounts.create("acme", { plan: "free" })).toMatchObject({ code: "account_exists" });
+  const account = await store.accounts.find("acme");
+  expect(account).toMatchObject({ plan: "pro", keys: [{ id: first.keyId, revokedAt: AT }, {}] });
+  expect(account?.keys.map(({ id }) => id)).toEqual([first.keyId, second.keyId]);
+});
+
+test("an account whose deletion fails stays as it was", async () => {
+  await accounts.create("acme", { plan: "free" });
+  const key = await issue("acme");
+  const before = await store.accounts.find("acme");
+  dynamodb.proxy.chooseFault = ({ operation }) => (operation === "DeleteItem" ? "deny" : "pass");
+  await expect(accounts.delete("acme")).rejects.toMatchObject({ code: "store_unavailable" });
+  dynamodb.proxy.chooseFault = () => "pass";
+  expect(await store.accounts.find("acme")).toEqual(before);
+  expect(await outcome(key)).toBe(`admitted ${key.keyId}`);
+});
+
 test("an account cannot take the place of the details of another one", async () => {
   for (const id of ["acme/keys", "/settings", ""])
     await expect(store.accounts.create({ id, plan: "free", keys: [] })).rejects.toMatchObject({

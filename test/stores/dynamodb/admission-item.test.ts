@@ -44,6 +44,15 @@ describe("a packed key", () => {
     );
   });
 
+  test.each([
+    ["2E+25", { expiresAt: 2_000_000_000_000 }],
+    ["1.75e25", { expiresAt: 1_750_000_000_000 }],
+    ["12.5E24", { expiresAt: 1_250_000_000_000 }],
+    ["5E0", { expiresAt: 0, rejections: { windowStart: 0, count: 5 } }],
+  ])("a packed key is read in short scientific notation, as of %s", (number, entry) => {
+    expect(unpackEntry(number)).toEqual(entry);
+  });
+
   test("a packed key has at most 38 significant digits, the limit of a DynamoDB number", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {

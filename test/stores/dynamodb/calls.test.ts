@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { keyIdOf } from "../../../lib/accounts/api-key.ts";
@@ -14,6 +14,7 @@ import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Store } from "../../../lib/stores/store.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
@@ -118,6 +119,18 @@ describe("requests for an order", () => {
     expect(await cost(() => store.orders.apply(1n, "cancel", AT))).toEqual(["UpdateItem"]);
     expect(await cost(() => store.orders.apply(2n, "cancel", AT))).toEqual(["UpdateItem"]);
     expect(await cost(() => store.orders.apply(3n, "cancel", AT))).toEqual(["UpdateItem"]);
+  });
+
+  test("orders with the same identifier in one call are one request, so that the first of them is placed", async () => {
+    const order = { record: { id: 1n }, status: "pending" } as const;
+    await store.orders.place([{ record: { id: 0n }, status: "pending" }]);
+    const other = { ...order, status: "shipped" } as const;
+    let outcomes: unknown;
+    const calls = await cost(async () => {
+      outcomes = await store.orders.place([order, other, order]);
+    });
+    expect(outcomes).toEqual(["placed", "conflict", "unchanged"]);
+    expect(calls).toEqual(["PutItem"]);
   });
 
   test("placing an order is one request, and shipping it is two, because its wire form must be read", async () => {
@@ -239,6 +252,31 @@ describe("requests to list a longer table", () => {
   });
 });
 
+describe("a list of a longer table", () => {
+  beforeEach(async () => {
+    const orderAt = (index: number) => ({ record: { id: BigInt(index) }, status: "pending" }) as const;
+    await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, 2_100, orderAt);
+  });
+  afterEach(() => {
+    dynamodb.proxy.chooseFault = () => "pass";
+  });
+
+  test("fails as unavailable 4 seconds after a request that gets no response, and waits for its consumer as long as that takes", async () => {
+    const slow = store.orders.list()[Symbol.asyncIterator]();
+    await slow.next();
+    dynamodb.proxy.chooseFault = ({ operation }) => (operation === "Query" ? "hang" : "pass");
+    const began = performance.now();
+    await expect(collect(store.orders.list())).rejects.toMatchObject({ code: "store_unavailable" });
+    const elapsed = performance.now() - began;
+    expect(elapsed).toBeGreaterThan(3_900);
+    expect(elapsed).toBeLessThan(6_000);
+    dynamodb.proxy.chooseFault = () => "pass";
+    const rest = await collect({ [Symbol.asyncIterator]: () => slow });
+    expect(rest.at(-1)).toMatchObject({ last: true });
+    expect(rest).toHaveLength(4);
+  });
+});
+
 describe("requests for pages of orders", () => {
   const count = 5_000;
   const large = { prefix: "calls-pages", buckets: DEFAULT_BUCKETS };
@@ -313,6 +351,27 @@ describe("requests for pages of orders", () => {
     expect(found).toHaveLength(count / 500);
     expect(found.every(({ status }) => status === "cancelled")).toBe(true);
     expect(pages).toBeGreaterThan(2);
+  });
+
+  test("at most 32 pages are read at once, and others wait for these", async () => {
+    const client = clientFor(dynamodb.proxy.endpoint);
+    const reading = { now: 0, most: 0 };
+    client.middlewareStack.add(
+      (next) => async (request) => {
+        reading.most = Math.max(reading.most, ++reading.now);
+        return next(request).finally(() => reading.now--);
+      },
+      { step: "initialize" },
+    );
+    const { orders } = createDynamodbStore({ prefix: large.prefix, client });
+    await orders.find(0n);
+    for (let time = 0; time < 2; time++) {
+      reading.most = 0;
+      const counts = await Promise.all([1, 2, 3].map(() => orders.countByStatus()));
+      expect(counts).toEqual(Array(3).fill({ pending: 4_990, shipped: 0, cancelled: 10 }));
+      expect(reading).toEqual({ now: 0, most: 32 });
+    }
+    client.destroy();
   });
 
   test("counting reads each order once", async () => {

@@ -1,7 +1,15 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createRetryStrategy } from "../../../lib/stores/dynamodb/client.ts";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import {
+  createDynamodbStore,
+  createDynamodbTables,
+  deleteDynamodbTables,
+} from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { pointTo } from "../../support/dynamodb/point-to.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
@@ -41,6 +49,60 @@ test("a throttled admission is tried four times and then not until a pause is ov
   });
   expect(engine.takeOperations()).toEqual([]);
   expect(await attempts(store.accounts.resetUsage("acme"))).toBe(3);
+});
+
+test("a request without a response is repeated after 1.5 seconds", async () => {
+  engine.chooseFault = ({ attempt }) => (attempt === 1 ? "hang" : "deny");
+  const began = performance.now();
+  await expect(store.orders.find(1n)).rejects.toMatchObject({
+    ...{ code: "store_unavailable", cause: { name: "AccessDeniedException" } },
+  });
+  const elapsed = performance.now() - began;
+  expect(elapsed).toBeGreaterThan(1_400);
+  expect(elapsed).toBeLessThan(3_900);
+});
+
+test("a response that DynamoDB would never send is an outage", async () => {
+  engine.chooseFault = () => "garble";
+  // A page of HTML, then an empty response.
+  const unreachable = "DynamoDB is unreachable or timed out.";
+  for (const message of [unreachable, "Incomplete response from DynamoDB."])
+    await expect(store.accounts.resetUsage("acme")).rejects.toMatchObject({
+      ...{ code: "store_unavailable", message },
+    });
+  for (const message of [unreachable, unreachable])
+    await expect(store.orders.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      ...{ code: "store_unavailable", message },
+    });
+});
+
+test("creating and deleting tables says if DynamoDB throttles it", async () => {
+  engine.chooseFault = () => "throttle";
+  const client = new DynamoDBClient({ maxAttempts: 1 });
+  for (const change of [createDynamodbTables, deleteDynamodbTables])
+    await expect(change({ prefix: "throttled", client })).rejects.toMatchObject({
+      ...{ code: "store_unavailable", message: "DynamoDB throttles the requests." },
+    });
+  client.destroy();
+});
+
+test("a store that is closed has closed its connections", async () => {
+  const connections = new Set<Socket>();
+  const server = createServer((_request, response) => void response.writeHead(400).end("{}"));
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  pointTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const closing = createDynamodbStore({ prefix: "closing" });
+  const list = () => closing.orders.list()[Symbol.asyncIterator]().next();
+  for (const call of [() => closing.orders.find(1n), () => closing.accounts.admit(KEY, AT), list])
+    await expect(call()).rejects.toMatchObject({ code: "store_unavailable" });
+  expect(connections.size).toBeGreaterThan(0);
+  await closing.close();
+  await expect.poll(() => connections.size).toBe(0);
+  server.close();
 });
 
 test("throttling leaves the repetitions of other calls alone, and an outage uses them up", async () => {

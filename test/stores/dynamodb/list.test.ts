@@ -36,6 +36,22 @@ test("ascending sources are merged into one ascending stream that contains every
   );
 });
 
+test("a page that was read ahead may fail when the consumer has stopped", async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const failing: ReadPage<number> = async (from) => {
+    if (from !== undefined) throw new RangeError("aborted");
+    return { ranks: BigInt64Array.of(1n), row: () => "1", next: 1 };
+  };
+  const merged = mergeAscending([failing]);
+  expect(await merged.next()).toEqual({ done: false, value: ["1"] });
+  await merged.return(undefined);
+  await new Promise(setImmediate);
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
 test("the stream fails with the error of a failed source", async () => {
   const failing: ReadPage<number> = async (from) => {
     if (from !== undefined) throw new RangeError("gone");

@@ -1,6 +1,8 @@
 import {
   type AttributeValue,
   CreateTableCommand,
+  DeleteItemCommand,
+  type DynamoDBClient,
   UpdateItemCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
@@ -32,7 +34,10 @@ const UNAVAILABLE = {
   code: "store_unavailable",
   retryable: false,
   message: expect.stringMatching(/^A newer version of store-orders has changed the table '.*'\. Upgrade/),
-  cause: { code: "newer_schema" },
+  cause: {
+    code: "newer_schema",
+    message: `The table has layout ${LAYOUT_VERSION + 1}; this version supports up to ${LAYOUT_VERSION}.`,
+  },
 };
 
 const emulator = useEmulator();
@@ -143,6 +148,24 @@ test("a process that meets newer settings is not ready and issues no key, and se
 test.each([0, 257, 1.5, Number.NaN])("tables with %d buckets are not created", async (buckets) => {
   const creating = createDynamodbTables({ prefix: "none", client: emulator.client, buckets });
   await expect(creating).rejects.toThrow("buckets: Use a whole number from 1 to 256.");
+});
+
+test("tables that exist keep their number of buckets when they are created again", async () => {
+  await createDynamodbTables({ prefix, client: emulator.client, buckets: 256 });
+  const again = createDynamodbStore({ prefix, client: emulator.client });
+  expect(await again.orders.find(2n)).toMatchObject({ status: "pending" });
+  expect(await again.accounts.find("acme")).toMatchObject({ plan: "free" });
+});
+
+test("an account that a newer version changes while it is deleted stays", async () => {
+  const send = async (command: DeleteItemCommand, options: object) => {
+    if (command instanceof DeleteItemCommand)
+      await changeLayout("accounts", { id: { S: "acme" } }, "nothing");
+    return emulator.client.send(command, options);
+  };
+  const slow = createDynamodbStore({ prefix, client: { send } as unknown as DynamoDBClient });
+  await expect(slow.accounts.delete("acme")).rejects.toMatchObject(UNAVAILABLE);
+  await expect(store.accounts.find("acme")).rejects.toMatchObject(UNAVAILABLE);
 });
 
 test("tables that are deleted are gone, and can be deleted again", async () => {

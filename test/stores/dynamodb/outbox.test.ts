@@ -1,0 +1,130 @@
+import {
+  BatchGetItemCommand,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { beforeEach, expect, test } from "vitest";
+import type { Outbox } from "../../../lib/orders/order-store.ts";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { BUCKET_COUNT_KEY } from "../../../lib/stores/dynamodb/schema.ts";
+import type { Item } from "../../../lib/stores/dynamodb/table.ts";
+import type { Store } from "../../../lib/stores/store.ts";
+import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const ON = { outbox: { BOOL: true } };
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+
+const dynamodb = useProxiedEmulator();
+let cases = 0;
+
+interface Opened {
+  readonly store: Store;
+  readonly outbox: Outbox;
+  readonly table: string;
+}
+
+/** Opens a store over new tables with two buckets, with these settings of the outbox; without any if `undefined`. */
+async function open(settings: Item | undefined): Promise<Opened> {
+  const prefix = `outbox-${cases++}`;
+  const table = `${prefix}-orders`;
+  const { client } = dynamodb;
+  await createDynamodbTables({ prefix, client, buckets: 2 });
+  const Item = { ...BUCKET_COUNT_KEY, buckets: { N: "2" }, ...settings };
+  if (settings === undefined)
+    await client.send(new DeleteItemCommand({ TableName: table, Key: BUCKET_COUNT_KEY }));
+  else await client.send(new PutItemCommand({ TableName: table, Item }));
+  return { table, ...openAgain(client, table) };
+}
+
+function openAgain(client: DynamoDBClient, table: string): Omit<Opened, "table"> {
+  const store = createDynamodbStore({ prefix: table.replace("-orders", ""), client });
+  return { store, outbox: store.outbox ?? expect.fail() };
+}
+
+/** The requests to each table since the test began. */
+let requests: Map<string, string[]>;
+beforeEach(() => {
+  requests = new Map();
+  dynamodb.proxy.chooseFault = ({ operation, table }) => {
+    requests.set(table, [...(requests.get(table) ?? []), operation]);
+    return "pass";
+  };
+});
+
+async function cost(table: string, work: () => Promise<unknown>): Promise<readonly string[]> {
+  requests.delete(table);
+  await work();
+  return requests.get(table) ?? [];
+}
+
+test("a lease is one request while nothing waits, otherwise one for each bucket and each leased order besides", async () => {
+  const { table, store, outbox } = await open(ON);
+  const lease = (limit: number) => cost(table, () => outbox.lease(limit, AT, AT + 1));
+  await store.orders.find(0n);
+  expect(await lease(9)).toEqual(["Scan"]);
+  await store.orders.place(Array.from({ length: 9 }, (_, index) => pending(BigInt(index))));
+  expect(await lease(1)).toEqual(["Scan", "Query", "Query", "UpdateItem"]);
+  expect(await lease(2)).toEqual(["Scan", "Query", "Query", "UpdateItem", "UpdateItem"]);
+});
+
+test("an order that is delivered while it is listed is left out", async () => {
+  const { table, store, outbox } = await open(ON);
+  await store.orders.place([pending(1n), pending(2n), pending(3n)], AT);
+  const send = async (command: BatchGetItemCommand, options: object) => {
+    if (command instanceof BatchGetItemCommand) await outbox.acknowledge([{ id: 2n, delivered: 1 }]);
+    return dynamodb.client.send(command, options);
+  };
+  const slow = openAgain({ send } as unknown as DynamoDBClient, table);
+  const listed = await slow.outbox.list("waiting", 10);
+  expect(listed.map(({ order }) => order.record.id).sort()).toEqual([1n, 3n]);
+});
+
+test("a switch writes what is not set yet, and waits unless every process knows it", async () => {
+  const switches = [
+    { settings: ON, on: true, expected: ["PutItem"] },
+    { settings: {}, on: false, expected: ["PutItem"] },
+    // Another process has switched it, and not waited to the end.
+    { settings: { ...ON, switching: { S: "theirs" } }, on: true, expected: ["PutItem", "UpdateItem"] },
+    { settings: { outbox: { BOOL: false } }, on: true, expected: ["PutItem", "UpdateItem", "UpdateItem"] },
+    { settings: {}, on: true, expected: ["PutItem", "UpdateItem", "UpdateItem"] },
+    { settings: ON, on: false, expected: ["PutItem", "UpdateItem", "UpdateItem"] },
+    { settings: undefined, on: true, expected: ["PutItem", "UpdateItem"] },
+  ];
+  const opened = await Promise.all(switches.map(({ settings }) => open(settings)));
+  requests.clear();
+  const began = performance.now();
+  const results = await Promise.all(
+    switches.map(async ({ on }, index) => {
+      const { outbox, table } = opened[index] ?? expect.fail();
+      await outbox.switch(on);
+      const waited = performance.now() - began >= 4_900;
+      const sent = requests.get(table);
+      const command = new GetItemCommand({ TableName: table, Key: BUCKET_COUNT_KEY });
+      const { Item = {} } = await dynamodb.client.send(command);
+      return { sent, waited, isOn: await outbox.isOn(), switching: Item["switching"] };
+    }),
+  );
+  expect(results).toEqual(
+    switches.map(({ on, expected }) => ({
+      ...{ sent: expected, waited: expected.length > 1, isOn: on, switching: undefined },
+    })),
+  );
+});
+
+test("a process that could not read a setting reads it at its next call, and not once more", async () => {
+  const { table, store, outbox } = await open(ON);
+  const { chooseFault } = dynamodb.proxy;
+  // The number of buckets, then whether there is an outbox.
+  for (const call of [() => store.orders.find(1n), () => store.orders.place([pending(1n)])]) {
+    dynamodb.proxy.chooseFault = ({ operation }) => (operation === "GetItem" ? "deny" : "pass");
+    await expect(call()).rejects.toMatchObject({ code: "store_unavailable" });
+    dynamodb.proxy.chooseFault = chooseFault;
+    await call();
+  }
+  expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
+  expect(await cost(table, () => store.orders.find(1n))).toEqual(["GetItem"]);
+  expect(await cost(table, () => store.orders.place([pending(2n)]))).toEqual(["PutItem"]);
+});

@@ -88,7 +88,11 @@ test("creating and deleting tables says if DynamoDB throttles it", async () => {
 
 test("a store that is closed has closed its connections", async () => {
   const connections = new Set<Socket>();
-  const server = createServer((_request, response) => void response.writeHead(400).end("{}"));
+  // Otherwise the server would close them.
+  const server = createServer(
+    { keepAliveTimeout: 0 },
+    (_request, response) => void response.writeHead(400).end("{}"),
+  );
   server.on("connection", (socket) => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));

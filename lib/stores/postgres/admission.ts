@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
@@ -12,7 +11,7 @@ import {
 import { type ParsedKey, randomBase62 } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import { isChange, type OrderChange, packChange } from "../../orders/history.ts";
+import { isChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import {
   acceptsEvent,
@@ -226,7 +225,10 @@ function cancelValues(cancels: readonly Task[]): readonly unknown[] {
   const byAccount = [...Map.groupBy(cancels, ({ key }) => key.accountId)];
   const instants = cancels.map(({ at }) => Math.floor(at));
   const changes = cancels.map(({ at, operation, token }) =>
-    packWithToken({ event: "cancel", at, by: KEY_ID, requestId: operation?.requestId }, token).split(KEY_ID),
+    packChange({ event: "cancel", at, by: KEY_ID, requestId: operation?.requestId })
+      // The token is after the instant.
+      .replace(",", `.${token},`)
+      .split(KEY_ID),
   );
   return [
     byAccount.map(([account]) => account),
@@ -240,11 +242,6 @@ function cancelValues(cancels: readonly Task[]): readonly unknown[] {
     changes.map(([before]) => before),
     changes.map(([, ...after]) => after.join(KEY_ID)),
   ];
-}
-
-/** A change as `packChange` writes it, with a token after its instant. */
-function packWithToken(change: OrderChange, token = ""): string {
-  return packChange(change).replace(",", `.${token},`);
 }
 
 /** The statuses of orders that can be cancelled, and the one that they then have. */
@@ -351,30 +348,33 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
 /** The number of calls of `recordRejections` that a key remembers, so that a repeated one does not count again. */
 const MAX_TOKENS = 8;
 
+/** A key with its account, and what the database has beside that. */
+interface SavedKey extends KeyState {
+  /** The minute of its last admitted request. */
+  readonly usedAt: Instant | null;
+  /** The last calls of `recordRejections`. */
+  readonly tokens: readonly string[];
+}
+
 /** Decides about accounts and keys, and collects what has to be saved. */
 function accountChanges(schema: string, rows: Rows) {
-  const states = new Map<string, KeyState & Pick<ReturnType<typeof readRow>, "usedAt">>();
-  const tokens = new Map<string, readonly string[]>();
+  const states = new Map<string, SavedKey>();
   /** By account: its keys share it. */
   const changedUsages = new Map<string, Usage>();
-  const changedKeys = new Set<string>();
+  const changedKeys = new Map<string, SavedKey>();
   const nameOf = ({ accountId, hash }: ParsedKey) => `${accountId} ${hash}`;
   for (const row of rows) {
     const account = toAccountRow(row.slice(0, -1));
     const accountId = account[0];
-    const state = { accountId, ...readRow(account) };
-    const name = nameOf({ accountId, hash: state.key.hash });
-    states.set(name, state);
-    tokens.set(name, JSON.parse(`${row.at(-1) ?? "[]"}`));
+    const state = { accountId, ...readRow(account), tokens: JSON.parse(`${row.at(-1) ?? "[]"}`) };
+    states.set(nameOf({ accountId, hash: state.key.hash }), state);
   }
   const stateOf = (key: ParsedKey) => {
     const state = states.get(nameOf(key));
     return state && { ...state, usage: changedUsages.get(key.accountId) ?? state.usage };
   };
-  const saveKey = (key: ParsedKey, changed: { rejections: RejectionCount } | { usedAt: Instant }) => {
-    const [name, state] = [nameOf(key), stateOf(key)];
-    if (state !== undefined) states.set(name, { ...state, ...changed });
-    changedKeys.add(name);
+  const saveKey = (key: ParsedKey, state: SavedKey) => {
+    for (const map of [states, changedKeys]) map.set(nameOf(key), state);
   };
 
   return {
@@ -382,12 +382,13 @@ function accountChanges(schema: string, rows: Rows) {
     decide({ key, at, policy, rejections: added }: Task, { isCounted = false } = {}): Admission | undefined {
       const state = stateOf(key);
       if (added !== undefined) {
-        const rejections = decideRejections(state, added.count, at, policy);
-        const recorded = tokens.get(nameOf(key)) ?? [];
-        const isRecorded = added.token !== undefined && recorded.includes(added.token);
-        if (state === undefined || rejections === undefined || isRecorded) return undefined;
-        saveKey(key, { rejections });
-        if (added.token !== undefined) tokens.set(nameOf(key), [...recorded, added.token].slice(-MAX_TOKENS));
+        const { count, token } = added;
+        const rejections = decideRejections(state, count, at, policy);
+        if (state === undefined || rejections === undefined) return undefined;
+        const { tokens } = state;
+        if (token === undefined) saveKey(key, { ...state, rejections });
+        else if (!tokens.includes(token))
+          saveKey(key, { ...state, rejections, tokens: [...tokens, token].slice(-MAX_TOKENS) });
         return undefined;
       }
       if (isCounted) return decideAdmission(withoutOneRequest(state), at, policy).admission;
@@ -397,8 +398,8 @@ function accountChanges(schema: string, rows: Rows) {
       if (usage !== undefined) changedUsages.set(key.accountId, usage);
       // Once in a minute, with the other changes of keys.
       if (usage !== undefined && state.usedAt !== usage.minute.start)
-        saveKey(key, { usedAt: usage.minute.start });
-      if (rejections !== undefined) saveKey(key, { rejections });
+        saveKey(key, { ...state, usedAt: usage.minute.start });
+      if (rejections !== undefined) saveKey(key, { ...state, rejections });
       return admission;
     },
 
@@ -421,10 +422,7 @@ function accountChanges(schema: string, rows: Rows) {
         });
       }
       if (changedKeys.size > 0) {
-        const changed = [...changedKeys].flatMap((name) => {
-          const state = states.get(name);
-          return state === undefined ? [] : [{ ...state, tokens: tokens.get(name) ?? [] }];
-        });
+        const changed = [...changedKeys.values()];
         writes.push({
           text: `UPDATE ${schema}.api_keys k SET rejections_start = n.start, rejections_count = n.count,
                    banned_until = n.until, rejections_tokens = n.tokens, used_at = n.used
@@ -436,7 +434,7 @@ function accountChanges(schema: string, rows: Rows) {
             changed.map(({ rejections }) => rejections?.windowStart ?? null),
             changed.map(({ rejections }) => rejections?.count ?? null),
             changed.map(({ rejections }) => rejections?.bannedUntil ?? null),
-            changed.map(({ tokens: recorded }) => JSON.stringify(recorded)),
+            changed.map(({ tokens }) => JSON.stringify(tokens)),
             changed.map(({ usedAt }) => usedAt),
           ],
         });
@@ -463,7 +461,7 @@ function lockOrders(schema: string, ids: readonly string[]): Statement {
 /** Applies events to the locked orders, and collects what has to be saved. */
 function orderChanges(schema: string, rows: Rows) {
   const orders = new Map(rows.map(([id, status, record]) => [`${id}`, orderOf(status, record)]));
-  const histories = new Map(rows.map(([id, , , history]) => [`${id}`, `${history ?? ""}`]));
+  const histories = new Map(rows.map(([id, , , history]) => [`${id}`, `${history}`]));
   /** What is added to the history of each order that changes. */
   const changed = new Map<string, string>();
   return {
@@ -504,8 +502,8 @@ function orderChanges(schema: string, rows: Rows) {
   };
 }
 
+/** `undefined` for an order that is locked, and so has no record, or damaged. */
 function orderOf(status: unknown, record: unknown): StoredOrder | undefined {
-  if (status === null) return undefined;
   try {
     return readStoredOrder(`${record}`, `${status}`);
   } catch {

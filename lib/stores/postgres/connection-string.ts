@@ -13,8 +13,8 @@ export function readConnectionString(
       "Use a URL such as postgres://user:password@host:5432/database, with %40 for an @ in the password.";
     throw invalidInput(option, message);
   }
-  const [start = "", query] = text.split(/\?(.*)/s);
-  const parameters = new URLSearchParams(query);
+  const start = text.replace(/\?.*/s, "");
+  const parameters = new URLSearchParams(text.slice(start.length));
   const schema = parameters.get("schema");
   if (schema === null) return { connectionString: text };
   parameters.delete("schema");

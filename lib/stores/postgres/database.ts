@@ -491,7 +491,7 @@ async function isCommitted(
   deadline: number,
 ): Promise<boolean> {
   const text = `SELECT pg_xact_status($1::text::xid8), ${STARTED_AT}`;
-  const query = toQuery({ text, values: [transaction], isRare: true }, deadline, false);
+  const query = toQuery({ text, values: [transaction] }, deadline, false);
   let problem: unknown;
   while (performance.now() < deadline) {
     const { rows, error } = await withConnection(pool, deadline, (connection) =>

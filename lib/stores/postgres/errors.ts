@@ -3,8 +3,8 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
-  /** The code of the server. Missing if the driver reported the error: there is no connection, or no response. */
-  readonly sqlState: string | undefined;
+  /** The code of the server. Empty if the driver reported the error: there is no connection, or no response. */
+  readonly sqlState: string;
   /** True if the server has rolled the transaction back and answers the next statement. */
   readonly isRolledBack: boolean;
 
@@ -12,7 +12,7 @@ export class DatabaseError extends Error {
     super(messageOf(cause), { cause });
     const { code, severity } = cause as { readonly code?: unknown; readonly severity?: unknown };
     const isFromServer = typeof severity === "string" && typeof code === "string";
-    this.sqlState = isFromServer ? code : undefined;
+    this.sqlState = isFromServer ? code : "";
     this.isRolledBack = severity === "ERROR";
   }
 }
@@ -49,12 +49,11 @@ export function isForeignSession(error: unknown): boolean {
 /** True if a transaction that has not been committed can succeed at once: after a deadlock, or on another connection. */
 export function isRepeatable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
-  const { sqlState, isRolledBack } = error;
-  return !isRolledBack || isForeignSession(error) || ["40001", "40P01"].includes(sqlState ?? "");
+  return !error.isRolledBack || isForeignSession(error) || hasState(error, ["40001", "40P01"]);
 }
 
 function hasState(error: unknown, states: readonly string[]): boolean {
-  return error instanceof DatabaseError && states.includes(error.sqlState ?? "");
+  return error instanceof DatabaseError && states.includes(error.sqlState);
 }
 
 /** True if `IN_TRANSACTION` has failed: the setting is unknown, or empty, as it is after the transaction that made it. */
@@ -84,10 +83,10 @@ const CAUSED_BY_A_VALUE = /^2[23]/;
 /** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
-  if (CAUSED_BY_A_VALUE.test(error.sqlState ?? "")) return error.cause;
+  if (CAUSED_BY_A_VALUE.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.
-  const isPasswordMissing = error.sqlState === undefined && /password must be a/.test(error.message);
-  const correction = isPasswordMissing ? REJECTED : TO_CORRECT[error.sqlState ?? ""];
+  const isPasswordMissing = error.sqlState === "" && /password must be a/.test(error.message);
+  const correction = isPasswordMissing ? REJECTED : TO_CORRECT[error.sqlState];
   if (correction !== undefined)
     return new StoreUnavailableError(correction, { cause: error, retryable: false });
   return new StoreUnavailableError(isForbidden(error) ? FORBIDDEN : "The database cannot be used.", {

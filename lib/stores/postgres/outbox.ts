@@ -49,7 +49,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       first: [{ text: remove, values }],
       decide: ([removed = []]) => ({
         writes: removed.length === deliveries.length ? [] : [{ text: advance, values }],
-        result: ([advanced = []] = []) => [...removed, ...advanced].map(([id]) => `${id}`),
+        result: (advanced = []) => [...removed, ...advanced.flat()].map(([id]) => `${id}`),
       }),
     });
   }

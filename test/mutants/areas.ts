@@ -51,7 +51,7 @@ export const AREAS: readonly Area[] = [
       "test/stores/postgres/**/*.test.ts",
       "test/stores/check.test.ts",
       // Locks and lost connections can be seen only with several connections. Skipped where there is no server.
-      "test/system/postgres-contract.test.ts",
+      "test/system/postgres-{contract,sessions}.test.ts",
     ],
     ownTests: /test\/stores\/postgres\/(?!contract)/,
     required: 0.95,

@@ -1,0 +1,163 @@
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { isInvalidInput, isStoreUnavailable } from "../../lib/core/errors.ts";
+import {
+  createPostgresStore,
+  migratePostgres,
+  type PostgresConnection,
+} from "../../lib/stores/postgres/index.ts";
+import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+/** A call that no result ends fails its case sooner than the suite would. */
+const MAX_CASE_MS = 20_000;
+
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const keyOf = (account: string) => ({ accountId: account, hash: account.padEnd(64, "0") });
+
+describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several sessions on a server", () => {
+  let server: PostgresServer;
+  let others: Pool;
+  beforeAll(async () => {
+    server = await startPostgres();
+    others = new Pool({ connectionString: server.url() });
+  });
+  afterAll(async () => {
+    await others.end();
+    await server.remove();
+  });
+
+  /** A store with orders and accounts that have each a key. */
+  async function openStore(schema: string, accounts: readonly string[] = []) {
+    const store = createPostgresStore({ connectionString: server.url(), schema });
+    onTestFinished(() => store.close());
+    await store.orders.place([pending(1n), pending(2n)]);
+    for (const id of accounts) {
+      const key = { id: `${id}.1`, hash: keyOf(id).hash, createdAt: 0 };
+      await store.accounts.create({ id, plan: "free", keys: [key] });
+    }
+    return store;
+  }
+
+  /** Locks rows in another session, until the returned function is called. */
+  async function lock(rows: string) {
+    const client = await others.connect();
+    await client.query(`BEGIN; SELECT FROM ${rows} FOR UPDATE`);
+    return async () => {
+      await client.query("ROLLBACK");
+      client.release();
+    };
+  }
+
+  /** Ends the statement of each session that waits for a lock, as an administrator does. */
+  async function cancelWaiting(): Promise<void> {
+    const text = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(async () => (await others.query(text)).rowCount).toBe(1);
+  }
+
+  test(
+    "requests of an account that is locked wait on one connection, and delay no others",
+    async () => {
+      const store = await openStore("locked_account", ["locked", "other"]);
+      const admit = (account: string) => store.accounts.admit(keyOf(account), AT);
+      const unlock = await lock("locked_account.accounts WHERE id = 'locked'");
+      const admitted = [admit("locked"), admit("locked")];
+      expect((await admit("other")).ok).toBe(true);
+      for (let more = 0; more < 2; more++) {
+        admitted.push(admit("locked"));
+        expect((await admit("other")).ok).toBe(true);
+        expect(store.connections().busy).toBe(1);
+      }
+      await unlock();
+      admitted.push(admit("locked"));
+      for (const admission of await Promise.all(admitted)) expect(admission.ok).toBe(true);
+      expect((await admit("locked")).ok).toBe(true);
+      expect((await store.accounts.find("locked"))?.usage.minute.count).toBe(6);
+    },
+    MAX_CASE_MS,
+  );
+
+  test(
+    "a request whose wait the administrator ends rejects, and those after it are served",
+    async () => {
+      const store = await openStore("cancelled_wait", ["locked", "other"]);
+      const admit = (account: string) => store.accounts.admit(keyOf(account), AT);
+      const unlock = await lock("cancelled_wait.accounts WHERE id = 'locked'");
+      const rejected = expect(admit("locked")).rejects.toSatisfy(isStoreUnavailable);
+      // Afterwards, the locked account waits on its own.
+      await admit("other");
+      const next = admit("locked");
+      await cancelWaiting();
+      await rejected;
+      await unlock();
+      expect((await next).ok).toBe(true);
+      expect((await admit("locked")).ok).toBe(true);
+      expect((await store.accounts.find("locked"))?.usage.minute.count).toBe(2);
+    },
+    MAX_CASE_MS,
+  );
+
+  test(
+    "an order that is locked delays no other event, and is cancelled when it is not",
+    async () => {
+      const store = await openStore("locked_order", ["one"]);
+      const cancel = (id: bigint) =>
+        store.accounts.admit(keyOf("one"), AT, undefined, { type: "apply", id, event: "cancel" });
+      const unlock = await lock("locked_order.orders WHERE id = 1");
+      const [locked, free] = await Promise.all([cancel(1n), cancel(2n)]);
+      expect(free).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+      // The caller applies it on its own, and waits.
+      expect(locked.ok && locked.outcome).toBeUndefined();
+      const applied = store.orders.apply(1n, "cancel", AT);
+      await unlock();
+      expect(await applied).toMatchObject({ ok: true });
+      expect((await store.accounts.find("one"))?.usage.minute.count).toBe(2);
+    },
+    MAX_CASE_MS,
+  );
+
+  test(
+    "a delivered change of an order that is locked is acknowledged after the others",
+    async () => {
+      const { orders, outbox = expect.fail() } = await openStore("locked_change");
+      await outbox.switch(true);
+      for (const id of [1n, 2n]) await orders.apply(id, "cancel", AT);
+      const unlock = await lock("locked_change.outbox WHERE id = 1");
+      const acknowledged = outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 2 })));
+      await expect.poll(async () => (await outbox.backlog()).waiting).toBe(1);
+      await unlock();
+      await acknowledged;
+      expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+    },
+    MAX_CASE_MS,
+  );
+
+  test("a pool in place of a client of the caller is an error, on sessions that are new", async () => {
+    const { orders } = await openStore("pooled");
+    const pool = new Pool({ connectionString: server.url(), max: 3 });
+    onTestFinished(() => pool.end());
+    const connection = { pipeline: true, query: (query) => pool.query(query as never) } as PostgresConnection;
+    await expect(orders.using(connection).find(1n)).rejects.toSatisfy(isInvalidInput);
+  });
+
+  test("a migration leaves no session, and a store none after it was closed", async () => {
+    const connectionString = `${server.url()}?application_name=counted`;
+    const text = "SELECT FROM pg_stat_activity WHERE application_name = 'counted'";
+    // Sooner than a pool ends a session that is idle.
+    const expectNone = () =>
+      expect.poll(async () => (await others.query(text)).rowCount, { timeout: 5_000 }).toBe(0);
+    await migratePostgres({ connectionString, schema: "counted" });
+    await expectNone();
+    const store = createPostgresStore({ connectionString, schema: "counted" });
+    expect(store.connections()).toEqual({ busy: 0, idle: 0, waiting: 0 });
+    await store.orders.place([pending(1n)]);
+    const unlock = await lock("counted.orders WHERE id = 1");
+    const calls = Array.from({ length: 12 }, () => store.orders.apply(1n, "ship", AT));
+    await expect.poll(() => store.connections()).toEqual({ busy: 10, idle: 0, waiting: 2 });
+    await unlock();
+    expect((await Promise.all(calls)).filter(({ ok }) => ok)).toHaveLength(1);
+    expect(store.connections()).toEqual({ busy: 0, idle: 10, waiting: 0 });
+    await store.close();
+    await expectNone();
+  });
+});

@@ -1,4 +1,4 @@
-import { Pool } from "pg";
+import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isInvalidInput, isStoreUnavailable } from "../../lib/core/errors.ts";
 import {
@@ -9,8 +9,8 @@ import {
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-/** A call that no result ends fails its case sooner than the suite would. */
-const MAX_CASE_MS = 20_000;
+/** A call that nothing ends fails its case sooner than the suite would. */
+const [MAX_CASE_MS, MAX_CLOSE_MS] = [15_000, 2_000];
 
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const keyOf = (account: string) => ({ accountId: account, hash: account.padEnd(64, "0") });
@@ -30,7 +30,7 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
   /** A store with orders and accounts that have each a key. */
   async function openStore(schema: string, accounts: readonly string[] = []) {
     const store = createPostgresStore({ connectionString: server.url(), schema });
-    onTestFinished(() => store.close());
+    onTestFinished(() => store.close(), MAX_CLOSE_MS);
     await store.orders.place([pending(1n), pending(2n)]);
     for (const id of accounts) {
       const key = { id: `${id}.1`, hash: keyOf(id).hash, createdAt: 0 };
@@ -41,12 +41,12 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
 
   /** Locks rows in another session, until the returned function is called. */
   async function lock(rows: string) {
-    const client = await others.connect();
+    const client = new Client({ connectionString: server.url() });
+    await client.connect();
+    const unlock = () => client.end();
+    onTestFinished(unlock);
     await client.query(`BEGIN; SELECT FROM ${rows} FOR UPDATE`);
-    return async () => {
-      await client.query("ROLLBACK");
-      client.release();
-    };
+    return unlock;
   }
 
   /** Ends the statement of each session that waits for a lock, as an administrator does. */

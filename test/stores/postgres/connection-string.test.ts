@@ -7,7 +7,9 @@ test.each([
   ["postgresql://a:b@h/d?schema=pets", "postgresql://a:b@h/d", "pets"],
   ["postgres://h/d?schema=my%20pets&sslmode=require", "postgres://h/d?sslmode=require", "my pets"],
   ["postgres://a@/d?host=/run/pg&schema=x", "postgres://a@/d?host=%2Frun%2Fpg", "x"],
+  ["postgres://a:b@/d?host=/run/pg", "postgres://a:b@/d?host=/run/pg", undefined],
   ["postgres:///d", "postgres:///d", undefined],
+  ["postgres://h/d?options=a?b&schema=x", "postgres://h/d?options=a%3Fb", "x"],
   ["socket:/run/pg?db=d", "socket:/run/pg?db=d", undefined],
   ["/run/pg d", "/run/pg d", undefined],
 ])("%s: the parameter schema is ours", (text, connectionString, schema) => {
@@ -24,14 +26,24 @@ function thrownBy(task: () => unknown): unknown {
 }
 
 test.each([
-  ["empty", { connectionString: "" }, "Use a URL such as postgres://"],
-  ["with an impossible port", { connectionString: "postgres://a:s3cret@h:99999999/d" }, "Use a URL"],
-  ["of another kind", { connectionString: "a:s3cret@h/d" }, "Use a URL"],
-  ["a pool without connect()", { pool: {} }, "Give a Pool of pg"],
-  ["a pool that is null", { pool: null }, "Give a Pool of pg"],
-  ["neither", {}, "Give either a pool or a connectionString."],
-  ["the schema twice", { connectionString: "postgres://h/d?schema=a", schema: "b" }, "names another schema"],
-  ["no schema", { connectionString: "postgres://h/d?schema=pg_x" }, "Use the name of a schema"],
+  ["empty", { connectionString: "" }, "connectionString: Use a URL such as postgres://"],
+  ["no text", { connectionString: 5432 }, "connectionString: Use a URL"],
+  [
+    "with an impossible port",
+    { connectionString: "postgres://a:s3cret@h:99999999/d" },
+    "connectionString: Use a URL",
+  ],
+  ["of another kind", { connectionString: "a:s3cret@h/d" }, "connectionString: Use a URL"],
+  ["with another scheme", { connectionString: "mypostgres://a:s3cret@h/d" }, "connectionString: Use a URL"],
+  ["a pool without connect()", { pool: {} }, "pool: Give a Pool of pg"],
+  ["a pool that is null", { pool: null }, "pool: Give a Pool of pg"],
+  ["neither", {}, "pool: Give either a pool or a connectionString."],
+  [
+    "the schema twice",
+    { connectionString: "postgres://h/d?schema=a", schema: "b" },
+    "schema: The connectionString names another schema. Give one of them.",
+  ],
+  ["no schema", { connectionString: "postgres://h/d?schema=pg_x" }, "schema: Use the name of a schema"],
 ])("%s: the options of the store are an error without secrets", (_, options, message) => {
   const error = thrownBy(() => createPostgresStore(options as never));
   expect(isInvalidInput(error) && error.message).toContain(message);

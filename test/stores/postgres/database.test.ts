@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import {
   createPostgresStore,
   type PostgresPool,
@@ -97,6 +97,126 @@ test("if the server was replaced after the response to COMMIT was lost, the call
   expect((await store.orders.find(1n))?.status).toBe("cancelled");
 });
 
+test("if nobody can tell before the deadline whether a COMMIT was done, the call rejects with the last problem", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isLost = false;
+  let refused = 0;
+  const pool: PostgresPool = {
+    async connect() {
+      if (isLost) {
+        refused++;
+        vi.advanceTimersByTime(2_000);
+        throw new Error("connect ECONNREFUSED 127.0.0.1:5432");
+      }
+      const connection = await server.pool.connect();
+      return {
+        ...connection,
+        async query(query) {
+          const response = await connection.query(query);
+          if (!isCommit(query) || !isFaulty) return response;
+          isLost = true;
+          throw lost();
+        },
+      };
+    },
+  };
+  let isFaulty = false;
+  const store = createPostgresStore({ pool, schema: "unknown" });
+  await store.orders.place([ORDER]);
+  isFaulty = true;
+  const error = await store.orders.apply(1n, "cancel", 0).catch((reason: unknown) => reason);
+  expect(isStoreUnavailable(error) && errorMessage(error)).toBe(
+    "The connection was lost during a COMMIT. The change may have been made. (The database cannot be used.)",
+  );
+  expect(refused).toBe(3);
+});
+
+test("if the response about orders that were there is lost with that to COMMIT, placing again tells their outcome", async () => {
+  const respond = once(
+    ({ text }) => text.startsWith("SELECT id, status, record"),
+    async () => {
+      await server.database.exec("COMMIT");
+      throw lost();
+    },
+  );
+  const store = await openStore("outcomes", respond);
+  const orders = [ORDER, { record: { id: 2n }, status: "pending" } as const];
+  const error = await store.orders.place(orders).catch((reason: unknown) => reason);
+  expect(isStoreUnavailable(error) && errorMessage(error)).toBe(
+    "The orders were placed, but the response was lost.",
+  );
+  expect(await store.orders.place(orders)).toEqual(["unchanged", "unchanged"]);
+});
+
+test("a deadlock in the statement of several cancels costs nothing: it is repeated", async () => {
+  const isCancel = ({ text }: PostgresQuery) => text.includes("cancelled AS");
+  const respond = once(isCancel, ({ values: _, ...query }, run) => {
+    const raise = "RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'";
+    return run({ ...query, text: `DO $$ BEGIN ${raise}; END $$` });
+  });
+  const { orders, accounts } = await openStore("deadlock", respond);
+  const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
+  await orders.place([{ record: { id: 2n }, status: "pending" }]);
+  await accounts.create({ id: "acme", plan: "free", keys: [key] });
+  const admit = (
+    ...operation: Parameters<typeof accounts.admit> extends [...infer _, infer Last] ? [Last?] : []
+  ) => accounts.admit({ accountId: "acme", hash: key.hash }, 0, undefined, ...operation);
+  await admit();
+  sent.splice(0);
+  for (const admission of await Promise.all(
+    [1n, 2n].map((id) => admit({ type: "apply", id, event: "cancel" })),
+  ))
+    expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+  expect(sent.map((query) => isCancel(query) || query.text.split(" ")[0])).toEqual([
+    ...["BEGIN", true, "ROLLBACK"],
+    ...["BEGIN", true, "COMMIT"],
+  ]);
+  expect((await accounts.find("acme"))?.usage.minute.count).toBe(3);
+});
+
+test.each([
+  [true, [1, 2]],
+  [false, [3, 4]],
+])(
+  "a read takes as many round trips as it should, and a change too, with pipeline: %s",
+  async (pipeline, expected) => {
+    let [inFlight, trips] = [0, 0];
+    const pool: PostgresPool = {
+      async connect() {
+        const connection = await server.pool.connect();
+        return {
+          ...connection,
+          pipeline,
+          async query(query) {
+            if (inFlight++ === 0) trips++;
+            return connection.query(query).finally(() => inFlight--);
+          },
+        };
+      },
+    };
+    const { orders } = createPostgresStore({ pool, schema: `trips_${pipeline}` });
+    await orders.place([ORDER]);
+    const tripsOf = async (call: () => Promise<unknown>) => {
+      trips = 0;
+      await call();
+      return trips;
+    };
+    const read = await tripsOf(() => orders.find(1n));
+    expect([read, await tripsOf(() => orders.apply(1n, "cancel", 0))]).toEqual(expected);
+  },
+);
+
+test("the connections of a pool of the program are those that it counts, if it does", () => {
+  const connect = () => expect.fail("nothing is sent");
+  const connectionsOf = (counts: Partial<PostgresPool>) =>
+    createPostgresStore({ pool: { connect, ...counts } }).connections();
+  expect(connectionsOf({ totalCount: 5, idleCount: 3, waitingCount: 1 })).toEqual({
+    ...{ busy: 2, idle: 3, waiting: 1 },
+  });
+  expect(connectionsOf({})).toEqual({ busy: 0, idle: 0, waiting: 0 });
+});
+
 test("a pooler that changes sessions ends the use of prepared statements, not the call", async () => {
   const respond = once(
     ({ name }) => name !== undefined,
@@ -125,6 +245,14 @@ test("a statement has the same name in every store, and another one for another 
   expect(first).toMatch(/^store_orders_[\da-f]{32}$/);
   expect(await namesIn("named")).toEqual([first]);
   expect(await namesIn("renamed")).not.toEqual([first]);
+});
+
+test("a page of a query is not prepared: its text is seldom repeated", async () => {
+  const store = await openStore("unnamed", (query, run) => run(query));
+  sent.splice(0);
+  expect((await store.orders.page({ limit: 1, after: 0n })).orders).toEqual([ORDER]);
+  expect(sent.filter(({ values }) => values !== undefined)).toHaveLength(1);
+  expect(sent.map(({ name }) => name)).toEqual(sent.map(() => undefined));
 });
 
 test("a call for which the pool has no connection in time rejects, and a connection that comes later is returned", async () => {

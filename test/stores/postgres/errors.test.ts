@@ -38,11 +38,21 @@ describe("what a caller gets for an error", () => {
     expect(toStoreError(new DatabaseError(cause))).toBe(cause);
   });
 
-  test("the message of an error of several addresses is that of the first", () => {
-    const refused = new AggregateError([new Error("connect ECONNREFUSED ::1:5432"), new Error("other")]);
-    expect(errorMessage(toStoreError(new DatabaseError(refused)))).toContain(
-      "(connect ECONNREFUSED ::1:5432)",
-    );
+  const several = [new Error("connect ECONNREFUSED ::1:5432"), new Error("other")];
+  test.each([
+    ["of several addresses: that of the first", new AggregateError(several), "connect ECONNREFUSED ::1:5432"],
+    ["of several addresses with one of its own", new AggregateError(several, "no address"), "no address"],
+    ["that is no Error", "refused", "unknown"],
+    [
+      "of a rule of the program",
+      Object.assign(fromServer("P0001"), { message: "password must be a word" }),
+      "password must be a word",
+    ],
+  ])("the message of an error %s", (_which, cause, expected) => {
+    const error = toStoreError(new DatabaseError(cause));
+    expect(isStoreUnavailable(error) && error.retryable).toBe(true);
+    const [, message] = /^The database cannot be used\. \((.*)\)$/.exec(errorMessage(error)) ?? [];
+    expect(message).toMatch(expected);
   });
 
   test("an error of our own code is not one of the database", () => {
@@ -59,6 +69,7 @@ describe("a transaction is repeated", () => {
     ["if the connection is lost", new Error("Connection terminated unexpectedly"), true],
     ["if the server ends the connection", fromServer("57P01", "FATAL"), true],
     ["if a pooler has changed the session", fromServer("26000"), true],
+    ["if a pooler gives a session that has the statement", fromServer("42P05"), true],
     ["not if the database can only be read", fromServer("25006"), false],
     ["not after the wait for a lock", fromServer("55P03"), false],
   ])("%s", (_when, cause, expected) => {

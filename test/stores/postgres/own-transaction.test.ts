@@ -96,6 +96,25 @@ test("without a transaction every call is an error that says so, and writes noth
   expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);
 });
 
+test("a COMMIT that does not wait for a call is an error of the call, which writes nothing", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "hasty" });
+  await store.orders.place([pending(1n)]);
+  await inTransaction("ROLLBACK", async (client) => {
+    let sent = 0;
+    const hasty: PooledConnection = {
+      ...client,
+      async query(query) {
+        // It arrives when the order was read, before it is written.
+        if (sent++ === 3) await sql(client, "COMMIT");
+        return client.query(query);
+      },
+    };
+    await expect(store.orders.using(hasty).apply(1n, "cancel", AT)).rejects.toSatisfy(isInvalidInput);
+    expect(sent).toBeGreaterThan(3);
+  });
+  expect(await store.orders.find(1n)).toMatchObject(pending(1n));
+});
+
 test("calls that do not wait for each other follow one another, also after one that was rejected", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "turns" });
   await store.orders.place([pending(1n)]);
@@ -120,10 +139,14 @@ test("the server limits the statements of a call, and keeps the limits of the tr
   ] as const) {
     await inTransaction("ROLLBACK", async (client) => {
       const limits: string[] = [];
+      let sent = 0;
       const readLimit = async () => String(await sql(client, "SHOW statement_timeout"));
       const watched: PooledConnection = {
         ...client,
         async query(query) {
+          sent++;
+          // A pooler can give the next transaction of the program another session.
+          expect(query.name).toBeUndefined();
           if (query.values !== undefined) limits.push(await readLimit());
           return client.query(query);
         },
@@ -136,6 +159,8 @@ test("the server limits the statements of a call, and keeps the limits of the tr
       await orders.find(1n);
       expect(await readLimit()).toBe(limit);
       expect(limits).toHaveLength(4);
+      // Each statement with the two that set its limit and restore it.
+      expect(sent).toBe(3 * limits.length);
       for (const set of limits) expect(set).toMatch(expected);
     });
   }

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
 import {
   createPostgresStore,
   migratePostgres,
+  type PostgresPool,
   postgresMigrationSql,
 } from "../../../lib/stores/postgres/index.ts";
+import { inspectPostgres } from "../../../lib/stores/postgres/inspect.ts";
 import { MIGRATIONS, migrate, SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
@@ -67,12 +70,13 @@ describe("the tables of an empty database", () => {
     expect(rows).toHaveLength(4);
   });
 
-  test("are not created by an existing store, whose error names the command", async () => {
+  test("are not created by an existing store or an inspection, whose error names the command", async () => {
     const store = open("missing", { existing: true });
     for (const error of await errorsOf([
       store.orders.find(1n),
       store.check(),
       store.accounts.unban("acme", "acme.1"),
+      inspectPostgres(server.pool, "missing").inspect(() => {}),
     ])) {
       expect(isStoreUnavailable(error) && error.message).toContain(
         'The schema "missing" of the database has no tables',
@@ -88,8 +92,8 @@ describe("the tables of an empty database", () => {
       const error = await open("forbidden")
         .check()
         .catch((reason: unknown) => reason);
-      expect(isStoreUnavailable(error) && error.message).toContain(
-        "The role may not create tables. Run 'store-orders",
+      expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
+        /^The role may not create tables\. Run 'store-orders .*\(permission denied for database .*\)$/,
       );
     } finally {
       await database.exec("RESET ROLE");
@@ -183,12 +187,22 @@ describe("tables of another version", () => {
     await setVersion("versions", 99);
     for (const error of await errorsOf(calls())) {
       expect(isStoreUnavailable(error) && !error.retryable && isNewerSchema(error.cause)).toBe(true);
-      expect(`${error}`).toContain("Upgrade store-orders.");
+      expect(errorMessage(error)).toBe(
+        "A newer version has migrated the database. Upgrade store-orders. (The database has schema version 99; " +
+          `this version supports up to ${SCHEMA_VERSION}. Upgrade store-orders.)`,
+      );
     }
     await expect(migratePostgres({ pool: server.pool, schema: "versions" })).rejects.toThrow("Upgrade");
-    await setVersion("versions", 0);
-    for (const error of await errorsOf(calls()))
-      expect(`${error}`).toContain("Run 'store-orders database migrate");
+    const settings = "UPDATE versions.settings SET name = ";
+    for (const change of [
+      "UPDATE versions.settings SET value = '0' WHERE name = 'schema_version'",
+      `${settings} 'none' WHERE name = 'schema_version'`,
+    ]) {
+      await server.database.exec(change);
+      for (const error of await errorsOf(calls()))
+        expect(`${error}`).toMatch(/has schema version 0, .* Run 'store-orders database migrate/);
+    }
+    await server.database.exec(`${settings} 'schema_version' WHERE name = 'none'`);
     await server.database.exec("UPDATE versions.settings SET value = 'x' WHERE name = 'schema_version'");
     const migration = migratePostgres({ pool: server.pool, schema: "versions" });
     for (const error of await errorsOf([...calls(), migration]))
@@ -225,6 +239,41 @@ describe("tables of another version", () => {
     const to = SCHEMA_VERSION + 1;
     expect(await inTransaction(note)).toEqual({ from: to, to });
     expect(await inTransaction()).toContain("A newer version has migrated the database.");
+  });
+
+  test("are migrated by a migration, unless only an empty database may be", async () => {
+    const [first = expect.fail()] = MIGRATIONS;
+    await server.database.exec(`CREATE SCHEMA older; ${first("older")}
+      INSERT INTO older.settings VALUES ('schema_version', '1')`);
+    const options = { pool: server.pool, schema: "older" };
+    await expect(migratePostgres({ ...options, onlyIfEmpty: true })).rejects.toThrow(
+      `The database has schema version 1, and this version needs ${SCHEMA_VERSION}. Run 'store-orders`,
+    );
+    expect(await migratePostgres(options)).toEqual({ from: 1, to: SCHEMA_VERSION });
+    expect(await open("older").orders.place([ORDER])).toEqual(["placed"]);
+  });
+
+  test("may take minutes to migrate, an empty database as long as a call", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const timeouts: unknown[] = [];
+    const pool: PostgresPool = {
+      async connect() {
+        const connection = await server.pool.connect();
+        const query: typeof connection.query = (sent) => {
+          timeouts.push(sent.query_timeout);
+          return connection.query(sent);
+        };
+        return { ...connection, query };
+      },
+    };
+    for (const [onlyIfEmpty, expected] of [
+      [true, CALL_TIMEOUT_MS],
+      [false, 10 * 60_000],
+    ] as const) {
+      await migratePostgres({ pool, schema: `limited_${onlyIfEmpty}`, onlyIfEmpty });
+      expect([...new Set(timeouts.splice(0))]).toEqual([expected]);
+    }
   });
 
   test("without a column are an error that names it", async () => {

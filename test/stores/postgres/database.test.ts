@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import type { StoreOperation } from "../../../lib/orders/store-operation.ts";
 import {
   createPostgresStore,
   type PostgresPool,
@@ -159,9 +160,8 @@ test("a deadlock in the statement of several cancels costs nothing: it is repeat
   const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
   await orders.place([{ record: { id: 2n }, status: "pending" }]);
   await accounts.create({ id: "acme", plan: "free", keys: [key] });
-  const admit = (
-    ...operation: Parameters<typeof accounts.admit> extends [...infer _, infer Last] ? [Last?] : []
-  ) => accounts.admit({ accountId: "acme", hash: key.hash }, 0, undefined, ...operation);
+  const admit = (operation?: StoreOperation) =>
+    accounts.admit({ accountId: "acme", hash: key.hash }, 0, undefined, operation);
   await admit();
   sent.splice(0);
   for (const admission of await Promise.all(

@@ -1,6 +1,6 @@
 import type { Instant } from "../core/time.ts";
 import type { ClientOptions } from "./client.ts";
-import { ApiError, isTransient, NetworkError, RateLimitedError, TimeoutError } from "./client-errors.ts";
+import { ApiError, isTransient, NetworkError, RateLimitedError } from "./client-errors.ts";
 import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
 import { readError } from "./response.ts";
 import { abortable, startTimeLimit } from "./time-limit.ts";
@@ -92,8 +92,8 @@ export function createSender(options: SenderOptions): Sender {
         ambiguous ||= result.status !== 429;
         cause = result;
       } catch (error) {
-        const transient = error instanceof NetworkError || error instanceof TimeoutError;
-        if (!transient || attemptNumber >= maxAttempts) throw error;
+        // If the signal aborted, the check after the sleep throws its reason.
+        if (attemptNumber >= maxAttempts) throw error;
         ambiguous = true;
         cause = error;
       }

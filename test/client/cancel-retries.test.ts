@@ -42,6 +42,18 @@ describe("retries", () => {
     });
   });
 
+  test("after a 503 it is unknown whether this call cancelled the order", async () => {
+    const { client, run } = await openClient({
+      network: async (forward, attempt) =>
+        attempt === 1 ? errorResponse(503, "store_unavailable") : forward(),
+    });
+    expect(await run(client.cancel(3n))).toEqual({
+      ok: false,
+      code: "order_already_cancelled",
+      maybeByThisCall: true,
+    });
+  });
+
   test.each([
     [503, "store_unavailable"],
     [401, "invalid_api_key"],

@@ -38,6 +38,27 @@ describe("errors", () => {
     expect(sent).toMatchObject([{ path: "/v1/store/orders/1" }]);
   });
 
+  test("a request has the key, asks for JSON and follows no redirect", async () => {
+    const requests: unknown[] = [];
+    const fetch = async (url: string, init: RequestInit) => {
+      requests.push([url, init]);
+      return new Response(null, { status: 204 });
+    };
+    const client = createClient({ baseUrl: "https://orders.test/shop/v1", apiKey: "key", fetch });
+    await client.cancel(-1n);
+    expect(requests).toEqual([
+      [
+        "https://orders.test/shop/v1/store/orders/-1",
+        {
+          method: "DELETE",
+          headers: { authorization: "Bearer key", accept: "application/json" },
+          signal: expect.any(AbortSignal),
+          redirect: "manual",
+        },
+      ],
+    ]);
+  });
+
   test("a 404 for the path is thrown and not reported as a missing order", async () => {
     const { client, run } = await openClient({ baseUrl: "http://orders.test/v2/" });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "route_not_found", status: 404 });
@@ -90,6 +111,8 @@ describe("errors", () => {
     ["baseUrl", { baseUrl: "xhttps://orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "httpsx://orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "https://user:so_test@orders.example.com/v1" }],
+    ["baseUrl", { baseUrl: "https://so_test@orders.example.com/v1" }],
+    ["baseUrl", { baseUrl: "https://:so_test@orders.example.com/v1" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1?key=so_test" }],
     ["baseUrl", { baseUrl: "https://orders.example.com/v1#so_test" }],
     ["baseUrl", { baseUrl: "https://orders.example.com" }],

@@ -164,6 +164,14 @@ describe("malformed lists", () => {
     expect(chunks).toBeLessThan(20);
   });
 
+  test("an order may have a MiB of text, and not a character more", async () => {
+    const list = (length: number) => encode(`[${'{"id":1,"x":"'.padEnd(length - 2, "a")}"}]`);
+    expect(await read([list(1024 * 1024)])).toEqual({ orders: [{ id: 1n }] });
+    expect((await read([list(1024 * 1024 + 1)])).error).toEqual(
+      new MalformedListError("Order 1 is too long."),
+    );
+  });
+
   test("an empty body is an incomplete list, not an empty one", async () => {
     expect((await read([])).error).toBeInstanceOf(IncompleteListError);
     expect((await read([encode('[{"id":1},{"id":2}')])).error).toMatchObject({

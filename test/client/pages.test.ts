@@ -26,6 +26,15 @@ test("a page is read from v2, with every digit, and leads to the next one", asyn
   expect((await run(client.page())).orders).toHaveLength(4);
 });
 
+test("a page is read from v2 of a service whose path has a version of its own", async () => {
+  const { client, run, sent } = await openClient({
+    baseUrl: "http://orders.test/v1/shop/v10//",
+    network: async () => Response.json({ orders: [] }),
+  });
+  expect(await run(client.page())).toEqual({ orders: [] });
+  expect(sent).toMatchObject([{ method: "GET", path: "/v1/shop/v2/store/orders" }]);
+});
+
 test("pages are read one after another, each when it is asked for", async () => {
   const { client, run, sent } = await openClient({ operations });
   const pages = client.pages({ limit: 3 });

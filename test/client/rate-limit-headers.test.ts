@@ -17,6 +17,14 @@ test.each([
     { ...quota, date: new Date(NOON + 50_000).toUTCString() },
     { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 60, resetsInMs: 10_000 } },
   ],
+  ["a window that ends now", { ...quota, "x-ratelimit-reset": `${NOON / 1000}` }, {}],
+  [
+    "a window that ends a minute after a day",
+    { ...quota, "x-ratelimit-reset": `${NOON / 1000 + 86_460}` },
+    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 86_460, resetsInMs: 86_460_000 } },
+  ],
+  ["a window that ends later", { ...quota, "x-ratelimit-reset": `${NOON / 1000 + 86_461}` }, {}],
+  ["a window without a remainder", { "x-ratelimit-reset": `${NOON / 1000 + 60}` }, {}],
   ["an incomplete window", { "x-ratelimit-remaining": "3" }, {}],
   [
     "invalid numbers",

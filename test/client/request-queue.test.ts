@@ -71,6 +71,70 @@ test("a request whose response is lost is counted", async () => {
   ]);
 });
 
+test("a lost response uses up one request of the quota, and never more than all of it", async () => {
+  const { acquire, release, queue, run, settle, turns } = openQueue();
+  await run(acquire("a"));
+  release(3);
+  for (const name of ["b", "c"]) {
+    await run(acquire(name));
+    queue.release({});
+  }
+  expect(turns.map(([, at]) => at)).toEqual([0, 0, 0]);
+  release(20, 61);
+  void acquire("d");
+  await settle();
+  release(0);
+  queue.release({});
+  await run(acquire("e"));
+  expect(turns.at(-1)).toEqual(["e", 60_000]);
+});
+
+test("a request waits as long as it may, and not a millisecond longer", async () => {
+  const { acquire, clock, queue, run } = openQueue();
+  await run(acquire("a"));
+  queue.release({ pauseMs: 5_000 });
+  const { signal } = new AbortController();
+  const tooLong = { ok: false, retryAt: NOON + 5_000, limitedToOneDay: false };
+  expect(await queue.acquire({ signal, deadline: Infinity, maxWaitMs: 4_999 })).toEqual(tooLong);
+  expect(await queue.acquire({ signal, deadline: NOON + 4_999, maxWaitMs: Infinity })).toEqual(tooLong);
+  const turn = queue.acquire({ signal, deadline: NOON + 5_000, maxWaitMs: 5_000 });
+  expect(await run(turn)).toEqual({ ok: true });
+  expect(clock()).toBe(NOON + 5_000);
+});
+
+test("a later response does not shorten a pause", async () => {
+  const { acquire, queue, release, run, settle, turns } = openQueue();
+  await run(acquire("a"));
+  release(50);
+  for (const name of "bcd") void acquire(name);
+  await settle();
+  queue.release({ pauseMs: 7_000 });
+  queue.release({ pauseMs: 3_000 });
+  queue.release({});
+  await run(acquire("e"));
+  expect(turns.at(-1)).toEqual(["e", 7_000]);
+});
+
+test.each([
+  [86_390, 86_400, true],
+  [86_430, 86_430, false],
+])(
+  "a pause that was limited to a day is reported if a window of %i s does not end later",
+  async (resetsInSeconds, opensInSeconds, limitedToOneDay) => {
+    const { acquire, queue, run } = openQueue();
+    await run(acquire("a"));
+    const resetSeconds = NOON / 1000 + resetsInSeconds;
+    const window = { remainingRequests: 0, resetSeconds, resetsInMs: resetsInSeconds * 1000 };
+    queue.release({ window, pauseMs: 86_400_001 });
+    const { signal } = new AbortController();
+    expect(await queue.acquire({ signal, deadline: Infinity, maxWaitMs: 0 })).toEqual({
+      ok: false,
+      retryAt: NOON + opensInSeconds * 1000,
+      limitedToOneDay,
+    });
+  },
+);
+
 test("after a window has ended, one request is sent at a time again", async () => {
   const { acquire, release, settle, run, names } = openQueue();
   await run(acquire("a"));

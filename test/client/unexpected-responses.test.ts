@@ -86,7 +86,78 @@ describe("a code counts only with its own status", () => {
   });
 });
 
+describe("what an ApiError says", () => {
+  const FROM_PROXY = "unexpected_response: A proxy probably sent this response instead of the service.";
+  const json = (value: unknown) => JSON.stringify(value);
+
+  test.each([
+    [404, "", `404 ${FROM_PROXY}`],
+    [418, json({ code: "teapot", message: "Short." }), `418 ${FROM_PROXY} Its message: "Short."`],
+    [418, json({ message: ["no text"] }), `418 ${FROM_PROXY}`],
+    [
+      404,
+      json({ code: "order_not_found", message: 7 }),
+      `404 order_not_found: ${ERRORS.order_not_found.message}`,
+    ],
+    [404, json({ code: "order_not_found", message: " a\u0007\u0000\u2028b\n" }), "404 order_not_found: a b"],
+    [404, json({ code: "order_not_found", message: "No.", issues: "none" }), "404 order_not_found: No."],
+    [
+      400,
+      json({ code: "invalid_input", message: "No.", issues: [{ path: "a", message: "B." }, null] }),
+      "400 invalid_input: No. a: B. undefined: undefined",
+    ],
+    [
+      404,
+      json({ code: "order_not_found", message: "x".repeat(501) }),
+      `404 order_not_found: ${"x".repeat(500)}`,
+    ],
+  ])("a %i with the body '%s'", async (status, body, message) => {
+    const { client, run } = await openClient({ network: async () => respond(status, body) });
+    const error = await run(rejection(readAll(client.list())));
+    expect(error).toMatchObject({ message, status, requestId: undefined });
+  });
+
+  test("its message may arrive in parts that split a character", async () => {
+    const bytes = new TextEncoder().encode(json({ code: "order_not_found", message: "Größe: 5 €" }));
+    const body = ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)));
+    const { client, run } = await openClient({ network: async () => new Response(body, { status: 404 }) });
+    expect(await run(rejection(readAll(client.list())))).toMatchObject({
+      message: "404 order_not_found: Größe: 5 €",
+    });
+  });
+});
+
 describe("redirects", () => {
+  test.each([
+    [201, "/login", undefined],
+    [300, "/login", "/login"],
+    [399, "/login", "/login"],
+    [399, "\u00ad", "another address"],
+    [304, undefined, undefined],
+    [400, "/login", undefined],
+  ])("a %i with the location %s is a redirect to %s", async (status, location, target) => {
+    let cancelled = false;
+    const cancel = () => {
+      cancelled = true;
+    };
+    const body =
+      status === 304 ? null : new ReadableStream({ pull: (to) => to.close(), cancel }, { highWaterMark: 0 });
+    const headers = location === undefined ? {} : { location };
+    const { client, run } = await openClient({
+      network: async () => new Response(body, { status, headers }),
+    });
+    const error = await run(rejection(client.cancel(1n)));
+    expect(error).toMatchObject({
+      code: "unexpected_response",
+      message:
+        target === undefined
+          ? `${status} unexpected_response: A proxy probably sent this response instead of the service.`
+          : `${status} unexpected_response: Redirects are not followed, because the API key must not be sent to ` +
+            `another host. A proxy or the service redirected this request to ${target}; check the base URL.`,
+    });
+    expect(cancelled, "closes the connection").toBe(target !== undefined);
+  });
+
   test.each([301, 302, 303, 307, 308])(
     "a %i is not followed, and the error names its target",
     async (status) => {

@@ -135,7 +135,7 @@ describe("the error of a call says what is wrong and what caused it", () => {
       cancel: () => client.cancel(1n),
       list: () => readAll(client.list()),
       page: () => client.page(),
-      pages: () => Array.fromAsync(client.pages()),
+      pages: () => readAll(client.pages()),
     };
     const error = (await run(rejection(calls[call]()))) as Error;
     expect({ name: error.name, message: error.message, cause: error.cause }).toEqual({

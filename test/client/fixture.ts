@@ -1,5 +1,5 @@
 import type { ClientOptions } from "../../lib/client/client.ts";
-import { createClient, type OrderRecord } from "../../lib/client/index.ts";
+import { createClient } from "../../lib/client/index.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
@@ -64,9 +64,9 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** All orders of a list. */
-export async function readAll(list: AsyncIterable<OrderRecord>): Promise<readonly OrderRecord[]> {
-  const orders: OrderRecord[] = [];
-  for await (const order of list) orders.push(order);
-  return orders;
+/** Everything that an iteration yields: the orders of a list, or pages. */
+export async function readAll<T>(iteration: AsyncIterable<T>): Promise<readonly T[]> {
+  const values: T[] = [];
+  for await (const value of iteration) values.push(value);
+  return values;
 }

@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
 import { ApiError, MalformedListError } from "../../lib/client/index.ts";
-import type { OrdersPage } from "../../lib/client/order-list.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorResponse, openClient, rejection } from "./fixture.ts";
+import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
 
 const operations = [...OPERATIONS, ...V2_PREVIEW_OPERATIONS];
-
-async function collect(pages: AsyncIterable<OrdersPage>): Promise<readonly OrdersPage[]> {
-  const found: OrdersPage[] = [];
-  for await (const page of pages) found.push(page);
-  return found;
-}
 
 test("a page is read from v2, with every digit, and leads to the next one", async () => {
   const { client, run, sent } = await openClient({ operations });
@@ -41,7 +34,7 @@ test("pages are read one after another, each when it is asked for", async () => 
   expect(sent).toEqual([]);
   expect((await run(pages.next())).value?.orders.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
   expect(sent).toHaveLength(1);
-  expect((await run(collect(pages))).map(({ orders }) => orders.length)).toEqual([1]);
+  expect((await run(readAll(pages))).map(({ orders }) => orders.length)).toEqual([1]);
 });
 
 test("an invalid query is an error that says what is wrong", async () => {
@@ -92,6 +85,6 @@ test.each([
 
 test("a page that leads to itself ends the iteration", async () => {
   const { client, run } = await openClient({ network: async () => Response.json({ orders: [], next: "a" }) });
-  const error = await rejection(run(collect(client.pages())));
+  const error = await rejection(run(readAll(client.pages())));
   expect(error).toBeInstanceOf(MalformedListError);
 });

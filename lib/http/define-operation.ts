@@ -339,9 +339,7 @@ function readExactly(
   { source = "" }: { readonly source?: string } = {},
 ): unknown {
   if (key === "__proto__") throw new SyntaxError(key);
-  return typeof value === "number" && /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(value)
-    ? BigInt(source)
-    : value;
+  return /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(value) ? BigInt(source) : value;
 }
 
 /** The longest time for a body to arrive. */

@@ -83,7 +83,7 @@ function loggedPath(request: RequestHead, { target, requestError }: RequestConte
   if (target === undefined && requestError !== undefined) return undefined;
   const path = (target ?? targetOf(request.url)).replace(/[?#].*/s, "");
   // Decoded first, so that an encoded underscore does not hide a key.
-  const safe = redactKeys(path.includes("%") ? decodeUnreserved(path) : path);
+  const safe = redactKeys(decodeUnreserved(path));
   return safe.length > MAX_PATH_CHARS ? `${safe.slice(0, MAX_PATH_CHARS)}…` : safe;
 }
 

@@ -83,8 +83,10 @@ test("a client whose base URL contains the base path lists and cancels", async (
 test.each(["shop", "/shop/", "/", "//shop", "/a b", "/shop/../x", "/.", "/%73hop", "/shop?x"])(
   "the base path %s is rejected at startup with the fix",
   (invalid) => {
+    const message =
+      "Use a path such as /shop: with a leading slash, without a trailing one, and with letters, digits and '-._~' only.";
     expect(() => createHandler({ store: createMemoryStore(), basePath: invalid })).toThrow(
-      "Use a path such as /shop",
+      expect.objectContaining({ issues: [{ path: "basePath", message }] }),
     );
   },
 );

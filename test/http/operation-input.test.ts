@@ -197,6 +197,10 @@ test("a body above the limit is 413, and is not read further", async () => {
   const exact = `{"id":1}${" ".repeat(1_992)}`;
   expect((await post(exact)).status).toBe(200);
   expect((await post(`${exact} `)).status).toBe(413);
+  expect((await post(exact, "", { ...JSON_BODY, "content-length": "2000" })).status).toBe(200);
+  const announced = endless(" ");
+  expect((await post(announced.stream, "", { ...JSON_BODY, "content-length": "2001" })).status).toBe(413);
+  expect(announced.reads).toBe(0);
 });
 
 test("only an admitted caller's body is read, and only if the query is valid", async () => {
@@ -214,6 +218,15 @@ test("a body that fails is 400, and one that a middleware has read is 500 with t
   const { post, handler, key, events } = await serve();
   const failing = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
   expect(codeOf(await post(failing))).toBe("bad_request");
+  for (const [code, expected] of [
+    ["request_timeout", "request_timeout"],
+    ["ECONNRESET", "bad_request"],
+    ["toString", "bad_request"],
+  ] as const) {
+    const error = Object.assign(new Error("reset"), { code });
+    const stream = new ReadableStream({ pull: (controller) => controller.error(error) });
+    expect(codeOf(await post(stream)), code).toBe(expected);
+  }
   const headers = { ...JSON_BODY, authorization: `Bearer ${key}` };
   const request = new Request("http://localhost/v1/echo", { method: "POST", headers, body: '{"id":1}' });
   await request.text();

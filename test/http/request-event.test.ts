@@ -29,8 +29,19 @@ test("a path above 512 characters is cut, so that callers cannot fill the log", 
 test("the path of a request without a target is that of its URL", async () => {
   const { events, send } = await createHandlerFixture();
   await send("GET", "/v1/store/orders?a=1/2#3");
-  await send("GET", "/v1/store/orders#a?b=1");
+  await send("GET", "/v1/store/orders#abc?d=1");
   for (const event of events) expect(event).toMatchObject({ path: "/v1/store/orders", status: 200 });
+});
+
+test("the event has no field for what is not known", async () => {
+  const { events, send } = await createHandlerFixture();
+  await send("GET", "/healthz", { authorization: "" }, { requestId: "request-1" });
+  expect(events).toStrictEqual([
+    {
+      ...{ requestId: "request-1", method: "GET", path: "/healthz", status: 200 },
+      ...{ durationMs: expect.any(Number), bodyEnd: "complete" },
+    },
+  ]);
 });
 
 test("the duration is the time since the request arrived, in milliseconds", async () => {

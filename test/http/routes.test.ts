@@ -83,6 +83,18 @@ describe("routes", () => {
   );
 
   test.each([
+    ...["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"].map(
+      (method) => [method, 405] as const,
+    ),
+    ...["get", "LOCK", "PROPFIND", ""].map((method) => [method, 501] as const),
+  ])("the method '%s' is answered with %i", async (method, status) => {
+    const { handler, key } = await createHandlerFixture();
+    const headers = new Headers({ authorization: `Bearer ${key}` });
+    const answer = await handler.respond?.({ method, url: "http://localhost/v1/store/orders", headers });
+    expect(answer?.status).toBe(status);
+  });
+
+  test.each([
     ["POST", "/v1/store/orders", "GET, HEAD"],
     ["DELETE", "/v1/store/orders", "GET, HEAD"],
     ["OPTIONS", "/v1/store/orders", "GET, HEAD"],

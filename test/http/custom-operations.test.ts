@@ -64,6 +64,12 @@ test("a custom operation is described in the OpenAPI document, with its tag and 
   expect(tags[0].description).not.toBe("Operations on orders.");
 });
 
+test("an invalid identifier is the 404 of the operation, wherever that is among its errors", async () => {
+  const errors = ["order_already_shipped", "order_not_found", "pet_not_found"] as const;
+  const { send } = await createHandlerFixture({ operations: [{ ...readStatus, errors }], store });
+  expect(codeOf(await send("GET", "/v1/store/orders/x/status"))).toBe("order_not_found");
+});
+
 test("a dot in the path of an operation is a dot, and nothing else", async () => {
   const exported = { ...readStatus, id: "exported", path: "/store/{orderId}/status.v1.json" } as const;
   const { send } = await createHandlerFixture({ operations: [exported], store });

@@ -483,6 +483,21 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "an update that fails with the one before it",
+    fails: /^an updater that throws/,
+    change: inAccounts((accounts) => {
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        async update(id, updater) {
+          const running = last.then(() => accounts.update(id, updater));
+          last = running;
+          return running;
+        },
+      };
+    }),
+    message: /an update at the same time succeeds/,
+  },
+  {
     mistake: "an account that is updated as it was before",
     fails: /^keys added concurrently|^a rotated key|^of instances that create one account/,
     change: inAccounts(updateStale),

@@ -136,14 +136,21 @@ export const accountCases: readonly UnboundedCase[] = [
     name: "an updater that throws changes nothing and leaves the store usable",
     async check({ accounts }) {
       await accounts.create(account);
-      await assert.rejects(
-        accounts.update("acme", () => {
-          throw new RangeError("expected by the test");
-        }),
-        RangeError,
+      const throwing = accounts.update("acme", () => {
+        throw new RangeError("expected by the test");
+      });
+      const [thrown, concurrent] = await Promise.allSettled([
+        throwing,
+        accounts.update("acme", (current) => addKey(current, apiKey(2), AT)),
+      ]);
+      assert.ok(
+        thrown.status === "rejected" && thrown.reason instanceof RangeError,
+        "the error is passed on",
       );
+      assert.equal(concurrent.status, "fulfilled", "an update at the same time succeeds");
       const updated = await accounts.update("acme", (current) => addKey(current, apiKey(1), AT));
       assert.equal(updated.ok, true);
+      assert.deepEqual((await accounts.find("acme"))?.keys, [apiKey(2), apiKey(1)]);
     },
   },
   {

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
-import { createRetryStrategy } from "../../../lib/stores/dynamodb/client.ts";
+import { createRetryStrategy, send } from "../../../lib/stores/dynamodb/client.ts";
 import {
   createDynamodbStore,
   createDynamodbTables,
@@ -49,6 +49,49 @@ test("a throttled admission is tried four times and then not until a pause is ov
   });
   expect(engine.takeOperations()).toEqual([]);
   expect(await attempts(store.accounts.resetUsage("acme"))).toBe(3);
+});
+
+test.each([
+  ["ProvisionedThroughputExceededException", "DynamoDB throttles the requests to the table 'shop-orders'."],
+  ["ThrottlingException", "DynamoDB throttles the requests to the table 'shop-orders'."],
+  ["RequestLimitExceeded", "DynamoDB throttles the requests to the table 'shop-orders'."],
+  [
+    "ResourceNotFoundException",
+    expect.stringMatching(/^The DynamoDB table 'shop-orders' does not exist\. Check/),
+  ],
+  ["NotAThrottlingException", "DynamoDB is unreachable or timed out."],
+  ["TimeoutError", "DynamoDB is unreachable or timed out."],
+])("a request that fails with %s rejects as unavailable, with the reason", async (name, message) => {
+  const cause = Object.assign(new Error("From DynamoDB."), { name });
+  const failing = send(() => Promise.reject(cause), "shop-orders");
+  await expect(failing).rejects.toMatchObject({ code: "store_unavailable", retryable: true, message, cause });
+});
+
+test.each([
+  "ConditionalCheckFailedException",
+  "ResourceInUseException",
+  "SerializationException",
+  "ValidationException",
+])(
+  "a request that fails with %s, which says something about the request, rejects with this error",
+  async (name) => {
+    const error = Object.assign(new Error("From DynamoDB."), { name });
+    await expect(send(() => Promise.reject(error), "shop-orders")).rejects.toBe(error);
+  },
+);
+
+test("a request is repeated after up to 1 and 2 seconds if it is throttled, otherwise after up to 50 and 100 ms", async () => {
+  const strategy = createRetryStrategy({ retryThrottled: true });
+  const random = vi.spyOn(Math, "random").mockReturnValue(0.5);
+  const delays = async (errorType: "THROTTLING" | "TRANSIENT") => {
+    const first = await strategy.acquireInitialRetryToken("");
+    const second = await strategy.refreshRetryTokenForRetry(first, { errorType });
+    const third = await strategy.refreshRetryTokenForRetry(second, { errorType });
+    return [first, second, third].map((token) => token.getRetryDelay());
+  };
+  expect(await delays("THROTTLING")).toEqual([0, 500, 1_000]);
+  expect(await delays("TRANSIENT")).toEqual([0, 25, 50]);
+  random.mockRestore();
 });
 
 test("a request without a response is repeated after 1.5 seconds", async () => {

@@ -4,9 +4,10 @@ import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/acco
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS } from "../../../lib/plans/windows.ts";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createAccountStore, detailsIdOf } from "../../../lib/stores/dynamodb/accounts.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { createTableClient, type TableClient } from "../../../lib/stores/dynamodb/table.ts";
+import { createTableClient, type Item, type TableClient } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
@@ -64,6 +65,25 @@ test("a key whose details are lost is admitted although invalid keys of its acco
     expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
   }
   expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, AT)).toMatchObject({ ok: true });
+});
+
+test("an account whose keys change while accounts are listed is listed with its keys", async () => {
+  await issue();
+  const table = createTableClient(emulator.client, `${prefix}-accounts`);
+  const contended: TableClient = {
+    ...table,
+    async read(range, keep, signal) {
+      const { kept: before, ...page } = await table.read(range, (items) => items, signal);
+      for (let change = 0; change < 2; change++) await issue();
+      const details = await table.get({ id: { S: detailsIdOf("acme") } }, signal);
+      const isDetails = ({ id }: Item) => id?.S === detailsIdOf("acme");
+      return { ...page, kept: keep(before.map((item) => (isDetails(item) && details) || item)) };
+    },
+  };
+  const [listed, ...others] = await collect(createAccountStore(contended, contended).list());
+  expect(others).toEqual([]);
+  expect(listed).toEqual(await store.accounts.find("acme"));
+  expect(listed?.keys.map(({ createdAt }) => createdAt)).toEqual([AT, AT, AT]);
 });
 
 test("a change never takes the details for lost, although other processes change the keys between its two reads again and again", async () => {

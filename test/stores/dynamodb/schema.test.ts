@@ -3,6 +3,7 @@ import {
   CreateTableCommand,
   DeleteItemCommand,
   type DynamoDBClient,
+  GetItemCommand,
   UpdateItemCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
@@ -148,6 +149,61 @@ test("a process that meets newer settings is not ready and issues no key, and se
 test.each([0, 257, 1.5, Number.NaN])("tables with %d buckets are not created", async (buckets) => {
   const creating = createDynamodbTables({ prefix: "none", client: emulator.client, buckets });
   await expect(creating).rejects.toThrow("buckets: Use a whole number from 1 to 256.");
+});
+
+test("orders and accounts are stored as earlier versions read them", async () => {
+  const buckets = [1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 1_000n].map((id) => bucketOf(id, 256));
+  expect(buckets).toEqual([158, 97, 225, 128, 8]);
+  const read = async (table: "orders" | "accounts", Key: Item) =>
+    (await emulator.client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key }))).Item;
+  const [at, hash] = [1_800_000_000_000, "0123456789abcdef".repeat(4)];
+  const origin = { by: "orders import" };
+  await store.orders.place([{ record: { id: 7n, petId: 3n }, status: "pending" }], at, origin);
+  await store.orders.apply(7n, "ship", at + 1);
+  const key = { id: "shop.first", hash, createdAt: at, expiresAt: at + 2, name: "till" };
+  const revoked = { id: "shop.old", hash, createdAt: at, revokedAt: at + 1, successorId: key.id };
+  await store.accounts.create({
+    ...{ id: "shop", plan: "enterprise", customLimits: { perMinute: 5, perDay: 9 } },
+    keys: [key, revoked],
+  });
+  await store.accounts.admit({ accountId: "shop", hash }, at);
+  await store.accounts.recordRejections({ accountId: "shop", hash }, 3, at);
+  expect(await read("orders", { bucket: { N: "0" }, id: { N: "7" } })).toEqual({
+    ...{ bucket: { N: "0" }, id: { N: "7" }, status: { S: "shipped" } },
+    wire: { S: '{"id":7,"petId":3,"shipDate":"2027-01-15T08:00:00.001Z"}' },
+    ...{ p: { S: "mywpiww0,:import" }, s: { S: expect.stringMatching(/^mywpiww1\.[\w-]{6}$/) } },
+  });
+  const account = (await read("accounts", { id: { S: "shop" } })) ?? {};
+  const token = { S: expect.stringMatching(/^[\w-]{6}$/) };
+  expect(account).toEqual({
+    ...{ id: { S: "shop" }, plan: { S: "enterprise" }, perMinute: { N: "5" }, perDay: { N: "9" } },
+    ...{ minute: { N: "1800000000000" }, minuteCount: { N: "1" } },
+    ...{ day: { N: "1799971200000" }, dayCount: { N: "1" } },
+    ...{ ids: { L: [{ S: ".first" }] }, tokens: { L: expect.arrayContaining([token]) } },
+    ...{ keys: { M: { "1UgOzaSPybLSecBAYV39": { N: "18000000000023000000000003" } } } },
+    ...{ details: token, revision: token },
+  });
+  const dates = { createdAt: { N: "1800000000000" } };
+  const keys = [
+    {
+      id: { S: "shop.first" },
+      hash: { S: hash },
+      ...dates,
+      expiresAt: { N: "1800000000002" },
+      name: { S: "till" },
+    },
+    {
+      ...{ id: { S: "shop.old" }, hash: { S: hash }, ...dates, revokedAt: { N: "1800000000001" } },
+      successorId: { S: "shop.first" },
+    },
+  ];
+  const version = { M: { after: { S: "" }, keys: { L: keys.map((M) => ({ M })) } } };
+  expect(await read("accounts", { id: { S: "shop/keys" } })).toEqual({
+    ...{ id: { S: "shop/keys" }, versions: { M: { [account["details"]?.S ?? ""]: version } } },
+  });
+  expect(await read("accounts", SETTINGS_KEY)).toEqual({
+    ...{ id: { S: "/settings" }, environment: { S: "live" }, layout: { N: "1" } },
+  });
 });
 
 test("tables that exist keep their number of buckets when they are created again", async () => {

@@ -1,0 +1,58 @@
+import { BatchGetItemCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { expect, test } from "vitest";
+import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { clientFor, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const KEY = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
+const ACCOUNT = { id: "acme", plan: "free", keys: [KEY] } as const;
+
+const emulator = useEmulator();
+
+test("items that DynamoDB leaves out of a response are requested again until all are there", async () => {
+  const { client } = emulator;
+  await createDynamodbTables({ prefix: "unprocessed", client });
+  await createDynamodbStore({ prefix: "unprocessed", client }).accounts.create(ACCOUNT);
+  const requested: number[] = [];
+  const send = async (command: BatchGetItemCommand, options: object) => {
+    if (!(command instanceof BatchGetItemCommand)) return client.send(command, options);
+    const [[table, { Keys = [], ...rest }] = expect.fail()] = Object.entries(
+      command.input.RequestItems ?? {},
+    );
+    requested.push(Keys.length);
+    // None, then one, then the last one.
+    const length = requested.length === 1 ? 0 : 1;
+    const part = { [table]: { ...rest, Keys: Keys.slice(0, length) } };
+    const found =
+      length === 0 ? {} : await client.send(new BatchGetItemCommand({ RequestItems: part }), options);
+    const left = Keys.slice(length);
+    return { ...found, ...(left.length > 0 && { UnprocessedKeys: { [table]: { ...rest, Keys: left } } }) };
+  };
+  const throttled = createDynamodbStore({
+    ...{ prefix: "unprocessed", client: { send } as unknown as DynamoDBClient },
+  });
+  expect(await throttled.accounts.find("acme")).toMatchObject(ACCOUNT);
+  expect(requested).toEqual([2, 2, 1]);
+});
+
+test("a store decides alike on an engine that does not return the item of a failed condition", async () => {
+  const engine = await startEmulator("as-is");
+  const client = clientFor(engine.endpoint);
+  await createDynamodbTables({ prefix: "old", client });
+  const { orders, accounts } = createDynamodbStore({ prefix: "old", client });
+  const order = { record: { id: 1n }, status: "pending" } as const;
+  expect(await orders.place([order])).toEqual(["placed"]);
+  expect(await orders.place([{ ...order, status: "shipped" }])).toEqual(["conflict"]);
+  expect(await orders.place([order])).toEqual(["unchanged"]);
+  expect(await orders.apply(2n, "cancel", AT)).toEqual({ ok: false, code: "order_not_found" });
+  expect(await orders.apply(1n, "cancel", AT)).toMatchObject({ ok: true });
+  expect(await orders.apply(1n, "ship", AT)).toMatchObject({ ok: false, status: "cancelled" });
+  await accounts.create(ACCOUNT);
+  expect(await accounts.create(ACCOUNT)).toEqual({ ok: false, code: "account_exists" });
+  const presented = { accountId: "acme", hash: KEY.hash };
+  for (const remaining of [59, 58])
+    expect(await accounts.admit(presented, AT)).toMatchObject({ ok: true, quota: { remaining } });
+  client.destroy();
+  await engine.stop();
+});

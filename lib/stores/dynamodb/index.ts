@@ -74,8 +74,8 @@ export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store 
     },
     async close() {
       if (client !== undefined) return;
+      // This closes the connections of admissions, too: they are the same.
       dynamodb.destroy();
-      admissionClient.destroy();
       listClient.destroy();
     },
   };

@@ -172,5 +172,8 @@ test("throttling leaves the repetitions of other calls alone, and an outage uses
   for (let call = 0; call < 14; call++) {
     strategy.recordSuccess(await strategy.acquireInitialRetryToken(""));
   }
+  // A repetition that succeeds costs nothing.
+  const first = await strategy.acquireInitialRetryToken("");
+  strategy.recordSuccess(await strategy.refreshRetryTokenForRetry(first, { errorType: "TRANSIENT" }));
   expect(await attempts("TRANSIENT")).toBe(2);
 });

@@ -140,12 +140,14 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     await expect(orders.using(connection).find(1n)).rejects.toSatisfy(isInvalidInput);
   });
 
-  test("a migration leaves no session, and a store none after it was closed", async () => {
-    const connectionString = `${server.url()}?application_name=counted`;
-    const text = "SELECT FROM pg_stat_activity WHERE application_name = 'counted'";
+  test("a store opens at most ten sessions, replaces those that the server ends, and leaves none, like a migration", async () => {
+    const connectionString = server.url();
+    const ofStore = "pg_stat_activity WHERE application_name = 'store-orders'";
     // Sooner than a pool ends a session that is idle.
     const expectNone = () =>
-      expect.poll(async () => (await others.query(text)).rowCount, { timeout: 5_000 }).toBe(0);
+      expect
+        .poll(async () => (await others.query(`SELECT FROM ${ofStore}`)).rowCount, { timeout: 5_000 })
+        .toBe(0);
     await migratePostgres({ connectionString, schema: "counted" });
     await expectNone();
     const store = createPostgresStore({ connectionString, schema: "counted" });
@@ -157,6 +159,9 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     await unlock();
     expect((await Promise.all(calls)).filter(({ ok }) => ok)).toHaveLength(1);
     expect(store.connections()).toEqual({ busy: 0, idle: 10, waiting: 0 });
+    await others.query(`SELECT pg_terminate_backend(pid) FROM ${ofStore}`);
+    await expect.poll(() => store.connections()).toEqual({ busy: 0, idle: 0, waiting: 0 });
+    expect((await store.orders.find(1n))?.status).toBe("shipped");
     await store.close();
     await expectNone();
   });

@@ -1,6 +1,8 @@
+import { EventEmitter } from "node:events";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import type { StoreOperation } from "../../../lib/orders/store-operation.ts";
+import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
 import {
   createPostgresStore,
   type PostgresPool,
@@ -15,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.database.close());
 
 const ORDER = { record: { id: 1n }, status: "pending" } as const;
+const TYPES = { getTypeParser: () => (value: string) => value };
 const lost = () => new Error("Connection terminated unexpectedly");
 
 /** The queries that were sent. */
@@ -98,6 +101,101 @@ test("if the server was replaced after the response to COMMIT was lost, the call
   expect((await store.orders.find(1n))?.status).toBe("cancelled");
 });
 
+test("a call whose connections are all lost rejects after four attempts, or once its time is over", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (const [schema, stepMs, attempts] of [
+    ["always_lost", 0, 4],
+    ["lost_in_time", 2_000, 3],
+  ] as const) {
+    let sentStatements = 0;
+    const store = await openStore(schema, async ({ values }, run) => {
+      if (values === undefined) return run({ text: "ROLLBACK", rowMode: "array", types: TYPES });
+      sentStatements++;
+      vi.advanceTimersByTime(stepMs);
+      throw lost();
+    });
+    await expect(store.orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
+    expect(sentStatements).toBe(attempts);
+  }
+});
+
+test("a connection that is lent has a listener for its loss, and keeps it only if it is closed", async () => {
+  const connections: EventEmitter[] = [];
+  const listeners = () => connections.map((connection) => connection.listenerCount("error"));
+  let isLost = false;
+  const pool: PostgresPool = {
+    async connect() {
+      const { query, release } = await server.pool.connect();
+      const emitter = new EventEmitter();
+      connections.push(emitter);
+      return Object.assign(emitter, {
+        release,
+        async query(statement: PostgresQuery) {
+          expect(emitter.listenerCount("error")).toBe(1);
+          if (isLost) throw lost();
+          return query(statement);
+        },
+      });
+    },
+  };
+  const { orders } = createPostgresStore({ pool, schema: "listeners" });
+  await orders.place([ORDER]);
+  expect(new Set(listeners())).toEqual(new Set([0]));
+  connections.length = 0;
+  isLost = true;
+  await expect(orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
+  expect(listeners()).toEqual([1, 1, 1, 1]);
+});
+
+test("each call sets its isolation, its limits and its plans, whatever the defaults of the database are", async () => {
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const names = [
+    "transaction_isolation",
+    "transaction_read_only",
+    "lock_timeout",
+    "statement_timeout",
+    "plan_cache_mode",
+    "enable_seqscan",
+    "idle_in_transaction_session_timeout",
+  ];
+  const text = `SELECT ${names.map((name) => `current_setting('${name}')`)}`;
+  const settings: (readonly unknown[])[] = [];
+  const pool = answeredBy(async (query, run) => {
+    if (query.values !== undefined) {
+      const { rows } = (await run({ text, rowMode: "array", types: TYPES })) as { rows: unknown[][] };
+      settings.push(rows[0] ?? []);
+    }
+    return run(query);
+  });
+  const { orders, accounts } = createPostgresStore({ pool, schema: "settings" });
+  await accounts.create({ id: "acme", plan: "free", keys: [] });
+  await orders.place([ORDER]);
+  const settingsOf = async (call: () => Promise<unknown>) => {
+    settings.length = 0;
+    await call();
+    return settings;
+  };
+  await server.database.exec("SET default_transaction_isolation = 'repeatable read'");
+  onTestFinished(async () => void (await server.database.exec("RESET default_transaction_isolation")));
+  const limitMs = 0.9 * CALL_TIMEOUT_MS;
+  const planned = ["0", "force_generic_plan", "off"];
+  const change = ["read committed", "off", `${limitMs}ms`, ...planned];
+  expect(await settingsOf(() => orders.find(1n))).toEqual([
+    ["repeatable read", "on", "0", `${limitMs}ms`, "auto", "on", "0"],
+  ]);
+  expect(await settingsOf(() => orders.apply(1n, "cancel", 0))).toEqual([
+    [...change, "0"],
+    // The server ends a transaction whose program has stopped.
+    [...change, "5s"],
+  ]);
+  const group = change.with(2, "300ms");
+  expect(await settingsOf(() => accounts.admit({ accountId: "acme", hash: "x" }, 0))).toEqual([
+    [...group, "0"],
+  ]);
+});
+
 test("if nobody can tell before the deadline whether a COMMIT was done, the call rejects with the last problem", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -151,6 +249,9 @@ test("if the response about orders that were there is lost with that to COMMIT, 
 });
 
 test("a deadlock in the statement of several cancels costs nothing: it is repeated", async () => {
+  // The clock stands still, also in PGlite: a statement that takes long does nothing.
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   const isCancel = ({ text }: PostgresQuery) => text.includes("cancelled AS");
   const respond = once(isCancel, ({ values: _, ...query }, run) => {
     const raise = "RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'";

@@ -3,6 +3,7 @@ import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.t
 import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { PLAN_LIMITS, type PlanAssignment } from "../../../lib/plans/plan-limits.ts";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
@@ -225,7 +226,9 @@ test("a list has its first page from the transaction that admits it", async () =
     store.accounts.admit(key, AT, undefined, { type: "list" }),
     store.accounts.admit(key, AT),
   ]);
-  expect(admission).toMatchObject({ ok: true, outcome: { type: "list", first: { json: '{"id":1}' } } });
+  const { outcome } = (admission.ok && admission) || expect.fail();
+  expect(outcome).toMatchObject({ type: "list", first: { json: '{"id":1}', last: true } });
+  expect(outcome?.type === "list" && (await collect(outcome.rest))).toEqual([]);
   expect(counted).toMatchObject({ ok: true, quota: { remaining: 58 } });
   expect(counted).not.toHaveProperty("outcome");
   expect(sent).toEqual(["BEGIN", "WITH", "WITH", "SELECT", "COMMIT"]);

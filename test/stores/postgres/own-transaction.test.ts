@@ -90,7 +90,9 @@ test("without a transaction every call is an error that says so, and writes noth
     () => orders.find(1n),
   ]) {
     const error = await call().catch((reason: unknown) => reason);
-    expect(isInvalidInput(error) && error.message).toMatch(/with BEGIN.*not a pool/);
+    expect(isInvalidInput(error) && error.message).toMatch(
+      /^client: There is no transaction.*with BEGIN.*not a pool/,
+    );
   }
   client.release();
   expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);

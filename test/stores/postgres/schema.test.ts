@@ -31,7 +31,7 @@ async function versionIn(schema: string): Promise<unknown> {
 
 describe("the tables of an empty database", () => {
   test("are created once, in a schema with any name, by the first calls of several instances", async () => {
-    const schema = 'Pets "1" ä';
+    const schema = `Pets "1" 'ä'`;
     const stores = [open(schema), open(schema), open(schema)];
     const placed = await Promise.all(stores.map(({ orders }) => orders.place([ORDER])));
     expect(placed.flat().toSorted()).toEqual(["placed", "unchanged", "unchanged"]);
@@ -88,16 +88,20 @@ describe("the tables of an empty database", () => {
   test("are not created by a role that may not, whose error names the command", async () => {
     const { database } = server;
     await database.exec("CREATE ROLE app; SET ROLE app");
+    const store = open("forbidden");
     try {
-      const error = await open("forbidden")
-        .check()
-        .catch((reason: unknown) => reason);
+      const error = await store.check().catch((reason: unknown) => reason);
       expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
         /^The role may not create tables\. Run 'store-orders .*\(permission denied for database .*\)$/,
       );
     } finally {
       await database.exec("RESET ROLE");
     }
+    // The same store, once the role may.
+    await store.check();
+    // Also if somebody has deleted them.
+    await database.exec("DROP SCHEMA forbidden CASCADE");
+    expect(await store.orders.place([ORDER])).toEqual(["placed"]);
   });
 
   test("are created by a role that owns the schema, and may create no other", async () => {
@@ -285,8 +289,15 @@ describe("tables of another version", () => {
   });
 });
 
-test.each(["", "pg_shop", "a\0b", "ä".repeat(32)])("%j is not the name of a schema", (schema) => {
-  expect(() => open(schema)).toThrow(expect.toSatisfy(isInvalidInput));
+test.each(["", "pg_shop", "a\0b", "ä".repeat(32), "a".repeat(64), 5])(
+  "%j is not the name of a schema",
+  (schema) => {
+    expect(() => open(schema as string)).toThrow(expect.toSatisfy(isInvalidInput));
+  },
+);
+
+test.each(["a", "apg_", "a".repeat(63), `${"ä".repeat(31)}a`])("%j is the name of a schema", (schema) => {
+  expect(postgresMigrationSql({ schema })).toContain(`CREATE SCHEMA "${schema}";`);
 });
 
 test("either a pool or a connection string is given", () => {

@@ -98,8 +98,8 @@ function findForeignSyntax(
 function validateName(name: string, accepts: (text: string) => ParsedHostname): HostnameError | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
-  // Browsers read a name that ends in a number as an IPv4 address, such as 127.1 and 0x7f.1.
-  if (/^(\d+|0x[0-9a-f]*)$/.test(last)) return IP_ADDRESS;
+  // The URL parser has completed short addresses, such as 127.1 and 0x7f.1, and rejected other names that end in a number.
+  if (/^\d+$/.test(last)) return IP_ADDRESS;
   if (labels.includes("")) {
     return invalid("invalid_label", "The name contains an empty label. Remove the extra dot.");
   }

@@ -45,8 +45,6 @@ export function parseDomains(value: unknown, context: DomainContext = {}): Parse
 /** Validates the content of a domains file, which has the mapping under `domains`, and reports every problem. */
 export function parseDomainsFile(value: unknown, context: DomainContext = {}): ParsedDomains {
   const mapping = (value as { domains?: unknown } | null | undefined)?.domains;
-  const tooLong = findTooLongLists(mapping);
-  if (tooLong.length > 0) return { ok: false, code: "invalid_domains", issues: tooLong };
   const parsed = domainsFileSchema.safeParse(value);
   const hasHosts = !parsed.success || parsed.data.domains.primary !== undefined;
   const issues = [
@@ -65,15 +63,6 @@ const MAX_LIST_HOSTS = 500;
 const explainTooLong = (list: string, count: number) =>
   `There are ${count} ${list}, but a project can have at most ${MAX_LIST_HOSTS}. Remove some of them.`;
 
-/** A list that is too long is not validated any further. */
-function findTooLongLists(mapping: unknown): readonly Issue[] {
-  return ["aliases", "redirects"].flatMap((list) => {
-    const hosts = Object(mapping)[list] as unknown;
-    if (!Array.isArray(hosts) || hosts.length <= MAX_LIST_HOSTS) return [];
-    return [{ path: `domains.${list}`, message: explainTooLong(list, hosts.length) }];
-  });
-}
-
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
   if (PLANS.indexOf(plan) >= PLANS.indexOf("pro")) return [];
   const message = `Custom domains need the plan 'pro' or above, but the plan is '${plan}'. Change the plan, or remove the domains.`;
@@ -83,7 +72,9 @@ function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
 function findPlatformIssues(mapping: unknown, { platformHost }: DomainContext): readonly Issue[] {
   if (platformHost === undefined) return [];
   const message = `${normalizeName(platformHost)} is the platform's own host, which always serves. Write a host of your own.`;
-  return findNamedHosts(mapping)
+  const { claims, redirects } = readHosts(mapping);
+  const targets = redirects.map(({ index, to }) => ({ path: ["redirects", index, "to"], host: to }));
+  return [...claims, ...targets]
     .filter(({ host }) => host === normalizeName(platformHost))
     .map(({ path }) => ({ path: formatPath(["domains", ...path]), message }));
 }
@@ -172,12 +163,6 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
 /** A path in the `domains` mapping, such as `["redirects", 0, "from"]`. */
 type MappingPath = readonly (string | number)[];
 
-/** A host in the mapping, with its path. */
-interface NamedHost {
-  readonly path: MappingPath;
-  readonly host: string;
-}
-
 /** Hosts that contradict each other: the path, the reason, and the fix. */
 interface Conflict {
   readonly path: (string | number)[];
@@ -198,13 +183,6 @@ function findHostConflicts(mapping: unknown): readonly Conflict[] {
     ...findDuplicates(primary, claims),
     ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, targets)),
   ];
-}
-
-/** Finds every valid hostname in a mapping. Also works on a mapping with errors. */
-function findNamedHosts(mapping: unknown): readonly NamedHost[] {
-  const { claims, redirects } = readHosts(mapping);
-  const targets = redirects.map(({ index, to }) => ({ path: ["redirects", index, "to"], host: to }));
-  return [...claims, ...targets].filter((named): named is NamedHost => named.host !== undefined);
 }
 
 interface Redirect {
@@ -298,8 +276,9 @@ function asRecord(
   return Object(value);
 }
 
+/** A list that is too long is not read: the schema rejects it. */
 function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) && value.length <= MAX_LIST_HOSTS ? value : [];
 }
 
 function readHost(value: unknown): string | undefined {

@@ -41,9 +41,10 @@ export function hostTable(
     customHosts,
     route(host, target) {
       if (domains === undefined) return SERVE;
-      const found = byHost.get(host ?? "") ?? byHost.get(bareHost(host ?? ""));
+      if (!host) return MISDIRECTED;
+      const found = byHost.get(host) ?? byHost.get(bareHost(host));
       if (found === "serve") return SERVE;
-      const path = found && pathOf(target, host ?? "");
+      const path = found && pathOf(target, host);
       return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: found + path };
     },
   };

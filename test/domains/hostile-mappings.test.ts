@@ -40,7 +40,8 @@ function createLoop(length: number) {
 test.each(["redirects", "aliases"])("more than 500 %s are one issue, and are not read", (list) => {
   const { redirects, reads } = createLoop(20_000);
   const hosts = list === "aliases" ? redirects.map((_, index) => host(index)) : redirects;
-  expect(parseDomains({ primary: "orders.example.com", [list]: hosts }, { plan: "pro" })).toEqual({
+  const mapping = { primary: "orders.example.com", [list]: hosts };
+  expect(parseDomains(mapping, { plan: "pro", platformHost: host(7) })).toEqual({
     ok: false,
     code: "invalid_domains",
     issues: [
@@ -51,11 +52,9 @@ test.each(["redirects", "aliases"])("more than 500 %s are one issue, and are not
     ],
   });
   expect(reads.count).toBe(0);
-  expect(
-    domainsSchema.safeParse({ primary: "orders.example.com", [list]: hosts.slice(0, 501) }),
-  ).toMatchObject({
+  expect(domainsSchema.safeParse({ ...mapping, [list]: hosts.slice(0, 501) })).toMatchObject({
     success: false,
-    error: { issues: expect.arrayContaining([expect.objectContaining({ path: [list] })]) },
+    error: { issues: [{ path: [list] }] },
   });
 });
 

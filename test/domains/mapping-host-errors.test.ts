@@ -52,7 +52,7 @@ describe("an invalid host", () => {
       "This contains a path or query. Write only the hostname: orders.example.com.",
     ],
     ["with a wildcard", '"*.example.com"', "Wildcards are not supported. List each host by its full name."],
-    ["that is an IPv4 address", '"203.0.113.7"', ADDRESS],
+    ["that is an IPv4 address", '"203.0.113.77"', ADDRESS],
     ["that is an IPv4 address with a trailing dot", '"203.0.113.7."', ADDRESS],
     ["that is a short IPv4 address", '"127.1.1"', ADDRESS],
     ["that is a hexadecimal IPv4 address", '"0x7f.0x1"', ADDRESS],

@@ -46,6 +46,11 @@ describe("a valid mapping", () => {
       mapping({ primary: "1.2.3.4.example.com" }),
     ],
     [
+      "can name a host whose last label has a digit",
+      "primary: orders.1shop\naliases: [orders.shop1]",
+      mapping({ primary: "orders.1shop", aliases: ["orders.shop1"] }),
+    ],
+    [
       "can name a host whose labels look like a special-use name",
       "primary: local.test.example.com",
       mapping({ primary: "local.test.example.com" }),

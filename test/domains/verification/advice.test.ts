@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import type { AttentionReason } from "../../../lib/domains/lifecycle.ts";
+import {
+  adviceFor,
+  DOMAIN_TRANSITION_ERRORS,
+  explainDomainTransitionError,
+} from "../../../lib/domains/verification/advice.ts";
+
+const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
+const SET = "Set the record at the DNS provider, then run 'store-orders domains check'.";
+const ON_STACK =
+  "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
+const ON_MACHINE =
+  "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again.";
+const CHECKS = [
+  "Check that the domain still verifies: run 'store-orders domains check'.",
+  "Check that CAA records do not block the certificate authority.",
+];
+
+describe("the advice", () => {
+  test.each(["verified", "certificate_pending"] as const)("for %s depends on the deployment", (state) => {
+    const onStack = ["The certificate is issued automatically, usually within a couple of minutes."];
+    expect(adviceFor({ state })).toEqual(onStack);
+    expect(adviceFor({ state }, "stack")).toEqual(onStack);
+    expect(adviceFor({ state }, "machine")).toEqual([
+      "The server in front, such as Caddy, requests the certificate, usually within a couple of minutes.",
+    ]);
+  });
+
+  test.each([
+    ["pending_dns", [SET, PROPAGATION]],
+    ["live", ["Nothing to do."]],
+    ["removed", ["Remove its record at the DNS provider as well, so that no record points here."]],
+    ["unknown", ["Retry, or use another resolver. A failed lookup does not change the state of the domain."]],
+  ] as const)("for %s is the same in every deployment", (state, advice) => {
+    expect(adviceFor({ state })).toEqual(advice);
+    expect(adviceFor({ state }, "machine")).toEqual(advice);
+  });
+
+  test.each<[AttentionReason | undefined, (request: string) => readonly string[]]>([
+    [
+      "validation_timed_out",
+      (request) => [
+        "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+        SET,
+        request,
+      ],
+    ],
+    [
+      "certificate_forbidden",
+      (request) => [
+        "Change the CAA records that forbid the certificate, then run 'store-orders domains check'.",
+        `If the authority has already rejected a request: ${request}`,
+        PROPAGATION,
+      ],
+    ],
+    [
+      "certificate_overdue",
+      (request) => ["No certificate has been issued 30 minutes after verification.", ...CHECKS, request],
+    ],
+    [
+      "certificate_failed",
+      (request) => ["The certificate is not valid, or its authority rejected it.", ...CHECKS, request],
+    ],
+    [
+      "dns_broken",
+      () => [
+        "The DNS records no longer lead to the platform.",
+        "Fix them at the DNS provider, then run 'store-orders domains check'.",
+        PROPAGATION,
+      ],
+    ],
+    // The default.
+    [
+      undefined,
+      (request) => ["No certificate has been issued 30 minutes after verification.", ...CHECKS, request],
+    ],
+  ])("for a domain that needs attention says what to do about %s", (attention, expected) => {
+    const domain = { state: "needs_attention", ...(attention && { attention }) } as const;
+    expect(adviceFor(domain)).toEqual(expected(ON_STACK));
+    expect(adviceFor(domain, "machine")).toEqual(expected(ON_MACHINE));
+  });
+});
+
+test("an event that is not allowed is explained with the step that comes first", () => {
+  const explained = (Object.keys(DOMAIN_TRANSITION_ERRORS) as (keyof typeof DOMAIN_TRANSITION_ERRORS)[]).map(
+    (code) => explainDomainTransitionError({ ok: false, state: "live", event: "reverify", code }),
+  );
+  expect(explained).toEqual(
+    [
+      "its DNS has not been verified; verify it first",
+      "no certificate has been requested; request one first",
+      "it needs attention; send 'reverify' first",
+      "only a domain that needs attention accepts 'reverify'",
+      "it has been removed; add it again",
+    ].map((reason) => `The domain is live and does not accept 'reverify': ${reason}.`),
+  );
+});

@@ -214,7 +214,8 @@ function describeCaaFix(
   const { host, target } = input;
   const allow = allowRecord(input);
   if (owner === target) {
-    return `These records belong to the platform. Ask its operator to add ${allow} at ${owner}.`;
+    const change = code === "not_listed" ? `add ${allow}` : "remove the critical record";
+    return `These records belong to the platform. Ask its operator to ${change} at ${owner}.`;
   }
   if (owner !== queried && queried === host) {
     return `${host} inherits these records through its CNAME. Point it to ${target} instead.`;

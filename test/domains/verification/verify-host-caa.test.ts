@@ -51,11 +51,63 @@ describe("verification of CAA records", () => {
     ]);
   });
 
-  test("CAA records of the host itself are to be changed where they are", async () => {
-    const { reasons } = await verify(HOST, `${HOST} A 192.0.2.1\n${HOST} ${FORBIDDING}`);
-    expect(reasons.find(({ code }) => code === "caa_forbids")?.fix).toBe(
-      'At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at orders.example.com; keep the existing records.',
-    );
+  const ADD = 'add the record CAA 0 issue "amazon.com"';
+  const OLD = "old.hosting.example.net";
+
+  test.each<[string, string, string, string, string]>([
+    [
+      "of the host itself",
+      HOST,
+      `${HOST} A 192.0.2.1`,
+      `At the DNS provider of example.com, ${ADD} at ${HOST}; keep the existing records.`,
+      `At the DNS provider of example.com, remove the critical record at ${HOST}, or set its flags to 0.`,
+    ],
+    [
+      "of an ancestor",
+      "example.com",
+      CORRECT,
+      `At the DNS provider of example.com, ${ADD} at example.com; keep the existing records.`,
+      "At the DNS provider of example.com, remove the critical record at example.com, or set its flags to 0.",
+    ],
+    [
+      "behind an ancestor's CNAME",
+      OLD,
+      `${CORRECT}\nexample.com CNAME ${OLD}`,
+      `At the DNS provider of example.net, ${ADD} at ${OLD}, the target of the CNAME at example.com; keep the existing records.`,
+      `At the DNS provider of example.net, remove the critical record at ${OLD}, the target of the CNAME at example.com, or set its flags to 0.`,
+    ],
+    [
+      "behind the host's CNAME to the old hosting",
+      OLD,
+      `${HOST} CNAME ${OLD}`,
+      `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`,
+      `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`,
+    ],
+    [
+      "of the platform",
+      TARGET,
+      CORRECT,
+      `These records belong to the platform. Ask its operator to add CAA 0 issue "amazon.com" at ${TARGET}.`,
+      `These records belong to the platform. Ask its operator to remove the critical record at ${TARGET}.`,
+    ],
+  ])("the fix for CAA records %s names the place and the change", async (_, owner, zone, toAdd, toRemove) => {
+    const fixOf = async (record: string) =>
+      (await verify(HOST, `${zone}\n${owner} ${record}`)).reasons.find(({ code }) => code.startsWith("caa_"));
+    const common = { host: HOST, name: owner };
+    expect(await fixOf(FORBIDDING)).toEqual({
+      ...common,
+      code: "caa_forbids",
+      found: `${owner} ${FORBIDDING}`,
+      expected: `${owner} CAA 0 issue "amazon.com"`,
+      fix: toAdd,
+    });
+    expect(await fixOf('CAA 128 tbs "x"')).toEqual({
+      ...common,
+      code: "caa_unknown_critical",
+      found: `${owner} CAA 128 tbs "x"`,
+      expected: "no critical CAA record except issue, issuewild and iodef",
+      fix: toRemove,
+    });
   });
 
   test("the lookup of CAA records climbs past names without any", async () => {
@@ -80,22 +132,9 @@ describe("verification of CAA records", () => {
     });
   });
 
-  test("CAA records inherited from the old hosting are reported with the CNAME as the fix", async () => {
-    const zone = `${HOST} CNAME old.hosting.example.net\nold.hosting.example.net ${FORBIDDING}`;
-    const { dns, certificate, reasons } = await verify(HOST, zone);
+  test("CAA records of the old hosting are reported together with the CNAME that inherits them", async () => {
+    const { dns, certificate } = await verify(HOST, `${HOST} CNAME ${OLD}\n${OLD} ${FORBIDDING}`);
     expect({ dns, certificate }).toEqual({ dns: "wrong_target", certificate: "forbidden" });
-    expect(reasons[1]).toMatchObject({
-      code: "caa_forbids",
-      name: "old.hosting.example.net",
-      fix: `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`,
-    });
-  });
-
-  test("the fix for the platform's own CAA records is to ask its operator", async () => {
-    const { reasons } = await verify(HOST, `${CORRECT}\n${TARGET} ${FORBIDDING}`);
-    expect(reasons[0]?.fix).toBe(
-      `These records belong to the platform. Ask its operator to add CAA 0 issue "amazon.com" at ${TARGET}.`,
-    );
   });
 
   test("a critical CAA record with an unknown tag forbids every authority", async () => {
@@ -117,7 +156,23 @@ describe("verification of CAA records", () => {
     const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
     const { state, dns, certificate, reasons } = await verify(HOST, zone, { [`CAA ${TARGET}`]: "SERVFAIL" });
     expect({ state, dns, certificate }).toEqual({ state: "unknown", dns: "ok", certificate: "unknown" });
-    expect(reasons).toMatchObject([{ code: "caa_unanswered", name: TARGET }]);
+    expect(reasons).toEqual([
+      {
+        code: "caa_unanswered",
+        host: HOST,
+        name: TARGET,
+        found: `${TARGET} CAA: SERVFAIL`,
+        expected: "an answer, even if there are no CAA records",
+        fix: "Retry. If it keeps failing, check the name servers of example.net.",
+      },
+    ]);
+  });
+
+  test("a name that does not exist has no CAA records, even if their lookup fails", async () => {
+    expect(await verify(HOST, "", { [`CAA ${HOST}`]: "SERVFAIL" })).toMatchObject({
+      dns: "missing",
+      certificate: "allowed",
+    });
   });
 
   test("a failed lookup of CAA records above a nearer set does not matter", async () => {

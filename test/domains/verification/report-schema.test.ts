@@ -5,12 +5,21 @@ import {
   formatReport,
   hostReportsJsonSchema,
   hostReportsSchema,
+  type StackStatus,
 } from "../../../lib/domains/verification/report.ts";
 import { type HostReport, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
 const TARGET = "d-1a2b3c.platform.example.net";
+const STACK: StackStatus = {
+  state: "needs_attention",
+  attention: "certificate_overdue",
+  reason: "The certificate has not been issued.",
+  next: ["Request a new certificate."],
+  since: "2026-01-01T00:00:00Z",
+  until: "2026-01-04T00:00:00Z",
+};
 
 describe("a report", () => {
   type Described = z.output<typeof hostReportsSchema>[number];
@@ -21,7 +30,10 @@ describe("a report", () => {
     { host: "b.example.com", role: "redirect" },
     { host: "caa.example.org", role: "redirect" },
     { host: "slow.example.com", role: "redirect" },
-    { host: "www.example.net", role: "redirect" },
+    { host: "example.net", role: "redirect" },
+    { host: "example.org", role: "redirect" },
+    { host: "www.example.org", role: "redirect" },
+    { host: "www.example.net", role: "redirect", stack: STACK },
   ];
   const zone = `
 example.com NS ada.ns.cloudflare.com
@@ -30,6 +42,7 @@ ${TARGET} A 198.51.100.7
 a.example.com CNAME ${TARGET}
 caa.example.org CNAME ${TARGET}
 example.org CAA 0 issue "letsencrypt.org"
+example.org NS ns10.dnsmadeeasy.com
 `;
 
   async function reportOnHosts() {
@@ -45,7 +58,17 @@ example.org CAA 0 issue "letsencrypt.org"
     const schema = z.fromJSONSchema(hostReportsJsonSchema() as Parameters<typeof z.fromJSONSchema>[0]);
     expect(schema.safeParse(reports)).toMatchObject({ success: true });
     expect(hostReportsSchema.safeParse(reports)).toMatchObject({ success: true });
-    for (const change of [{ state: "live" }, { extra: 1 }, { advice: undefined }]) {
+    const [{ record }] = reports;
+    for (const change of [
+      { state: "live" },
+      { extra: 1 },
+      { advice: undefined },
+      { record: { ...record, extra: 1 } },
+      { record: { ...record, type: "" } },
+      { stack: { ...STACK, extra: 1 } },
+      { stack: { ...STACK, since: "yesterday" } },
+      { reasons: [{}] },
+    ]) {
       const changed = JSON.parse(JSON.stringify([{ ...reports[0], ...change }]));
       expect(schema.safeParse(changed).success, JSON.stringify(change)).toBe(false);
     }
@@ -67,16 +90,44 @@ example.org CAA 0 issue "letsencrypt.org"
       ["b.example.com", "pending_dns"],
       ["caa.example.org", "needs_attention"],
       ["slow.example.com", "unknown"],
+      ["example.net", "pending_dns"],
+      ["example.org", "pending_dns"],
+      ["www.example.org", "pending_dns"],
       ["www.example.net", "pending_dns"],
     ]);
     for (const report of reports) expect(report.advice).toEqual(adviceFor(report));
     expect(reports[3]).toMatchObject({ attention: "certificate_forbidden" });
-    expect(reports[1]?.record).toMatchObject({ type: "CNAME", name: "@", alternatives: [] });
     const text = formatReport(reports);
     expect(text).toContain(
       `A 198.51.100.7, the addresses of ${TARGET} (flattened CNAME at Cloudflare); the certificate authority`,
     );
     expect(text).toMatch(/caa\.example\.org {2}needs_attention[^✗?]*next +Change the CAA records/);
+  });
+
+  test("the record of an apex is of the type that its provider has, and only an ALIAS has alternatives", async () => {
+    const records = (await reportOnHosts()).map(({ record }) => [
+      record?.type,
+      record?.name,
+      record?.alternatives,
+    ]);
+    const none: readonly string[] = [];
+    expect(records).toEqual([
+      ["CNAME", "a", none],
+      ["CNAME", "@", none],
+      ["CNAME", "b", none],
+      ["CNAME", "caa", none],
+      ["CNAME", "slow", none],
+      ["ALIAS", "@", ["ANAME", "CNAME, if the provider flattens it"]],
+      ["ANAME", "@", none],
+      ["CNAME", "www", none],
+      [undefined, undefined, undefined],
+    ]);
+  });
+
+  test("a report repeats what the stack said about the host, if that was given", async () => {
+    const reports = await reportOnHosts();
+    expect(reports.at(-1)?.stack).toEqual(STACK);
+    expect(reports.filter((report) => "stack" in report)).toHaveLength(1);
   });
 
   test("every report that the types allow is one that the schema describes", () => {

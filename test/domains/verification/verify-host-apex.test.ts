@@ -19,8 +19,18 @@ describe("verification of an apex", () => {
     });
   });
 
-  test.each<[string, string, string, Partial<Reason>]>([
-    ["no record", "", "missing", { code: "record_missing", expected: EXPECTED, fix: ALIAS + ASKED }],
+  test.each<[string, string, string, Omit<Reason, "host" | "name">]>([
+    [
+      "no record",
+      "",
+      "missing",
+      {
+        code: "record_missing",
+        found: "no such record, although the name exists",
+        expected: EXPECTED,
+        fix: ALIAS + ASKED,
+      },
+    ],
     [
       "another address",
       "A 192.0.2.1",
@@ -39,20 +49,37 @@ describe("verification of an apex", () => {
       {
         code: "stray_address",
         found: "AAAA 2001:db8::bad",
+        expected: `${EXPECTED} ${ADDRESSES}`,
         fix: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
+      },
+    ],
+    [
+      "several addresses besides the platform's",
+      "A 198.51.100.7\nA 192.0.2.1\nAAAA 2001:db8::bad",
+      "conflict",
+      {
+        code: "stray_address",
+        found: "A 192.0.2.1, AAAA 2001:db8::bad",
+        expected: `${EXPECTED} ${ADDRESSES}`,
+        fix: "At the DNS provider of example.com, remove the A and AAAA records for 192.0.2.1, 2001:db8::bad.",
       },
     ],
     [
       "a proxy's addresses",
       "A 172.67.1.1",
       "proxied",
-      { code: "proxied", found: "A 172.67.1.1 (Cloudflare's proxy)" },
+      {
+        code: "proxied",
+        found: "A 172.67.1.1 (Cloudflare's proxy)",
+        expected: `${EXPECTED} ${ADDRESSES}`,
+        fix: `At Cloudflare, set the record @ to "DNS only" and check that its value is ${TARGET}.`,
+      },
     ],
   ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
     const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
     const { reasons, ...rest } = await verify(APEX, zone);
     expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed", notes: [] });
-    expect(reasons).toEqual([expect.objectContaining(reason)]);
+    expect(reasons).toEqual([{ host: APEX, name: APEX, ...reason }]);
   });
 
   test.each([

@@ -36,6 +36,20 @@ describe("verification of the zone", () => {
     });
   });
 
+  test("a zone that does not exist is reported as not delegated even if the lookup of its host fails", async () => {
+    const host = "www.unregistered.com";
+    const { state, dns, reasons } = await verify(host, "", { [`CNAME ${host}`]: "SERVFAIL" });
+    expect({ state, dns }).toEqual({ state: "pending_dns", dns: "not_delegated" });
+    expect(reasons[0]).toEqual({
+      code: "zone_not_delegated",
+      host,
+      name: "unregistered.com",
+      found: "NXDOMAIN: unregistered.com does not exist in DNS",
+      expected: "name servers for unregistered.com",
+      fix: "Check that unregistered.com is registered and has not expired, and enter its DNS provider's name servers at the registrar.",
+    });
+  });
+
   test("a given zone takes the place of the one in DNS", async () => {
     const zone = "www.eu.example.com A 192.0.2.1";
     const { reasons } = await verify("www.eu.example.com", zone, {}, { zone: "eu.example.com" });
@@ -58,6 +72,36 @@ describe("a failed lookup", () => {
     expect(verification.reasons).toMatchObject([
       { code: "dns_unanswered", name: HOST, found: `${HOST}: ${words}` },
       { code: "caa_unanswered", name: HOST, found: `${HOST} CAA: ${words}` },
+    ]);
+  });
+
+  test.each<[string, Record<string, Failure>, string]>([
+    ["SERVFAIL for the platform host", { [TARGET]: "SERVFAIL" }, `${TARGET} SERVFAIL`],
+    ["REFUSED for the host", { [HOST]: "REFUSED" }, `${HOST} REFUSED`],
+  ])("the host is unknown after %s by the zone's own server", async (_, failures, expected) => {
+    const own: Record<string, Failure> = { com: "REFUSED", "example.com": "none", ...failures };
+    const { dns, certificate, reasons } = await verify(HOST, CORRECT, own);
+    expect({ dns, certificate }).toEqual({ dns: "unknown", certificate: "unknown" });
+    const [name, failure] = expected.split(" ");
+    expect(reasons.map(({ code, found }) => [code, found])).toEqual([
+      ["dns_unanswered", `${name}: ${failure}`],
+      ["caa_unanswered", `${name} CAA: ${failure}`],
+    ]);
+  });
+
+  test("the host is unknown if a resolver that answers for the zone's parent refuses the platform host", async () => {
+    const { dns, certificate, reasons } = await verify(HOST, CORRECT, { [TARGET]: "REFUSED" });
+    expect({ dns, certificate }).toEqual({ dns: "unknown", certificate: "unknown" });
+    expect(reasons).toMatchObject([
+      {
+        code: "dns_unanswered",
+        host: HOST,
+        name: TARGET,
+        found: `${TARGET}: REFUSED`,
+        expected: `CNAME ${TARGET}`,
+        fix: "Retry, or use another resolver. If it keeps failing, check the name servers of example.net.",
+      },
+      { code: "caa_unanswered", name: TARGET },
     ]);
   });
 

@@ -31,6 +31,11 @@ describe("verification of a subdomain with a wildcard record", () => {
     ]);
   });
 
+  test("an address that only the apex shares does not come from a wildcard", async () => {
+    const { reasons } = await verify(HOST, `${HOST} A 192.0.2.1\nexample.com A 192.0.2.1`);
+    expect(reasons).toMatchObject([{ code: "blocking_address", found: "A 192.0.2.1" }]);
+  });
+
   test("a wildcard is found for a host that is several labels below it", async () => {
     const label = "v".repeat(63);
     const { reasons } = await verify(`${label}.eu.example.com`, "*.example.com A 192.0.2.1");

@@ -27,7 +27,7 @@ export class FileMovedError extends Error {}
 
 /** True for an error of SQLite itself. */
 export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
-  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+  return error instanceof Error && "errcode" in error;
 }
 
 /** True if another process locks the database. */

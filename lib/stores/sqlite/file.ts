@@ -98,7 +98,7 @@ export function databaseFile(path: string): DatabaseFile {
       }
     },
     assertLogReleased() {
-      if (current.file() === file && current.log() === undefined && current.shm() === shm) {
+      if (current.log() === undefined && current.shm() === shm) {
         throw moved(
           `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
         );

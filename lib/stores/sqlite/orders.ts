@@ -96,7 +96,8 @@ export function orderQueries(db: DatabaseSync) {
     const result = transitionStoredOrder(order, event, at);
     if (!result.ok) return result;
     const { record, status } = result.order;
-    const change = isChange(order, event) ? packChange({ event, at, ...origin }) : "";
+    if (!isChange(order, event)) return result;
+    const change = packChange({ event, at, ...origin });
     if (record === order.record) updateStatus.run(status, change, id);
     else update.run(status, orderToJson(record), change, id);
     return result;

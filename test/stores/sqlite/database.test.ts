@@ -186,7 +186,10 @@ test("a read is repeated while the database is locked, until its time is over", 
       if (++calls < attempts) throw locked;
       return calls;
     });
+  let turns = 0;
+  setImmediate(() => turns++);
   expect(await readAfter(3)).toBe(3);
+  expect(turns, "the event loop goes on").toBe(1);
   let now = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += MAX_STORE_CALL_MS / 5));
   await expect(readAfter(100)).rejects.toMatchObject({ code: "store_unavailable", cause: locked });

@@ -1,9 +1,18 @@
-import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { StoreUnavailableError } from "../../../lib/core/errors.ts";
+import { errorMessage, StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
@@ -12,6 +21,19 @@ import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
+
+/** The files that this process has open. None on systems that do not tell. */
+function openFiles(): readonly string[] {
+  const folder = "/proc/self/fd";
+  if (process.platform !== "linux") return [];
+  return readdirSync(folder).map((name) => {
+    try {
+      return readlinkSync(join(folder, name));
+    } catch {
+      return "closed meanwhile";
+    }
+  });
+}
 
 describe("a database file", () => {
   test("orders, counters, rejections and bans survive a restart", async () => {
@@ -43,7 +65,13 @@ describe("a database file", () => {
     const path = newPath();
     writeFileSync(path, "This text is not a database. ".repeat(100));
     expect(() => createSqliteStore({ path })).toThrow(StoreUnavailableError);
-    expect(() => createSqliteStore({ path: directory })).toThrow(StoreUnavailableError);
+    expect(openFiles()).not.toContain(path);
+    const problem = {
+      code: "store_unavailable",
+      message: `The database ${directory} cannot be opened.`,
+      cause: expect.objectContaining({ code: "EISDIR" }),
+    };
+    expect(() => createSqliteStore({ path: directory })).toThrow(expect.objectContaining(problem));
   });
 });
 
@@ -84,8 +112,15 @@ test("a replaced database is opened without the log of the old one only, and not
   };
 
   renameSync(other, path);
-  await expect(place(3n)).rejects.toThrow("was moved or replaced");
+  expect(errorMessage(await place(3n).catch((error: unknown) => error))).toBe(
+    `${path} was moved or replaced while it was open. (Another file is open.)`,
+  );
   await expect(place(3n)).rejects.toThrow("was replaced, but its -wal and -shm files were not");
+  for (const removed of [`${path}-wal`, `${path}-shm`]) {
+    renameSync(removed, `${removed}.removed`);
+    await expect(place(3n)).rejects.toThrow("was replaced, but its -wal and -shm files were not");
+    renameSync(`${removed}.removed`, removed);
+  }
   removeLog();
   expect(await place(3n)).toEqual(["placed"]);
   expect([await store.orders.find(1n), await store.orders.find(2n)]).toMatchObject([
@@ -98,6 +133,24 @@ test("a replaced database is opened without the log of the old one only, and not
   await expect(place(4n)).rejects.toThrow("was moved or replaced");
   removeLog();
   await expect(place(4n)).rejects.toThrow("is empty");
+  await store.close();
+});
+
+test("a store whose log was deleted works again once nobody else has the log open", async () => {
+  const path = newPath();
+  const [store, other] = [createSqliteStore({ path }), createSqliteStore({ path })];
+  const place = (id: bigint) => store.orders.place([{ record: { id }, status: "pending" }]);
+  await place(1n);
+  await other.orders.find(1n);
+  rmSync(`${path}-wal`);
+  await expect(place(2n)).rejects.toThrow(`The write-ahead log of ${path} was deleted.`);
+  for (const _ of [1, 2])
+    await expect(place(2n)).rejects.toThrow(
+      `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
+    );
+  await other.close();
+  expect(await place(2n)).toEqual(["placed"]);
+  expect((await store.orders.find(1n))?.status).toBe("pending");
   await store.close();
 });
 

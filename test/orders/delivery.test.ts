@@ -193,6 +193,18 @@ test("while the store cannot be reached nothing is lost, and a delivery that cou
   await delivery.stop();
 });
 
+test("an order whose changes were all delivered meanwhile is acknowledged, and nothing is delivered", async () => {
+  const { store, outbox, orders, advance, delivered, errors, start } = await useDelivery();
+  await orders.place({ id: 1n });
+  const lease: Outbox["lease"] = async (...args) =>
+    (await outbox.lease(...args)).map((waiting) => ({ ...waiting, delivered: 1 }));
+  const delivery = start({ store: { ...store, outbox: { ...outbox, lease } } });
+  await advance(1_000);
+  expect([delivered, errors]).toEqual([[], []]);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  await delivery.stop();
+});
+
 test("a stop waits for the deliveries under way, and begins no further one", async () => {
   const { orders, advance, start } = await useDelivery({ concurrency: 1 });
   const begun: string[] = [];

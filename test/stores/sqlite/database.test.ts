@@ -301,6 +301,23 @@ test("if the transaction fails, so does the request, and it is neither counted n
   await store.close();
 });
 
+test("an error that ends the transaction, as a full disk does, reaches the caller", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.accounts.create(ACCOUNT);
+  const db = new DatabaseSync(path);
+  db.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON api_keys BEGIN SELECT RAISE(ROLLBACK, 'The disk is full.'); END",
+  );
+  const settings = { ...ACCOUNT, id: "other", keys: [{ ...KEY, id: "other.1", hash: "2".repeat(64) }] };
+  await expect(store.accounts.create(settings)).rejects.toThrow("The disk is full.");
+  db.exec("DROP TRIGGER full");
+  db.close();
+  expect(await store.accounts.find("other")).toBeUndefined();
+  expect(await store.accounts.create(settings)).toMatchObject({ ok: true });
+  await store.close();
+});
+
 test("an account is changed completely or not at all, also if a value cannot be stored", async () => {
   const store = createSqliteStore({ path: newPath() });
   await store.accounts.create(ACCOUNT);

@@ -57,8 +57,20 @@ describe("a database file", () => {
     const path = join(directory, "new", "directory", "orders.db");
     const store = createSqliteStore({ path });
     await store.accounts.create(ACCOUNT);
-    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o077, suffix).toBe(0);
+    const folders = [join(directory, "new"), join(directory, "new", "directory")];
+    for (const created of [...folders, path, `${path}-wal`, `${path}-shm`])
+      expect(statSync(created).mode & 0o077, created).toBe(0);
     await store.close();
+  });
+
+  test("a database below a file is an error that names the first folder that cannot be created", () => {
+    const file = newPath();
+    writeFileSync(file, "");
+    const folder = join(file, "new");
+    const problem = { cause: expect.objectContaining({ syscall: "mkdir", path: folder }) };
+    expect(() => createSqliteStore({ path: join(folder, "directory", "orders.db") })).toThrow(
+      expect.objectContaining(problem),
+    );
   });
 
   test("a file that is not a database, or cannot be opened, makes the store unavailable", () => {

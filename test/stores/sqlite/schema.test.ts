@@ -41,7 +41,11 @@ test("later scripts migrate a database with its content, once, and stops what se
 
 test("a new database gets all scripts, and a script that fails changes nothing", () => {
   const db = new DatabaseSync(newPath());
-  expect(() => migrate(db, { scripts: [...LATER, "CREATE TABLE notes (id); SELECT nothing"] })).toThrow();
+  expect(() => migrate(db, { scripts: [...LATER, "CREATE TABLE notes (id); SELECT nothing"] })).toThrow(
+    "nothing",
+  );
+  // As a full disk does, this ends the transaction.
+  expect(() => migrate(db, { scripts: [...LATER, "ROLLBACK; SELECT nothing"] })).toThrow("nothing");
   expect(db.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()).toEqual({ tables: 0 });
   migrate(db, { scripts: LATER });
   expect(db.prepare("SELECT count(*) AS notes FROM orders WHERE note IS NULL").get()).toEqual({ notes: 0 });

@@ -92,8 +92,7 @@ export function createSender(options: SenderOptions): Sender {
         ambiguous ||= result.status !== 429;
         cause = result;
       } catch (error) {
-        // If the signal aborted, the check after the sleep throws its reason.
-        if (attemptNumber >= maxAttempts) throw error;
+        if (signal.aborted || attemptNumber >= maxAttempts) throw error;
         ambiguous = true;
         cause = error;
       }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { NetworkError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
@@ -159,6 +160,16 @@ describe("time limits", () => {
     expect(await run(second)).toEqual({ ok: true });
     await expect(client.cancel(1n, { signal: controller.signal })).rejects.toThrow("stopped by the test");
     expect(sent).toHaveLength(2);
+  });
+
+  test("a call that is aborted during an attempt ends without a pause, whatever the caller's sleep does", async () => {
+    const sleep = () => expect.fail("nothing is repeated");
+    const { client } = await openClient({ network: neverRespond, sleep });
+    const controller = new AbortController();
+    const call = client.cancel(1n, { signal: controller.signal });
+    await turn();
+    controller.abort(new Error("stopped by the test"));
+    await expect(call).rejects.toThrow("stopped by the test");
   });
 
   test("a wait longer than maxWaitMs throws at once, and nothing is sent until it is over", async () => {

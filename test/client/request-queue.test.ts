@@ -116,16 +116,17 @@ test("a later response does not shorten a pause", async () => {
 });
 
 test.each([
-  [86_390, 86_400, true],
-  [86_430, 86_430, false],
+  [86_390, 86_400_001, 86_400, true],
+  [86_390, 86_400_000, 86_400, false],
+  [86_430, 86_400_001, 86_430, false],
 ])(
-  "a pause that was limited to a day is reported if a window of %i s does not end later",
-  async (resetsInSeconds, opensInSeconds, limitedToOneDay) => {
+  "a window of %i s and a pause of %i ms end after %i s, and say if the pause was limited to a day: %s",
+  async (resetsInSeconds, pauseMs, opensInSeconds, limitedToOneDay) => {
     const { acquire, queue, run } = openQueue();
     await run(acquire("a"));
     const resetSeconds = NOON / 1000 + resetsInSeconds;
     const window = { remainingRequests: 0, resetSeconds, resetsInMs: resetsInSeconds * 1000 };
-    queue.release({ window, pauseMs: 86_400_001 });
+    queue.release({ window, pauseMs });
     const { signal } = new AbortController();
     expect(await queue.acquire({ signal, deadline: Infinity, maxWaitMs: 0 })).toEqual({
       ok: false,

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { OrderStatus } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
-import { checkDatabase, type Inspection } from "../../lib/stores/check.ts";
+import { checkDatabase, type Finding, type Inspection } from "../../lib/stores/check.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { inspectDynamodb } from "../../lib/stores/dynamodb/inspect.ts";
 import { bucketOf, DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
@@ -21,7 +21,7 @@ import { inspectSqlite } from "../../lib/stores/sqlite/inspect.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
 import { type Pglite, startPglite } from "./postgres/pglite.ts";
-import { temporaryDirectory } from "./sqlite/fixture.ts";
+import { openFiles, temporaryDirectory } from "./sqlite/fixture.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 /** More than a page of each store on SQL. */
@@ -155,7 +155,11 @@ test("each mistake in a SQLite database is found alone, as are rows without thei
     ],
     [
       "UPDATE api_keys SET account = 'gone' WHERE account = 'beta' AND position = 0",
-      /^table api_keys: A row/,
+      /^table api_keys: A row belongs to a row of accounts that does not exist\.$/,
+    ],
+    [
+      "INSERT INTO outbox (id, delivered, since) VALUES (-5, 0, 0)",
+      /^table outbox: A row \(-5\) belongs to a row of orders that does not exist\.$/,
     ],
   ] as const;
   for (const [sql, expected] of mistakes) {
@@ -177,6 +181,39 @@ test("an empty SQLite file is a finding, and is not read", async () => {
     ...{ found: [expect.stringMatching(/^database: It has schema version 0, not \d+\.$/)], findings: 1 },
     ...{ orders: 0, accounts: 0 },
   });
+});
+
+test("a damaged table of a SQLite file is named, and no row is read", async () => {
+  const copy = newPath();
+  cpSync(path, copy);
+  // Leaves no copies of changed rows.
+  const db = new DatabaseSync(copy);
+  db.exec("VACUUM");
+  db.close();
+  const bytes = readFileSync(copy);
+  // The identifier of a key is in its row and in an index. Now they disagree.
+  bytes.write("X", bytes.lastIndexOf("acme."));
+  writeFileSync(copy, bytes);
+  const damaged: Finding[] = [];
+  const inspection = inspectSqlite(copy);
+  expect(await inspection.inspect((finding) => damaged.push(finding))).toBe(false);
+  expect(openFiles()).toEqual(process.platform === "linux" ? expect.arrayContaining([copy]) : []);
+  await inspection.close();
+  expect(openFiles()).not.toContain(copy);
+  expect(damaged[0]).toEqual({
+    subject: "table api_keys",
+    problem: expect.stringMatching(/^It is damaged: .*index/),
+    repair: "Restore a backup, and import what was exported since. See lib/stores/README.md#restore.",
+  });
+  expect(await findings(inspectSqlite(copy))).toMatchObject({ orders: 0, accounts: 0 });
+});
+
+test("the account with the least identifier is read too", async () => {
+  const first = newPath();
+  const store = createSqliteStore({ path: first });
+  await store.accounts.create({ id: "0", plan: "free", keys: [] });
+  await store.close();
+  expect(await findings(inspectSqlite(first))).toEqual({ found: [], orders: 0, accounts: 1, findings: 0 });
 });
 
 test("a damaged SQLite file is a finding, and its rows are not read", async () => {

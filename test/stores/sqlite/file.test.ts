@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,22 +9,9 @@ import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
-import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
+import { ACCOUNT, AT, openFiles, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
-
-/** The files that this process has open. None on systems that do not tell. */
-function openFiles(): readonly string[] {
-  const folder = "/proc/self/fd";
-  if (process.platform !== "linux") return [];
-  return readdirSync(folder).map((name) => {
-    try {
-      return readlinkSync(join(folder, name));
-    } catch {
-      return "closed meanwhile";
-    }
-  });
-}
 
 describe("a database file", () => {
   test("orders, counters, rejections and bans survive a restart", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -15,4 +15,17 @@ export function temporaryDirectory(): { readonly directory: string; newPath(): s
   afterAll(() => rmSync(directory, { recursive: true }));
   let databases = 0;
   return { directory, newPath: () => join(directory, `${databases++}.db`) };
+}
+
+/** The files that this process has open. None on systems that do not tell. */
+export function openFiles(): readonly string[] {
+  const folder = "/proc/self/fd";
+  if (process.platform !== "linux") return [];
+  return readdirSync(folder).map((name) => {
+    try {
+      return readlinkSync(join(folder, name));
+    } catch {
+      return "closed meanwhile";
+    }
+  });
 }

@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import type { Account, ApiKey } from "../../lib/accounts/account.ts";
+import { MAX_BAN_MS } from "../../lib/accounts/admission.ts";
+import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
+import { type CheckProgress, checkDatabase, type InspectedOrder } from "../../lib/stores/check.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const TODAY = Date.UTC(2026, 10, 20);
+const LATEST = AT + MAX_CLOCK_SKEW_MS;
+
+const keyOf = (number: number, more: Partial<ApiKey> = {}): ApiKey => ({
+  ...{ id: `acme.${number}`, hash: `${number}`.padStart(64, "0"), createdAt: AT },
+  ...more,
+});
+const keysOf = (count: number) => Array.from({ length: count }, (_, number) => keyOf(number));
+const usageOf = (minuteStart: number, minuteCount: number, dayStart: number, dayCount: number) => ({
+  usage: { minute: { start: minuteStart, count: minuteCount }, day: { start: dayStart, count: dayCount } },
+});
+const rejectionsOf = (windowStart: number, count: number, bannedUntil?: number) => ({
+  rejections: { "acme.1": { windowStart, count, ...(bannedUntil !== undefined && { bannedUntil }) } },
+});
+
+/** The findings of a database with one account and these orders, and what was reported of the progress. */
+async function check(account: Partial<Account>, orders: readonly InspectedOrder[] = []) {
+  const found: unknown[] = [];
+  const progress: CheckProgress[] = [];
+  const healthy = { id: "acme", plan: "free", keys: [], ...usageOf(0, 0, 0, 0), rejections: {} };
+  await checkDatabase(
+    {
+      inspect: async () => true,
+      async *orders() {
+        yield orders;
+      },
+      async *accounts() {
+        yield { ...healthy, ...account };
+      },
+      async close() {},
+    },
+    {
+      ...{ at: AT, plans: PLAN_LIMITS },
+      report: ({ subject, problem, repair }) => found.push([subject, problem, repair]),
+      update: (counts) => progress.push({ ...counts }),
+    },
+  );
+  return { found, progress };
+}
+
+const CLOCKS = "Compare the clocks of the machines. The next request replaces what the wrong one wrote.";
+const RESET = "Run 'accounts reset acme'; a wrong start is replaced when the window ends.";
+const OF_KEY = [
+  "Its identifier, hash or dates are not those of a key of this account.",
+  "Revoke the key, and issue another one: 'keys list --account acme'.",
+];
+const impossible = (window: string) => ["account acme", `The window of its ${window}, is impossible.`, RESET];
+const inFuture = (name: string) => [
+  "account acme",
+  `The window of its ${name} begins in the future. A clock was wrong.`,
+  CLOCKS,
+];
+
+test.each<[name: string, account: Partial<Account>]>([
+  ["every active key that is possible", { keys: keysOf(20) }],
+  ["a key with the short hash of lost details", { keys: [keyOf(1, { hash: "aB3".padEnd(20, "x") })] }],
+  ["windows that begin at the greatest difference of clocks", usageOf(LATEST, 0, TODAY, 0)],
+  ["as many requests in a minute as in its day", usageOf(TODAY, 7, TODAY, 7)],
+  ["more requests in a minute before its day", usageOf(TODAY - MINUTE_MS, 7, TODAY, 1)],
+  ["more requests in a minute after its day", usageOf(TODAY, 7, TODAY - DAY_MS, 1)],
+  ["rejections in the latest minute", rejectionsOf(LATEST, 1)],
+  ["the longest ban", rejectionsOf(0, 25, MAX_BAN_MS + MINUTE_MS)],
+])("an account with %s has no findings", async (_, account) => {
+  expect((await check(account)).found).toEqual([]);
+});
+
+test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
+  [
+    "an identifier that no key can name",
+    { id: "No" },
+    [
+      [
+        "account No",
+        "No account can have this identifier, so no key leads to it.",
+        "Correct it in the database, or restore a backup.",
+      ],
+    ],
+  ],
+  [
+    "too many active keys",
+    { keys: keysOf(21) },
+    [["account acme", "It has 21 active keys; at most 20 are possible.", "Revoke some."]],
+  ],
+  [
+    "keys with one identifier, one hash, or neither of its own",
+    {
+      keys: [
+        keyOf(1),
+        keyOf(2, { id: "acme.1" }),
+        keyOf(3, { hash: keyOf(1).hash }),
+        keyOf(4, { id: "other.4" }),
+        keyOf(5, { hash: "short" }),
+      ],
+    },
+    [
+      ["key acme.1", ...OF_KEY],
+      ["key acme.3", ...OF_KEY],
+      ["key other.4", ...OF_KEY],
+      ["key acme.5", ...OF_KEY],
+    ],
+  ],
+  [
+    "keys with dates that are none",
+    {
+      keys: [
+        keyOf(1, { createdAt: 0.5, expiresAt: 1, revokedAt: 1 }),
+        keyOf(2, { expiresAt: 0.5 }),
+        keyOf(3, { revokedAt: 0.5 }),
+      ],
+    },
+    [
+      ["key acme.1", ...OF_KEY],
+      ["key acme.2", ...OF_KEY],
+      ["key acme.3", ...OF_KEY],
+    ],
+  ],
+  [
+    "windows that do not begin with a minute or day, or before 1970",
+    usageOf(1, 0, -DAY_MS, 0),
+    [impossible("minute, 0 requests since 1"), impossible(`day, 0 requests since ${-DAY_MS}`)],
+  ],
+  [
+    "counts that are none",
+    usageOf(0, -1, 0, 0.5),
+    [impossible("minute, -1 requests since 0"), impossible("day, 0.5 requests since 0")],
+  ],
+  [
+    "windows in the future",
+    usageOf(LATEST + MINUTE_MS, 0, TODAY + DAY_MS, 0),
+    [inFuture("minute"), inFuture("day")],
+  ],
+  ...[TODAY, TODAY + DAY_MS - MINUTE_MS].map((start): [string, Partial<Account>, unknown[]] => [
+    `more requests in the minute ${start} than in its day`,
+    usageOf(start, 7, TODAY, 6),
+    [
+      ...(start > AT ? [inFuture("minute")] : []),
+      ["account acme", "It has 7 requests in a minute of a day that has 6.", RESET],
+    ],
+  ]),
+  ...[
+    rejectionsOf(1, 1),
+    rejectionsOf(-MINUTE_MS, 1),
+    rejectionsOf(0, -1),
+    rejectionsOf(0, 1, 0.5),
+    rejectionsOf(0, 1, MAX_BAN_MS + MINUTE_MS + 1),
+  ].map((rejections): [string, Partial<Account>, unknown[]] => [
+    `the rejections ${JSON.stringify(rejections)}`,
+    rejections,
+    [["key acme.1", "Its rejections or its ban are impossible.", "Run 'keys unban acme.1'."]],
+  ]),
+  [
+    "rejections in the future",
+    rejectionsOf(LATEST + MINUTE_MS, 1),
+    [["key acme.1", "Its rejections are of a minute in the future. A clock was wrong.", CLOCKS]],
+  ],
+])("an account with %s has these findings", async (_, account, expected) => {
+  expect((await check(account)).found).toEqual(expected);
+});
+
+test("a status is explained if one of the changes leads to it, and progress is reported after each page", async () => {
+  const order = (id: bigint, status: string, changes: InspectedOrder["changes"]): InspectedOrder => ({
+    ...{ id, status, changes, wire: `{"id":${id}}` },
+  });
+  const { found, progress } = await check({}, [
+    order(1n, "shipped", ["place", "ship", "fulfil"]),
+    order(2n, "cancelled", ["cancel", "ship"]),
+    order(3n, "cancelled", ["place"]),
+    order(4n, "cancelled", ["place", "ship"]),
+  ]);
+  expect(found).toEqual([
+    [
+      "order 4",
+      "The status is 'cancelled', to which no change in its history leads.",
+      "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
+    ],
+  ]);
+  expect(progress).toEqual([
+    { orders: 0, accounts: 1, findings: 0 },
+    { orders: 4, accounts: 1, findings: 1 },
+  ]);
+});

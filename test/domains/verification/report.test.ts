@@ -186,7 +186,15 @@ test("a host without a target is not verified, but its CAA records are checked",
     state: "pending_dns",
     dns: "target_unknown",
     certificate: "forbidden",
-    reasons: [{ code: "target_unknown", expected: "CNAME the platform host" }, { code: "caa_forbids" }],
+    reasons: [
+      {
+        code: "target_unknown",
+        found: "no target, because the certificate has not been issued",
+        expected: "CNAME the platform host",
+        fix: "Set the certificate's validation record from the stack's outputs, wait until it has been issued, and deploy again.",
+      },
+      { code: "caa_forbids" },
+    ],
   });
   expect(reports[0]).not.toHaveProperty("record");
   expect(reports.map(eventOf)).toEqual(["dns_unknown"]);

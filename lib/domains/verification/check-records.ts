@@ -22,7 +22,6 @@ export async function checkRecords(resolver: DnsResolver, input: HostCheckInput)
     if (input.apex && remembered.reasons.length === 0) return remembered;
     return { ...present, notes: [explain.outdatedNote(input, await secondsLeft(resolver, input))] };
   }
-  if (remembered.reasons.length === 0) return present;
   return { reasons: [explain.outdated(input, remembered.reasons, await secondsLeft(resolver, input))] };
 }
 

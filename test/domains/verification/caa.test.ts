@@ -64,16 +64,19 @@ test("the limits of an authority are those of its own records (RFC 8657)", () =>
   });
 });
 
+const SECTIGO = "sectigo.com usertrust.com trust-provider.com comodoca.com";
+
 test.each([
-  ["amazon", "Amazon"],
-  ["LetsEncrypt", "Let's Encrypt"],
-  ["letsencrypt.org", "Let's Encrypt"],
-  ["PKI.goog.", "Google Trust Services"],
-  ["zerossl", "ZeroSSL"],
-  ["digicert", "DigiCert"],
-  ["ca.example.org", "ca.example.org"],
-])("the authority %s is %s", (name, found) => {
-  expect(findAuthority(name)?.name).toBe(found);
+  ["amazon", "Amazon", "amazon.com amazontrust.com awstrust.com amazonaws.com"],
+  ["LetsEncrypt", "Let's Encrypt", "letsencrypt.org"],
+  ["letsencrypt.org", "Let's Encrypt", "letsencrypt.org"],
+  ["PKI.goog.", "Google Trust Services", "pki.goog"],
+  ["zerossl", "ZeroSSL", SECTIGO],
+  ["sectigo", "Sectigo", SECTIGO],
+  ["digicert", "DigiCert", "digicert.com symantec.com thawte.com geotrust.com rapidssl.com"],
+  ["CA.example.org", "ca.example.org", "ca.example.org"],
+])("the authority %s is %s, with the issuers %s", (name, found, issuers) => {
+  expect(findAuthority(name)).toEqual({ name: found, issuers: issuers.split(" ") });
 });
 
 test.each(["nobody", "", "http://ca.example.org", "constructor"])("%j is no authority", (name) => {

@@ -40,8 +40,8 @@ const ZONE: Answers = {
 const RIGHT: Answers = { [`${HOST} CNAME`]: found(TARGET) };
 const WRONG: Answers = { [`${HOST} CNAME`]: found("old.example.net") };
 
-const verify = (cached: Answers, own?: Answers) =>
-  verifyHost(HOST, {
+const verify = (cached: Answers, own?: Answers, host = HOST) =>
+  verifyHost(host, {
     target: TARGET,
     resolver: createResolver({ ...ZONE, ...cached }, own && { "192.0.2.53": { ...ZONE, ...own } }),
   });
@@ -106,6 +106,12 @@ describe("a resolver that remembers an old answer", () => {
     expect(reasons[0]?.fix).toContain("Your resolver remembers the old answer for another 15 min.");
   });
 
+  test.each(["A", "AAAA"] as const)("the time of an old %s record is given, too", async (type) => {
+    const address = type === "A" ? "192.0.2.1" : "2001:db8::1";
+    const { reasons } = await verify({ [`${HOST} ${type}`]: found(address) }, RIGHT);
+    expect(reasons[0]?.fix).toContain("Your resolver remembers the old answer for another 5 min.");
+  });
+
   test("it is told from the present answer for each of several hosts", async () => {
     const resolver = createResolver({ ...ZONE, ...WRONG }, { "192.0.2.53": { ...ZONE, ...RIGHT } });
     const [report] = await verifyHosts([{ host: HOST, role: "primary" }], { resolver, target: TARGET });
@@ -127,7 +133,25 @@ describe("a resolver that remembers an old answer", () => {
   });
 });
 
+test("an apex is verified by the resolver's addresses, which may differ from those at the name servers", async () => {
+  const apex = (address: string) => ({ "example.com A": found(address) });
+  const right = await verify(apex("198.51.100.7"), apex("192.0.2.1"), "example.com");
+  expect(right).toMatchObject({ state: "verified", reasons: [], notes: [] });
+  const wrong = await verify(apex("192.0.2.1"), apex("192.0.2.2"), "example.com");
+  expect(wrong).toMatchObject({
+    dns: "wrong_target",
+    reasons: [{ found: "A 192.0.2.2" }],
+    notes: [expect.stringContaining("the name servers of example.com answer now")],
+  });
+});
+
 describe("the resolver's answer counts", () => {
+  test("if the name servers have the record, but the platform host cannot be looked up", async () => {
+    const { dns, reasons, notes } = await verify({ ...WRONG, [`${TARGET} A`]: failed("timeout") }, RIGHT);
+    expect({ dns, notes }).toEqual({ dns: "wrong_target", notes: [] });
+    expect(reasons[0]).toMatchObject({ found: "CNAME old.example.net" });
+  });
+
   test.each([
     ["the name servers cannot be queried", undefined],
     ["the name servers do not know the zone", { "example.com SOA": { outcome: "nodata" } as const }],
@@ -203,6 +227,13 @@ describe("a zone whose name servers fail", () => {
       found: "SERVFAIL for example.com, while com answers",
       fix: `DNS delegates example.com. ${FIND} The parent has DS records of example.com (DNSSEC): they must match its keys.`,
     });
+  });
+
+  test("is not blamed if only the lookup of its name servers times out", async () => {
+    const resolver = createResolver({ ...LAME, "example.com NS": failed("timeout") });
+    const { dns, reasons } = await verifyHost(HOST, { resolver, target: TARGET });
+    expect(dns).toBe("unknown");
+    expect(reasons[0]).toMatchObject({ code: "dns_unanswered", found: `${HOST}: SERVFAIL` });
   });
 
   test("is not blamed while its parent fails too: then it may be the resolver", async () => {

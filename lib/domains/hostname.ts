@@ -97,9 +97,8 @@ function findForeignSyntax(
 /** Validates a lower-case ASCII name (RFC 1123, RFC 5891, the public suffix list). */
 function validateName(name: string, accepts: (text: string) => ParsedHostname): HostnameError | undefined {
   const labels = name.split(".");
-  const last = labels.at(-1) ?? "";
   // The URL parser has completed short addresses, such as 127.1 and 0x7f.1, and rejected other names that end in a number.
-  if (/^\d+$/.test(last)) return IP_ADDRESS;
+  if (/\.\d+$/.test(name)) return IP_ADDRESS;
   if (labels.includes("")) {
     return invalid("invalid_label", "The name contains an empty label. Remove the extra dot.");
   }

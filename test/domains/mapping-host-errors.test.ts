@@ -28,6 +28,7 @@ describe("an invalid host", () => {
 
   test.each<[string, string, string]>([
     ["that is a URL", '"https://orders.example.com/v1"', `This is a URL. ${ALONE}`],
+    ["that is a URL with a sign in its scheme", '"git+ssh://orders.example.com"', `This is a URL. ${ALONE}`],
     ["that is a URL with a port", '"http://orders.example.com:8080"', `This is a URL. ${ALONE}`],
     ["that is a URL with a password", '"https://me:pw@orders.example.com"', `This is a URL. ${ALONE}`],
     ["that is a URL without a host", '"file:///etc/hosts"', "This is a URL. Write only its hostname."],
@@ -39,6 +40,11 @@ describe("an invalid host", () => {
     [
       "with a path",
       "orders.example.com/v1",
+      "This contains a path or query. Write only the hostname: orders.example.com.",
+    ],
+    [
+      "with a path that ends like a port",
+      "orders.example.com/v1:80",
       "This contains a path or query. Write only the hostname: orders.example.com.",
     ],
     [

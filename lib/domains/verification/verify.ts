@@ -73,12 +73,12 @@ async function verifyInZone(
   { resolver, authorities = [AUTHORITIES.amazon] }: VerificationOptions,
 ): Promise<Verification> {
   const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities };
-  const [records, caa]: HostCheckResult[] = await Promise.all([
+  const [records, caa]: [HostCheckResult, HostCheckResult] = await Promise.all([
     target === undefined ? { reasons: [unknownTarget(input)] } : checkRecords(resolver, input),
     // An authority asks the name servers of the zone, too.
     askPresent(resolver, zone.zone).then((present) => checkCaa(present ?? resolver, input)),
   ]);
-  const reasons = [records, caa].flatMap((result) => result?.reasons ?? []);
+  const reasons = [records, caa].flatMap((result) => result.reasons);
   const dns = aspectState<"dns">("dns", reasons) ?? "ok";
   const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
   const state = stateOf(dns, certificate);
@@ -88,9 +88,9 @@ async function verifyInZone(
     ...(state === "needs_attention" ? { attention: "certificate_forbidden" } : {}),
     dns,
     certificate,
-    ...(records?.found === undefined || dns !== "ok" ? {} : { found: records.found }),
+    ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
     reasons,
-    notes: [...explainZone(zone), ...[records, caa].flatMap((result) => result?.notes ?? [])],
+    notes: [...explainZone(zone), ...[records, caa].flatMap((result) => result.notes ?? [])],
   };
 }
 

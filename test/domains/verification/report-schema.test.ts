@@ -32,7 +32,8 @@ describe("a report", () => {
     { host: "slow.example.com", role: "redirect" },
     { host: "example.net", role: "redirect" },
     { host: "example.org", role: "redirect" },
-    { host: "www.example.org", role: "redirect" },
+    { host: "www.example.org", role: "redirect", zone: "example.org" },
+    { host: "www.example.info", role: "redirect" },
     { host: "www.example.net", role: "redirect", stack: STACK },
   ];
   const zone = `
@@ -46,7 +47,7 @@ example.org NS ns10.dnsmadeeasy.com
 `;
 
   async function reportOnHosts() {
-    await using server = await startDnsServer(zone, { "slow.example.com": "SERVFAIL" });
+    await using server = await startDnsServer(zone, { "slow.example.com": "SERVFAIL", info: "SERVFAIL" });
     const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
     const [last, ...others] = hosts.toReversed();
     const targeted = others.map((host) => ({ ...host, target: TARGET })).toReversed();
@@ -61,6 +62,8 @@ example.org NS ns10.dnsmadeeasy.com
     const [{ record }] = reports;
     for (const change of [
       { state: "live" },
+      { dns: "forbidden" },
+      { certificate: "missing" },
       { extra: 1 },
       { advice: undefined },
       { record: { ...record, extra: 1 } },
@@ -93,6 +96,7 @@ example.org NS ns10.dnsmadeeasy.com
       ["example.net", "pending_dns"],
       ["example.org", "pending_dns"],
       ["www.example.org", "pending_dns"],
+      ["www.example.info", "unknown"],
       ["www.example.net", "pending_dns"],
     ]);
     for (const report of reports) expect(report.advice).toEqual(adviceFor(report));
@@ -106,21 +110,23 @@ example.org NS ns10.dnsmadeeasy.com
 
   test("the record of an apex is of the type that its provider has, and only an ALIAS has alternatives", async () => {
     const records = (await reportOnHosts()).map(({ record }) => [
+      record?.zoneSource,
       record?.type,
       record?.name,
       record?.alternatives,
     ]);
     const none: readonly string[] = [];
     expect(records).toEqual([
-      ["CNAME", "a", none],
-      ["CNAME", "@", none],
-      ["CNAME", "b", none],
-      ["CNAME", "caa", none],
-      ["CNAME", "slow", none],
-      ["ALIAS", "@", ["ANAME", "CNAME, if the provider flattens it"]],
-      ["ANAME", "@", none],
-      ["CNAME", "www", none],
-      [undefined, undefined, undefined],
+      ["dns", "CNAME", "a", none],
+      ["dns", "CNAME", "@", none],
+      ["dns", "CNAME", "b", none],
+      ["dns", "CNAME", "caa", none],
+      ["dns", "CNAME", "slow", none],
+      ["dns", "ALIAS", "@", ["ANAME", "CNAME, if the provider flattens it"]],
+      ["dns", "ANAME", "@", none],
+      ["given", "CNAME", "www", none],
+      ["public_suffix_list", "CNAME", "www", none],
+      [undefined, undefined, undefined, undefined],
     ]);
   });
 

@@ -7,7 +7,8 @@ import {
   type TrackedDomain,
   VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
-import { advanceDomain, type DomainObservation } from "../../lib/domains/observation.ts";
+import { advanceDomain, type DomainObservation, observeHosts } from "../../lib/domains/observation.ts";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 
 const HOST = "orders.example.com";
 const NOON = Date.UTC(2026, 10, 20, 12);
@@ -47,6 +48,28 @@ const domainIn = (state: DomainState, attention?: AttentionReason): TrackedDomai
   state,
   ...(state === "pending_dns" ? {} : { verifiedAt: NOON }),
   ...(attention === undefined ? {} : { attention }),
+});
+
+test("observeHosts reads only the certificates of hosts whose records point to the platform", async () => {
+  const target = "platform.example.net";
+  const resolver = (async (name: string, type: string) => {
+    if (type === "CNAME" && name === HOST) return { outcome: "found", records: [target] };
+    if (type === "A" && name === target) return { outcome: "found", records: ["192.0.2.1"] };
+    return { outcome: "nodata" };
+  }) as DnsResolver;
+  const probed: string[] = [];
+  const probe = async (host: string) => {
+    probed.push(host);
+    return VALID;
+  };
+  const hosts = [HOST, "www.example.com"].map((host) => ({ host, role: "primary" }) as const);
+  const observed = await observeHosts(hosts, { resolver, target, probe });
+  expect(probed).toEqual([HOST]);
+  expect(observed).toMatchObject([
+    { verification: { host: HOST, dns: "ok" }, certificate: VALID },
+    { verification: { host: "www.example.com", dns: "missing" } },
+  ]);
+  expect(observed[1]).not.toHaveProperty("certificate");
 });
 
 describe("advanceDomain", () => {

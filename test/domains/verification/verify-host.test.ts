@@ -117,6 +117,16 @@ describe("verification of a subdomain", () => {
       },
     ],
     [
+      "of whose addresses one is proxied",
+      `${HOST} A 104.16.132.229\n${HOST} A 192.0.2.9`,
+      "proxied",
+      {
+        code: "proxied",
+        found: "A 104.16.132.229, A 192.0.2.9 (Cloudflare's proxy)",
+        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+      },
+    ],
+    [
       "that is proxied over IPv6",
       `${HOST} AAAA 2606:4700::6810:84e5`,
       "proxied",

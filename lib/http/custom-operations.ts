@@ -40,7 +40,8 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
   if (!PATH.test(path))
     yield {
       path: "path",
-      message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
+      message:
+        "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
     };
   const names = parameterNames(path);
   const parameters: Readonly<Record<string, unknown>> = Object(operation.parameters);

@@ -39,7 +39,8 @@ test("everything that is wrong with the operations is reported at startup", () =
         { path: "operations[1].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
         {
           path: "operations[2].path",
-          message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
+          message:
+            "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
         },
         {
           path: "operations[2].parameters.callerId",
@@ -76,7 +77,8 @@ test("everything that is wrong with the operations is reported at startup", () =
         { path: "operations[6].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
         {
           path: "operations[6].path",
-          message: "Use a path such as /store/orders/{orderId}, without a slash at the end.",
+          message:
+            "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
         },
         {
           path: "operations[6].success",

@@ -143,7 +143,9 @@ test.each([
   const parameters = { id: { description: "A." }, "1": { description: "B." } };
   expect(
     problemsOf({ store: createMemoryStore(), operations: [{ ...cancelOrder, path, parameters }] }),
-  ).toContain("operations[0].path: Use a path such as /store/orders/{orderId}, without a slash at the end.");
+  ).toContain(
+    "operations[0].path: Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
+  );
 });
 
 test("a server without a URL is reported with what to write", () => {

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
+import { outboxCases } from "../../lib/stores/contract/outbox-cases.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
+
+/** A part of the contract that is a file of its own, to run beside the others. */
+export type ContractPart = "outbox" | "without outbox";
 
 /** An empty store for a case, and what it needs besides. */
 export interface ContractFixture extends ContractOptions {
@@ -10,15 +14,23 @@ export interface ContractFixture extends ContractOptions {
   remove?(): Promise<unknown>;
 }
 
-/** Defines a test for each case of the contract. The cases that need an option in `skipped` are skipped for its reason. */
+/** The cases that mostly wait on DynamoDB, for the time in which other processes rely on what they have read. */
+const OF_OUTBOX: ReadonlySet<string> = new Set(outboxCases.map(({ name }) => name));
+
+/**
+ * Defines a test for each case of the contract, of the outbox alone or without it if `part` says so. The cases that need
+ * an option in `skipped` are skipped for its reason.
+ */
 export function testContract(
   engine: string,
   open: (needs: keyof ContractOptions | undefined) => ContractFixture | Promise<ContractFixture>,
   skipped: Partial<Record<keyof ContractOptions, string>> = {},
+  part?: ContractPart,
 ): void {
   for (const [option, reason] of Object.entries(skipped))
     skipsBecause(`contract on ${engine}: cases that need '${option}'`, reason);
   for (const { name, needs, check } of storeContract) {
+    if (part !== undefined && OF_OUTBOX.has(name) !== (part === "outbox")) continue;
     test.skipIf(needs !== undefined && needs in skipped)(name, { timeout: 300_000 }, async () => {
       const { store, remove, ...options } = await open(needs);
       try {

@@ -6,6 +6,7 @@ const LONGEST = [
   "test/faults/linearizability.test.ts",
   "test/faults/crash.test.ts",
   "test/faults/dynamodb-mixed.test.ts",
+  "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/contract-all-old.test.ts",
   "test/system/dynamodb-contract-as-is.test.ts",
 ];

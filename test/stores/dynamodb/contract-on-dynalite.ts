@@ -3,10 +3,10 @@ import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { openStore } from "../../support/store-address.ts";
-import { testContract } from "../test-contract.ts";
+import { type ContractPart, testContract } from "../test-contract.ts";
 
-/** Defines a test for each case of the contract, against one emulator with separate tables per case. */
-export function testContractOnDynalite(oldItems: "as-is" | "all-old"): void {
+/** Defines a test for each case of the contract, or of a part of it, against one emulator with separate tables per case. */
+export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: ContractPart): void {
   let emulator: Emulator;
   let client: ReturnType<typeof clientFor>;
   let proxy: DynamodbProxy;
@@ -22,28 +22,33 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old"): void {
     await emulator.stop();
   });
 
-  testContract(`dynalite ${oldItems}`, async (needs) => {
-    const prefix = `case-${cases++}`;
-    await createDynamodbTables({ prefix, client });
-    const isFaulty = needs === "interrupt" || needs === "loseResponse";
-    const { endpoint } = isFaulty ? proxy : emulator;
-    const open = () => openStore({ kind: "dynamodb", endpoint, prefix });
-    return {
-      store: await open(),
-      openAnother: open,
-      async interrupt() {
-        proxy.chooseFault = () => "cut";
-        return () => {
-          proxy.chooseFault = () => "pass";
-        };
-      },
-      loseResponse() {
-        proxy.chooseFault = ({ operation }) => {
-          if (!/UpdateItem|PutItem/.test(operation)) return "pass";
-          proxy.chooseFault = () => "pass";
-          return "lose";
-        };
-      },
-    };
-  });
+  testContract(
+    `dynalite ${oldItems}`,
+    async (needs) => {
+      const prefix = `case-${cases++}`;
+      await createDynamodbTables({ prefix, client });
+      const isFaulty = needs === "interrupt" || needs === "loseResponse";
+      const { endpoint } = isFaulty ? proxy : emulator;
+      const open = () => openStore({ kind: "dynamodb", endpoint, prefix });
+      return {
+        store: await open(),
+        openAnother: open,
+        async interrupt() {
+          proxy.chooseFault = () => "cut";
+          return () => {
+            proxy.chooseFault = () => "pass";
+          };
+        },
+        loseResponse() {
+          proxy.chooseFault = ({ operation }) => {
+            if (!/UpdateItem|PutItem/.test(operation)) return "pass";
+            proxy.chooseFault = () => "pass";
+            return "lose";
+          };
+        },
+      };
+    },
+    {},
+    part,
+  );
 }

@@ -70,6 +70,18 @@ test.each([
   }
 });
 
+test("a line that is too long is returned alone, between others in one chunk and at the end of the input", async () => {
+  const tooLong = "x".repeat(MAX_LINE_BYTES + 1);
+  const lines = await linesOf(utf8(`a\n${tooLong}\nb\n${tooLong}`));
+  expect(lines.map((line) => ("error" in line ? { ...line, bytes: line.bytes.length } : line))).toEqual([
+    { number: 1, text: "a" },
+    { number: 2, error: "too_long", bytes: MAX_LINE_BYTES + 1, first: true, last: true },
+    { number: 3, text: "b" },
+    { number: 4, error: "too_long", bytes: MAX_LINE_BYTES + 1, first: true, last: false },
+    { number: 4, error: "too_long", bytes: 0, first: false, last: true },
+  ]);
+});
+
 test("a line of 1 GiB is returned in pieces of at most MAX_LINE_BYTES and one chunk", async () => {
   const chunk = new Uint8Array(64 * 1024).fill(120);
   async function* endless() {

@@ -1,6 +1,7 @@
 import { AssertionError } from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
@@ -759,6 +760,20 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "an unban without effect",
     fails: /^an unban lifts the ban|^a ban, an unban, a revocation/,
     change: inAccounts(() => ({ unban: async () => {} })),
+  },
+  {
+    mistake: "an unban after which a key never expires",
+    fails: /^an unban lifts the ban/,
+    change: inAccounts((accounts) => ({
+      async unban(id, keyId) {
+        await accounts.unban(id, keyId);
+        const withoutExpiry = ({ expiresAt: _, ...key }: ApiKey): ApiKey => key;
+        await accounts.update(id, (account) => ({
+          ok: true,
+          account: { ...account, keys: account.keys.map(withoutExpiry) },
+        }));
+      },
+    })),
   },
   {
     mistake: "an unban of all keys of an account",

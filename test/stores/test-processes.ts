@@ -52,24 +52,29 @@ export function testProcesses(
     const ids = Array.from({ length: races }, (_, id) => BigInt(id));
     await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
     const events = ["cancel", "ship", "cancel", "ship"] as const;
+    // Each event has an order before the race: it succeeds for some, however the processes are scheduled.
+    const first = new Map<bigint, (typeof events)[number]>([
+      [0n, "cancel"],
+      [BigInt(races - 1), "ship"],
+    ]);
+    for (const [id, event] of first)
+      expect(await store.orders.apply(id, event, AT)).toMatchObject({ ok: true });
     const results = await runTogether(
       address,
       events.map((apply) => ({ apply, at: AT, orders: races })),
     );
-    const winners = new Set<string>();
     const wrong: unknown[] = [];
     for (const id of ids) {
       const outcomes = results.map((result) => result[Number(id)]);
       const status = (await store.orders.find(id))?.status;
-      const successes = events.filter((_, index) => outcomes[index] === "succeeded");
-      winners.add(`${successes}`);
+      const won = events.filter((_, index) => outcomes[index] === "succeeded");
+      const successes = [first.get(id) ?? [], won].flat();
       const lost = outcomes.filter((outcome) => outcome === `order_already_${status}`);
-      if (successes.length !== 1 || lost.length !== 3) wrong.push({ id, status, outcomes });
+      if (successes.length !== 1 || won.length + lost.length !== 4) wrong.push({ id, status, outcomes });
       if (status !== (successes[0] === "cancel" ? "cancelled" : "shipped"))
         wrong.push({ id, status, successes });
     }
     expect(wrong).toEqual([]);
-    expect(winners, "both events succeed for some orders").toEqual(new Set(["cancel", "ship"]));
     await store.close();
   });
 }

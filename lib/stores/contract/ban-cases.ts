@@ -81,9 +81,10 @@ export const banCases: readonly UnboundedCase[] = [
     },
   },
   {
-    name: "an unban lifts the ban of one key at its next request and resets its rejection count",
+    name: "an unban lifts the ban of one key at its next request and resets its rejection count, and keeps its expiry",
     async check({ accounts }) {
-      const { admit, burst } = await createAccountFixture(accounts);
+      const expiring = { ...SECOND, expiresAt: AT + 2 * MINUTE_MS };
+      const { admit, burst } = await createAccountFixture(accounts, { plan: "free" }, [FIRST, expiring]);
       await burst(81, AT);
       await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
       const outcomes = async () => [
@@ -98,6 +99,7 @@ export const banCases: readonly UnboundedCase[] = [
       await accounts.unban("acme", FIRST.id);
       assert.deepEqual(await outcomes(), ["admitted", "admitted"]);
       assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+      assert.equal(outcomeName(await admit(AT + 2 * MINUTE_MS, SECOND)), "expired");
     },
   },
   {

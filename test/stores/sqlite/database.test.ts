@@ -154,6 +154,17 @@ test("a store that is closed commits what was called before, and opens its file 
   });
 });
 
+test("the minute of the last admitted request of each key is kept", async () => {
+  const store = createSqliteStore({ path: newPath() });
+  const unused = { ...KEY, id: "acme.2", hash: "2".repeat(64) };
+  await store.accounts.create({ ...ACCOUNT, keys: [KEY, unused] });
+  await store.accounts.admit(PRESENTED, AT + 1_000);
+  expect((await store.accounts.find("acme"))?.lastUses).toEqual({ [KEY.id]: AT });
+  await store.accounts.admit(PRESENTED, AT + 61_000);
+  expect((await store.accounts.find("acme"))?.lastUses).toEqual({ [KEY.id]: AT + 60_000 });
+  await store.close();
+});
+
 test("the rejections of an unknown key are counted for nobody", async () => {
   const store = createSqliteStore({ path: newPath() });
   await store.accounts.create(ACCOUNT);

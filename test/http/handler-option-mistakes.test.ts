@@ -105,6 +105,7 @@ test.each([
   ["operation", "operations"],
   ["plan", "plans"],
   ["onrequest", "onRequest"],
+  ["corsAllowed", "corsOrigins"],
   ["cacheRejection", "cacheRejections"],
 ])("an option '%s' is reported at startup, with '%s'", (name, meant) => {
   const [problem] = problemsOf({ store: { orders, accounts, check }, [name]: [] });

@@ -60,7 +60,10 @@ const inFuture = (name: string) => [
 ];
 
 test.each<[name: string, account: Partial<Account>]>([
-  ["every active key that is possible", { keys: keysOf(20) }],
+  [
+    "every active key that is possible, beside inactive ones",
+    { keys: [...keysOf(20), keyOf(20, { revokedAt: AT }), keyOf(21, { expiresAt: AT })] },
+  ],
   ["a key with the short hash of lost details", { keys: [keyOf(1, { hash: "aB3".padEnd(20, "x") })] }],
   ["windows that begin at the greatest difference of clocks", usageOf(LATEST, 0, TODAY, 0)],
   ["as many requests in a minute as in its day", usageOf(TODAY, 7, TODAY, 7)],
@@ -84,6 +87,29 @@ test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
       ],
     ],
   ],
+  ...(
+    [
+      [{ plan: "gold" }, "plan: Choose one of free, pro, business, enterprise."],
+      [
+        { plan: "enterprise" },
+        "plan: An account with the enterprise plan needs its limits per minute and per day.",
+      ],
+      [
+        { plan: "free", customLimits: { perMinute: 1, perDay: 1 } },
+        "plan: The free plan has fixed limits. Only enterprise has custom limits.",
+      ],
+    ] as const
+  ).map(([account, message]): [string, Partial<Account>, unknown[]] => [
+    `the plan ${JSON.stringify(account)}`,
+    account,
+    [
+      [
+        "account acme",
+        `The plan '${account.plan}' gives it no limits, so its keys are rejected. ${message}`,
+        "Give the file of your own plans with --plans; otherwise run 'accounts set-plan acme'.",
+      ],
+    ],
+  ]),
   [
     "too many active keys",
     { keys: keysOf(21) },
@@ -98,6 +124,10 @@ test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
         keyOf(3, { hash: keyOf(1).hash }),
         keyOf(4, { id: "other.4" }),
         keyOf(5, { hash: "short" }),
+        keyOf(6, { id: "acme6.6" }),
+        keyOf(7, { id: "my.acme.7" }),
+        keyOf(8, { hash: "8".repeat(65) }),
+        keyOf(9, { hash: "G".repeat(64) }),
       ],
     },
     [
@@ -105,6 +135,10 @@ test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
       ["key acme.3", ...OF_KEY],
       ["key other.4", ...OF_KEY],
       ["key acme.5", ...OF_KEY],
+      ["key acme6.6", ...OF_KEY],
+      ["key my.acme.7", ...OF_KEY],
+      ["key acme.8", ...OF_KEY],
+      ["key acme.9", ...OF_KEY],
     ],
   ],
   [
@@ -165,6 +199,35 @@ test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
   expect((await check(account)).found).toEqual(expected);
 });
 
+test("an order has the findings of its database, of its status and of its record", async () => {
+  const order = (id: bigint, status: string, wire: string): InspectedOrder => ({
+    ...{ id, status, wire, changes: [] },
+  });
+  const own = { subject: "order 1", problem: "It is misplaced.", repair: "Move it." };
+  const { found } = await check({}, [
+    { ...order(1n, "lost", '{"id":1}'), findings: [own] },
+    order(2n, "pending", '{"id":3}'),
+    order(4n, "pending", '{"id": 4}'),
+    order(5n, "pending", '{"id":5,"quantity":-1}'),
+  ]);
+  const replace = "Replace the record in the database by that of a backup or an export.";
+  expect(found).toEqual([
+    Object.values(own),
+    [
+      "order 1",
+      "The status 'lost' is not one of pending, shipped, cancelled, so every event of it fails.",
+      "Correct the status in the database.",
+    ],
+    ["order 2", "The record is that of order 3.", replace],
+    ["order 4", "The record is not in the form in which it is sent.", replace],
+    [
+      "order 5",
+      "The record cannot be read: quantity: Write a whole number from 0 to 2147483647, in plain digits.",
+      replace,
+    ],
+  ]);
+});
+
 test("a status is explained if one of the changes leads to it, and progress is reported after each page", async () => {
   const order = (id: bigint, status: string, changes: InspectedOrder["changes"]): InspectedOrder => ({
     ...{ id, status, changes, wire: `{"id":${id}}` },
@@ -186,4 +249,22 @@ test("a status is explained if one of the changes leads to it, and progress is r
     { orders: 0, accounts: 1, findings: 0 },
     { orders: 4, accounts: 1, findings: 1 },
   ]);
+});
+
+test("other work of the process runs between two pages of orders", async () => {
+  const events: string[] = [];
+  await checkDatabase(
+    {
+      inspect: async () => true,
+      async *orders() {
+        setImmediate(() => events.push("other work"));
+        yield [];
+        events.push("second page");
+      },
+      async *accounts() {},
+      async close() {},
+    },
+    { at: AT, plans: PLAN_LIMITS, report: () => {}, update: () => {} },
+  );
+  expect(events).toEqual(["other work", "second page"]);
 });

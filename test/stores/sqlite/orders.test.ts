@@ -155,14 +155,15 @@ test("a list ends where its orders are deleted by hand meanwhile", async () => {
   const path = newPath();
   const store = createSqliteStore({ path });
   await store.orders.place(range(1n, 2_500).map((id) => ({ record: full(id), status: "pending" })));
-  const sizes: number[] = [];
+  const pages: string[] = [];
   for await (const { json } of store.orders.list()) {
-    sizes.push(countRecords(json));
+    pages.push(json);
     const db = new DatabaseSync(path);
     db.exec("DELETE FROM orders");
     db.close();
   }
-  expect(sizes).toEqual([PAGE_SIZE, 0]);
+  const [first = "", ...rest] = pages;
+  expect([countRecords(first), rest]).toEqual([PAGE_SIZE, [""]]);
   await store.close();
 });
 

@@ -167,6 +167,20 @@ test("a list ends where its orders are deleted by hand meanwhile", async () => {
   await store.close();
 });
 
+test("a list goes on although the record of another call is damaged meanwhile", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.orders.place(range(1n, 2_000).map((id) => ({ record: full(id), status: "pending" })));
+  const pages = store.orders.list()[Symbol.asyncIterator]();
+  expect((await pages.next()).value).toMatchObject({ last: false });
+  const db = new DatabaseSync(path);
+  db.exec("UPDATE orders SET record = '{' WHERE id = 1");
+  db.close();
+  await expect(store.orders.find(1n)).rejects.toThrow("is damaged");
+  expect((await pages.next()).value).toMatchObject({ last: true });
+  await store.close();
+});
+
 test("a list fails when its file is replaced by another database, whose orders it never adds", async () => {
   const [path, replacement] = [newPath(), newPath()];
   const orders = range(1n, 2_000).map((id) => ({ record: full(id), status: "pending" as const }));

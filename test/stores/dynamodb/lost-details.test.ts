@@ -86,6 +86,23 @@ test("an account whose keys change while accounts are listed is listed with its 
   expect(listed?.keys.map(({ createdAt }) => createdAt)).toEqual([AT, AT, AT]);
 });
 
+test("an account whose keys change between the reads of its two items is found with its keys", async () => {
+  const table = createTableClient(emulator.client, `${prefix}-accounts`);
+  let changes = 0;
+  const contended: TableClient = {
+    ...table,
+    async getAll(keys, signal) {
+      const before = await table.getAll(keys, signal);
+      if (changes++ < 3) await issue(AT + DAY_MS);
+      const after = await table.getAll(keys, signal);
+      const isDetails = ({ id }: Item) => id?.S === detailsIdOf("acme");
+      return [...before.filter(isDetails), ...after.filter((item) => !isDetails(item))];
+    },
+  };
+  const found = await createAccountStore(contended, contended).find("acme");
+  expect(found?.keys.map(({ createdAt }) => createdAt)).toEqual([AT, AT, AT]);
+});
+
 test("a change never takes the details for lost, although other processes change the keys between its two reads again and again", async () => {
   const first = await issue(AT + DAY_MS);
   await accounts.revokeKey(first.keyId);

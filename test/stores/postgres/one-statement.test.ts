@@ -99,6 +99,42 @@ test("the cancels of several accounts in one turn of the event loop share a stat
   await store.close();
 });
 
+test("requests of an account are admitted in their order, and those of another account do not wait for them", async () => {
+  const slow = Promise.withResolvers<void>();
+  let connections = 0;
+  const pool: PostgresPool = {
+    async connect() {
+      if (connections++ > 0) return server.pool.connect();
+      let connection: Awaited<ReturnType<PostgresPool["connect"]>> | undefined;
+      return {
+        async query(statement) {
+          await slow.promise;
+          connection ??= await server.pool.connect();
+          return connection.query(statement);
+        },
+        release: (...args) => connection?.release(...args),
+      };
+    },
+  };
+  const settings = { pool: server.pool, schema: "in_order" };
+  const { accounts } = createPostgresStore(settings);
+  const hash = "0".repeat(64);
+  for (const id of ["slow", "fast"])
+    await accounts.create({ id, plan: "free", keys: [{ id: `${id}.1`, hash, createdAt: 0 }] });
+  const store = createPostgresStore({ ...settings, pool });
+  const remaining = async (accountId: string) => {
+    const admission = await store.accounts.admit({ accountId, hash }, AT);
+    return admission.ok && admission.quota.remaining;
+  };
+  const first = remaining("slow");
+  await expect.poll(() => connections).toBe(1);
+  const second = remaining("slow");
+  expect(await remaining("fast")).toBe(59);
+  slow.resolve();
+  expect(await Promise.all([first, second])).toEqual([59, 58]);
+  await store.close();
+});
+
 test("cancels of one turn with two keys, or under two tables of plans, are each decided and recorded for their own", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "two_keys" });
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });

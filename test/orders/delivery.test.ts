@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { isInvalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import {
   changeToJson,
   type DeliveredChange,
@@ -343,7 +343,7 @@ test("a store without an outbox and options that make no sense are errors that s
   );
   for (const name of ["maxAttempts", "concurrency", "timeoutMs", "pollMs"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 0 })).toThrow(
-      expect.toSatisfy(isInvalidInput),
+      `${name}: Use a whole number of at least 1.`,
     );
 });
 
@@ -399,7 +399,7 @@ test("with untilEmpty, a change that ends while the next ones are leased is foll
   expect(idsOf(delivered)).toEqual(["7:1", "7:2"]);
 });
 
-test("orders are leased and acknowledged together: half of those at once, or what has ended within 50 ms", async () => {
+test("the outbox is switched on once, and orders are leased and acknowledged together: half of those at once, or what has ended within 50 ms", async () => {
   const ends: (() => void)[] = [];
   const calls: unknown[] = [];
   const { store, outbox, orders, advance, start, clock } = await useDelivery({
@@ -410,6 +410,10 @@ test("orders are leased and acknowledged together: half of those at once, or wha
   const begun = clock();
   const counted: Outbox = {
     ...outbox,
+    switch(isOn) {
+      calls.push(["switch", isOn]);
+      return outbox.switch(isOn);
+    },
     lease(limit, at, until) {
       calls.push(["lease", limit, at - begun]);
       return outbox.lease(limit, at, until);
@@ -427,7 +431,10 @@ test("orders are leased and acknowledged together: half of those at once, or wha
     return calls;
   };
   await advance(10);
-  expect(calls).toEqual([["lease", 4, 0]]);
+  expect(calls).toEqual([
+    ["switch", true],
+    ["lease", 4, 0],
+  ]);
   expect(await end(1)).toEqual([["acknowledge", 1]]);
   await advance(49);
   expect(calls).toEqual([["acknowledge", 1]]);

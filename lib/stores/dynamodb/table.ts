@@ -334,19 +334,13 @@ export async function changeItem<Result>(
   throw new StoreUnavailableError("Other processes kept changing the same item.");
 }
 
-const namesByExpression = new Map<string, Readonly<Record<string, string>>>();
-
 /**
  * The names that an expression refers to, for `ExpressionAttributeNames`: `#name` is the attribute `name`. Every name
  * is written with a `#`, because many are reserved words.
  */
 function namesIn(expression: string): Readonly<Record<string, string>> {
-  const known = namesByExpression.get(expression);
-  if (known !== undefined) return known;
   const aliases = expression.matchAll(/#\w+/g);
-  const names = Object.fromEntries(Array.from(aliases, ([alias]) => [alias, alias.slice(1)]));
-  namesByExpression.set(expression, names);
-  return names;
+  return Object.fromEntries(Array.from(aliases, ([alias]) => [alias, alias.slice(1)]));
 }
 
 /**

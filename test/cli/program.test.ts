@@ -96,9 +96,6 @@ test("help shows defaults and choices in one style, beside the variable that set
     expect(text).not.toMatch(/default [^a-z]|\) \((?!required)|choices: "|default: "/);
 });
 
-const ownProcess = createCommandLine();
-afterAll(() => ownProcess[Symbol.dispose]());
-
 const SECRET = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";
 
 /** Arguments, and the expected error message. */
@@ -184,7 +181,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
 test("a usage error exits with 2 and prints how to fix it, without a stack or a key", async () => {
   await Promise.all(
     USAGE_ERRORS.map(async ([args, message]) => {
-      const { status, stdout, stderr } = await ownProcess.run(args.split(" ").filter(Boolean));
+      const { status, stdout, stderr } = await cli.run(args.split(" ").filter(Boolean));
       expect({ args, status, stdout }).toEqual({ args, status: 2, stdout: "" });
       expect(stderr).toMatch(message);
       expect(stderr).not.toMatch(/^\s+at /m);
@@ -194,8 +191,8 @@ test("a usage error exits with 2 and prints how to fix it, without a stack or a 
 });
 
 test("with --json an error is one line of JSON on standard error, and nothing is on standard output", async () => {
-  await ownProcess.run(["accounts", "create", "acme", "--plan", "free"]);
-  await ownProcess.run(["orders", "place", "--id", "1"]);
+  await cli.run(["accounts", "create", "acme", "--plan", "free"]);
+  await cli.run(["orders", "place", "--id", "1"]);
   const cases: readonly (readonly [args: string, status: number, report: object])[] = [
     ["orders", 2, { code: "usage_error", message: "A command is missing. Add --help for usage." }],
     ["accounts list --jason", 2, { code: "usage_error", message: expect.stringContaining("'--jason'") }],
@@ -218,13 +215,13 @@ test("with --json an error is one line of JSON on standard error, and nothing is
   ];
   await Promise.all(
     cases.map(async ([args, expected, report]) => {
-      const { status, stdout, stderr } = await ownProcess.run([...args.split(" "), "--json"]);
+      const { status, stdout, stderr } = await cli.run([...args.split(" "), "--json"]);
       expect({ args, status, stdout }).toEqual({ args, status: expected, stdout: "" });
       expect(stderr.trimEnd()).not.toContain("\n");
       expect(JSON.parse(stderr)).toEqual(report);
     }),
   );
-  const help = await ownProcess.run(["orders", "--help", "--json"]);
+  const help = await cli.run(["orders", "--help", "--json"]);
   expect(help).toMatchObject({ status: 0, stderr: "" });
 });
 
@@ -243,11 +240,14 @@ test("an invalid environment variable exits with 2 and is named in the error", a
     ],
   ] as const;
   for (const [env, args, message] of cases) {
-    const { status, stderr } = await ownProcess.run(args.split(" "), { env });
+    const { status, stderr } = await cli.run(args.split(" "), { env });
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
   }
 });
+
+const ownProcess = createCommandLine();
+afterAll(() => ownProcess[Symbol.dispose]());
 
 test("an invalid port is reported before a database is created", async () => {
   await ownProcess.run(["serve", "--port", "x", "--database", "never.db"]);

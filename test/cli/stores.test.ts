@@ -16,7 +16,7 @@ import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
 import { notRoot, skipsBecause } from "../support/skip-reason.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
 const pathOf = (name: string) => join(cli.directory, name);

@@ -189,8 +189,8 @@ test("accounts and keys are listed and revoked although a key has an expiry that
   expect(await cli.json("keys", "revoke", keyId, ...database)).toMatchObject({ state: "revoked" });
 });
 
-const ownProcess = createCommandLine();
-afterAll(() => ownProcess[Symbol.dispose]());
+const other = createCommandLine({ shareProcess: true });
+afterAll(() => other[Symbol.dispose]());
 
 interface ShownWindow {
   readonly limit: number;
@@ -215,7 +215,7 @@ let keyId = "";
 
 /** Sends requests of one key until it is banned: 12 admitted, 21 rejected. */
 beforeAll(async () => {
-  const store = createSqliteStore({ path: join(ownProcess.directory, ".data/store-orders.db") });
+  const store = createSqliteStore({ path: join(other.directory, ".data/store-orders.db") });
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   const customLimits = { perMinute: 12, perDay: 25_000 };
   await accounts.create("acme", { plan: "enterprise", customLimits });
@@ -231,7 +231,7 @@ beforeAll(async () => {
 });
 
 test("accounts show prints the plan, both windows with their reset times, and the keys with their bans", async () => {
-  const shown = await ownProcess.json<ShownAccount>("accounts", "show", "acme");
+  const shown = await other.json<ShownAccount>("accounts", "show", "acme");
   expect(shown).toEqual({
     account: "acme",
     plan: "enterprise",
@@ -253,7 +253,7 @@ test("accounts show prints the plan, both windows with their reset times, and th
   expect(Date.parse(shown.day.resets) % 86_400_000).toBe(0);
   expect(Date.parse(shown.minute.resets)).toBeGreaterThan(Date.now() - 60_000);
 
-  const { stdout } = await ownProcess.run(["accounts", "show", "acme"]);
+  const { stdout } = await other.run(["accounts", "show", "acme"]);
   const cells = stdout.split("\n").map((line) => line.split(/ {2,}/));
   expect(cells.slice(0, 4)).toEqual([
     ["account", "acme"],
@@ -267,31 +267,31 @@ test("accounts show prints the plan, both windows with their reset times, and th
 });
 
 test("keys list without --account lists the keys of all accounts", async () => {
-  const all = await ownProcess.json<{ account: string; keyId: string }[]>("keys", "list");
+  const all = await other.json<{ account: string; keyId: string }[]>("keys", "list");
   expect(all).toMatchObject([
     { account: "acme", keyId, state: "banned" },
     { account: "globex", keyId: expect.stringMatching(/^globex\./), state: "active" },
   ]);
-  const { stdout } = await ownProcess.run(["keys", "list"]);
+  const { stdout } = await other.run(["keys", "list"]);
   expect(stdout).toMatch(/^account +key id +name +state +banned until/);
   expect(stdout.trimEnd().split("\n")).toHaveLength(3);
-  expect(await ownProcess.json("keys", "list", "--account", "globex")).toEqual(all.slice(1));
+  expect(await other.json("keys", "list", "--account", "globex")).toEqual(all.slice(1));
 });
 
 test("accounts reset sets the counters to zero, and leaves bans and other accounts unchanged", async () => {
-  const reset = await ownProcess.json<ShownAccount>("accounts", "reset", "acme");
+  const reset = await other.json<ShownAccount>("accounts", "reset", "acme");
   expect(reset).toMatchObject({
     account: "acme",
     minute: { limit: 12, used: 0, remaining: 12 },
     day: { limit: 25_000, used: 0, remaining: 25_000 },
     keys: [{ keyId, state: "banned" }],
   });
-  expect(await ownProcess.json("accounts", "show", "acme")).toMatchObject({ day: { used: 0 } });
+  expect(await other.json("accounts", "show", "acme")).toMatchObject({ day: { used: 0 } });
 });
 
 test("an account that does not exist exits with 1", async () => {
   for (const args of ["accounts show", "accounts reset", "keys list --account"]) {
-    expect(await ownProcess.run([...args.split(" "), "nobody"])).toEqual({
+    expect(await other.run([...args.split(" "), "nobody"])).toEqual({
       status: 1,
       stdout: "",
       stderr: "error: nobody: There is no account with this identifier.\n",
@@ -300,9 +300,9 @@ test("an account that does not exist exits with 1", async () => {
 });
 
 test("an account can have a plan of a file, which a server with that file admits", async () => {
-  const folder = ownProcess.directory;
+  const folder = other.directory;
   writeFileSync(join(folder, "plans.yaml"), "starter: { perMinute: 30, perDay: 500 }\npartner: custom\n");
-  const run = (...args: string[]) => ownProcess.run([...args, "--database", "plans.db", "--json"]);
+  const run = (...args: string[]) => other.run([...args, "--database", "plans.db", "--json"]);
   const plans = ["--plans", "plans.yaml"];
   const created = await run("accounts", "create", "a", "--plan", "starter", ...plans);
   expect(JSON.parse(created.stdout)).toEqual({ account: "a", plan: "starter", perMinute: 30, perDay: 500 });
@@ -327,7 +327,7 @@ test("an account can have a plan of a file, which a server with that file admits
     [{ STORE_ORDERS_PLANS: "plans.yaml" }, 200],
     [{}, 401],
   ] as const) {
-    const server = ownProcess.spawn(["serve", "--port", "0", "--database", "plans.db"], { env });
+    const server = other.spawn(["serve", "--port", "0", "--database", "plans.db"], { env });
     const [, url] = /(http:\S+\/v1)/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
     const list = await fetch(`${url}/store/orders`, { headers: { authorization: `Bearer ${key}` } });
     expect([list.status, list.headers.get("x-ratelimit-limit")]).toEqual([
@@ -345,7 +345,7 @@ test("an account can have a plan of a file, which a server with that file admits
 });
 
 test("a plans file that is not valid exits with 2, and changes nothing", async () => {
-  writeFileSync(join(ownProcess.directory, "wrong.yaml"), "starter: 5");
+  writeFileSync(join(other.directory, "wrong.yaml"), "starter: 5");
   const args = [
     "accounts",
     "create",
@@ -357,18 +357,18 @@ test("a plans file that is not valid exits with 2, and changes nothing", async (
     "--database",
     "wrong.db",
   ];
-  const { status, stderr } = await ownProcess.run(args);
+  const { status, stderr } = await other.run(args);
   expect([status, stderr]).toEqual([2, expect.stringContaining("wrong.yaml: starter: '5': Give perMinute")]);
-  expect(existsSync(join(ownProcess.directory, "wrong.db"))).toBe(false);
+  expect(existsSync(join(other.directory, "wrong.db"))).toBe(false);
 });
 
 test("accounts delete asks for the ID, and its keys stop at the next request of a running server", async () => {
   const run = (args: string, input = "") =>
-    ownProcess.run([...args.split(" "), "--database", "gone.db"], { input });
+    other.run([...args.split(" "), "--database", "gone.db"], { input });
   for (const id of ["a", "b"]) await run(`accounts create ${id} --plan free`);
   const keyOf = async (id: string) => JSON.parse((await run(`keys issue --account ${id} --json`)).stdout).key;
   const keys = [await keyOf("a"), await keyOf("b")];
-  const server = ownProcess.spawn(["serve", "--port", "0", "--database", "gone.db"]);
+  const server = other.spawn(["serve", "--port", "0", "--database", "gone.db"]);
   const [, url] = /(http:\S+\/v1)/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
   const statuses = () =>
     Promise.all(

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 test("changes of orders wait from 'database outbox on', are listed, and are delivered again if they were set aside", async () => {

@@ -13,7 +13,7 @@ import { reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 test.skipIf(skipsBecause("the end of the console", noPosix))(

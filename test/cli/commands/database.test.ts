@@ -7,7 +7,7 @@ import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 const pathOf = (name: string) => join(cli.directory, name);
 

@@ -104,7 +104,7 @@ test("openapi prints the document with the servers of --server", async () => {
   expect(JSON.parse(stdout).servers).toEqual(urls.map((url) => ({ url })));
 });
 
-const listed = createCommandLine();
+const listed = createCommandLine({ shareProcess: true });
 afterAll(() => listed[Symbol.dispose]());
 const MAX_ID = 9_223_372_036_854_775_807n;
 

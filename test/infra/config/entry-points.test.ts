@@ -12,7 +12,7 @@ import { run } from "../harness/program.ts";
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
-const cli = createCommandLine();
+const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
 
 const PRIMARY = "Orders.Example.com";

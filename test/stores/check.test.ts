@@ -6,7 +6,7 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { OrderStatus } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
@@ -87,7 +87,6 @@ beforeAll(async () => {
   await createDynamodbTables({ prefix: "check", client: emulator.client });
   await fill(createDynamodbStore({ prefix: "check", client: emulator.client }), 60);
 });
-afterAll(() => pglite.database.close());
 
 /** Mistakes that the tables of both SQL stores can have. */
 const SQL_MISTAKES = [

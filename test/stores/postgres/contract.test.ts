@@ -1,25 +1,32 @@
-import { afterAll, beforeAll, describe } from "vitest";
-import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
+import { beforeAll, describe } from "vitest";
+import { createPostgresStore, migratePostgres } from "../../../lib/stores/postgres/index.ts";
 import { testContract } from "../test-contract.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
+const schema = "contract";
+/** Leaves the tables as they were created, which takes PGlite ten times as long. */
+const EMPTY = `SET search_path = ${schema};
+  TRUNCATE orders, accounts, api_keys, outbox;
+  DELETE FROM settings WHERE name <> 'schema_version';
+  DROP TRIGGER IF EXISTS outbox_placed ON orders;
+  DROP TRIGGER IF EXISTS outbox_changed ON orders;
+  RESET search_path`;
+
 describe("the PostgreSQL store fulfils the store contract", () => {
   let server: Pglite;
-  let cases = 0;
   beforeAll(async () => {
     server = await startPglite();
+    await migratePostgres({ pool: server.pool, schema });
   });
-  afterAll(() => server.database.close());
 
   testContract("PGlite", () => {
     const { pool, database, interrupt, loseResponse } = server;
-    const schema = `contract_${cases++}`;
     return {
       store: createPostgresStore({ pool, schema }),
       openAnother: () => createPostgresStore({ pool, schema }),
       interrupt: async () => interrupt(),
       loseResponse,
-      remove: () => database.exec(`DROP SCHEMA IF EXISTS ${schema} CASCADE`),
+      remove: () => database.exec(EMPTY),
     };
   });
 });

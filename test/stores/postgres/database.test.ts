@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import type { StoreOperation } from "../../../lib/orders/store-operation.ts";
 import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
@@ -14,7 +14,6 @@ let server: Pglite;
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 const ORDER = { record: { id: 1n }, status: "pending" } as const;
 const TYPES = { getTypeParser: () => (value: string) => value };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
@@ -19,7 +19,6 @@ const commits: unknown[] = [];
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 /** A pool that reads `synchronous_commit` at the end of each transaction. */
 function observed(pool: PostgresPool): PostgresPool {

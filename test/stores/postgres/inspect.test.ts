@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../../lib/stores/postgres/inspect.ts";
@@ -8,7 +8,6 @@ let server: Pglite;
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 test("missing keys of tables, a key without its account and half of the limits are reported, with their repair", async () => {
   const { accounts } = createPostgresStore({ pool: server.pool, schema: "damaged" });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -7,7 +7,6 @@ let server: Pglite;
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 test("a list of accounts takes one read for each hundred", async () => {
   let reads = 0;

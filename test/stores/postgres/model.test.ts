@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, test } from "vitest";
+import { beforeAll, test } from "vitest";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { expectDecisionsOfMemory } from "../account-histories.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -7,7 +7,6 @@ let server: Pglite;
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 test("over any history of an account, the PostgreSQL store decides like the memory store", () =>
   expectDecisionsOfMemory(async (run) => createPostgresStore({ pool: server.pool, schema: `model_${run}` })));

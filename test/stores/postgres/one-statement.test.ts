@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
@@ -16,7 +16,6 @@ const sent: string[] = [];
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 // A cancel that takes long on a busy machine takes more than one statement, as do those after it. So time passes only where
 // a case says so, also in PGlite.
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { createOrders } from "../../../lib/orders/orders.ts";
 import { createPostgresStore, type PooledConnection } from "../../../lib/stores/postgres/index.ts";
@@ -9,7 +9,6 @@ beforeAll(async () => {
   server = await startPglite();
   await server.database.exec("CREATE TABLE invoices (order_id bigint PRIMARY KEY)");
 });
-afterAll(() => server.database.close());
 
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const AT = Date.UTC(2026, 10, 20, 12);

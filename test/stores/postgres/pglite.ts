@@ -3,7 +3,7 @@ import { PGlite } from "@electric-sql/pglite";
 import type { PostgresPool, PostgresQuery } from "../../../lib/stores/postgres/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
 
-/** A PostgreSQL in this process, for one suite. Its only connection is a pool of one. */
+/** A PostgreSQL in this process, for one suite at a time. Its only connection is a pool of one. */
 export interface Pglite {
   readonly pool: PostgresPool;
   readonly database: PGlite;
@@ -30,9 +30,26 @@ async function createEmpty(): Promise<PGlite> {
   return database;
 }
 
-/** Starts it with an empty database. */
+/** Removes what the suite before has left. */
+const EMPTY_AGAIN = `DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)' LOOP
+      EXECUTE format('DROP SCHEMA %I CASCADE', name);
+    END LOOP;
+    FOR name IN SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|postgres)' LOOP
+      EXECUTE format('DROP OWNED BY %1$I; DROP ROLE %1$I', name);
+    END LOOP;
+    CREATE SCHEMA public;
+  END $$`;
+
+/** The suites of a process share it: starting it takes longer than emptying it. */
+let started: Promise<PGlite> | undefined;
+
+/** Starts it if this process has none, with an empty database. */
 export async function startPglite(): Promise<Pglite> {
-  const database = await createEmpty();
+  const isFirst = started === undefined;
+  started ??= createEmpty();
+  const database = await started;
+  if (!isFirst) for (const statement of ["DISCARD ALL", EMPTY_AGAIN]) await database.exec(statement);
   let [isInterrupted, losesResponse] = [false, false];
   let last: Promise<void> = Promise.resolve();
 

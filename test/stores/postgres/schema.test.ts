@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
 import {
@@ -15,7 +15,6 @@ let server: Pglite;
 beforeAll(async () => {
   server = await startPglite();
 });
-afterAll(() => server.database.close());
 
 const ORDER = { record: { id: 1n }, status: "pending" } as const;
 const open = (schema: string, options = {}) => createPostgresStore({ pool: server.pool, schema, ...options });

@@ -23,10 +23,15 @@ export const LONG_TESTS = [
   "test/infra/failures.test.ts",
   "test/infra/functions/disconnect.test.ts",
   "test/infra/functions/entry.test.ts",
+  "test/infra/harness/program.test.ts",
+  "test/node/tuning.test.ts",
+  "test/stores/dynamodb/contract-all-old.test.ts",
+  "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/lost-responses.test.ts",
   "test/stores/dynamodb/model.test.ts",
   "test/stores/dynamodb/outage.test.ts",
   "test/stores/dynamodb/processes.test.ts",
+  "test/stores/postgres/model.test.ts",
 ];
 
 /** The processes that tests start load their packages faster with it. */

@@ -40,7 +40,12 @@ export const AREAS: readonly Area[] = [
   {
     name: "dynamodb",
     sources: globSync("lib/stores/dynamodb/*.ts"),
-    tests: ["test/stores/dynamodb/**/*.test.ts", "test/stores/check.test.ts"],
+    tests: [
+      "test/stores/dynamodb/**/*.test.ts",
+      "test/stores/dynamodb/contract-all-old.test.ts",
+      "test/stores/dynamodb/contract-outbox.test.ts",
+      "test/stores/check.test.ts",
+    ],
     ownTests: /test\/stores\/dynamodb\/(?!contract)/,
     required: 0.95,
   },
@@ -49,6 +54,7 @@ export const AREAS: readonly Area[] = [
     sources: globSync("lib/stores/postgres/*.ts"),
     tests: [
       "test/stores/postgres/**/*.test.ts",
+      "test/stores/postgres/model.test.ts",
       "test/stores/check.test.ts",
       // Locks and lost connections can be seen only with several connections. Skipped where there is no server.
       "test/system/postgres-{contract,sessions}.test.ts",

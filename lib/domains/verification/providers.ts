@@ -62,9 +62,9 @@ function bitsOf(address: string): string {
   const toBits = (numbers: readonly string[], radix: number, length: number) =>
     numbers.map((number) => Number.parseInt(number, radix).toString(2).padStart(length, "0")).join("");
   if (!address.includes(":")) return `4 ${toBits(address.split("."), 10, 8)}`;
-  const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
-  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
-  return `6 ${toBits([...head, ...zeros, ...tail], 16, 16)}`;
+  const groupsOf = (text: string) => text.split(":").filter(Boolean);
+  const zeros = "0:".repeat(8 - groupsOf(address).length);
+  return `6 ${toBits(groupsOf(address.replace("::", `:${zeros}`)), 16, 16)}`;
 }
 
 const CLOUDFLARE_PREFIXES = CLOUDFLARE_RANGES.map((range) => {

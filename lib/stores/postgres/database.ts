@@ -233,7 +233,7 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
   const run = async (statements: readonly Statement[], deadline: number): Promise<readonly Rows[]> => {
     if (statements.length === 0) return [];
     const limited = [{ text: limitText(deadline) }, ...statements, { text: RESTORE_LIMIT }];
-    const queries = limited.map((statement) => toQuery(statement, deadline, false));
+    const queries = limited.map((statement) => toQuery(statement, deadline));
     const { rows, error } = await send(connection, queries);
     if (isOutsideTransaction(error)) throw invalidInput("client", NO_TRANSACTION);
     if (error !== undefined) throw toStoreError(error);
@@ -298,7 +298,7 @@ const names = new Map<string, string>();
 function toQuery(
   { text, values, isRare = false }: Statement,
   deadline: number,
-  canPrepare: boolean,
+  canPrepare = false,
 ): PostgresQuery {
   const query: PostgresQuery = {
     text,
@@ -372,7 +372,7 @@ async function withConnection<T>(
   } catch (error) {
     if (isReleased) throw error;
     // Fails at once on a connection that is lost.
-    const rolledBack = await send(connection, [toQuery({ text: "ROLLBACK" }, deadline, false)]);
+    const rolledBack = await send(connection, [toQuery({ text: "ROLLBACK" }, deadline)]);
     release(rolledBack.error !== undefined);
     throw error;
   }
@@ -491,7 +491,7 @@ async function isCommitted(
   deadline: number,
 ): Promise<boolean> {
   const text = `SELECT pg_xact_status($1::text::xid8), ${STARTED_AT}`;
-  const query = toQuery({ text, values: [transaction] }, deadline, false);
+  const query = toQuery({ text, values: [transaction] }, deadline);
   let problem: unknown;
   while (performance.now() < deadline) {
     const { rows, error } = await withConnection(pool, deadline, (connection) =>
@@ -514,7 +514,7 @@ export async function migrateTables(
 ): Promise<MigrationResult> {
   return withConnection(pool, deadline, async (connection) => {
     const execute = async (text: string) => {
-      const { rows, error } = await send(connection, [toQuery({ text }, deadline, false)]);
+      const { rows, error } = await send(connection, [toQuery({ text }, deadline)]);
       if (error !== undefined) throw error;
       return rows[0] ?? [];
     };

@@ -15,7 +15,7 @@ test.each<[string, readonly CaaRecord[]]>([
   ["an empty set", set()],
   ["the authority's name", set("0 issue amazon.com")],
   ["another of its names", set("0 issue awstrust.com")],
-  ["the name in another case, with spaces and a trailing dot", set("0 issue  Amazon.COM. ")],
+  ["the name in another case, with spaces and a trailing dot", set("0 issue \t Amazon.COM. \t")],
   ["parameters after the name", set("0 issue amazon.com; account=12345; policy=ev;")],
   ["a parameter with hyphens", set("0 issue amazon.com; my-own--policy=ev")],
   ["a limit beside a record without one", set("0 issue amazon.com; accounturi=x", "0 issue amazon.com")],

@@ -28,8 +28,8 @@ export function orderFromJson(wire: string): OrderRecord {
 
 /** The identifier in a serialised record, without parsing the rest. */
 export function idOfWire(wire: string): bigint {
-  const end = wire.indexOf(",");
-  return BigInt(wire.slice(RECORD_START.length, end === -1 ? -1 : end));
+  // Without a comma, -1 leaves out the brace.
+  return BigInt(wire.slice(RECORD_START.length, wire.indexOf(",")));
 }
 
 /** The number of records in a page of serialised records. */

@@ -213,8 +213,13 @@ function memoryAccounts(): AccountStore {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
       const result = updater(account);
+      if (!result.ok) return result;
+      const ids = new Set(result.account.keys.map((key) => key.id));
+      const kept = <Value>(byKey: Readonly<Record<string, Value>>) =>
+        Object.fromEntries(Object.entries(byKey).filter(([keyId]) => ids.has(keyId)));
       const { usage, rejections, lastUses = {} } = account;
-      if (result.ok) accounts.set(id, { ...result.account, usage, rejections, lastUses });
+      const state = { usage, rejections: kept(rejections), lastUses: kept(lastUses) };
+      accounts.set(id, { ...result.account, ...state });
       return result;
     },
 

@@ -403,6 +403,7 @@ test("a definition with a mistake is rejected with how to fix it", () => {
     [{ maxBodyBytes: 1.5 }, "a.maxBodyBytes", /from 1 to 10485760/],
     [{ version: "v1" }, "a.version", /such as v2/],
     [{ version: "beta" }, "a.version", /such as v2/],
+    [{ ownErrors: { "no-stock": { status: 409, message: "a" } } }, "a.ownErrors", /words_like_this/],
     [{ ownErrors: { "No Stock": { status: 409, message: "a" } } }, "a.ownErrors", /words_like_this/],
     [
       { ownErrors: { order_not_found: { status: 404, message: "a" } } },

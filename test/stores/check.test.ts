@@ -19,6 +19,7 @@ import { inspectPostgres } from "../../lib/stores/postgres/inspect.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { inspectSqlite } from "../../lib/stores/sqlite/inspect.ts";
 import type { Store } from "../../lib/stores/store.ts";
+import { clientFor } from "../support/dynamodb/emulator.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
 import { type Pglite, startPglite } from "./postgres/pglite.ts";
 import { openFiles, temporaryDirectory } from "./sqlite/fixture.ts";
@@ -290,4 +291,25 @@ test("each mistake in DynamoDB tables is found: wrong buckets, items that disagr
     /^table accounts: Its item \/settings/,
   ];
   expect(found).toEqual(expected.map((line) => expect.stringMatching(line)));
+});
+
+test("an account that is deleted while it is checked is reported once, as one to check again", async () => {
+  const { client, endpoint } = emulator;
+  await createDynamodbTables({ prefix: "deleted", client });
+  const accounts = createDynamodbStore({ prefix: "deleted", client }).accounts;
+  await accounts.create({ id: "acme", plan: "free", keys: [] });
+  const checking = clientFor(endpoint);
+  checking.middlewareStack.add(
+    (next, { commandName }) =>
+      async (request) => {
+        if (commandName === "BatchGetItemCommand") await accounts.delete("acme");
+        return next(request);
+      },
+    { step: "initialize" },
+  );
+  const { found } = await findings(inspectDynamodb("deleted", checking));
+  checking.destroy();
+  expect(found.filter((line) => line.startsWith("account"))).toEqual([
+    "account acme: It has details of keys, but does not exist. It may have been created just now.",
+  ]);
 });

@@ -476,6 +476,19 @@ const MISTAKES: readonly Mistake[] = [
     })),
   },
   {
+    mistake: "an update that keeps the keys that it leaves out",
+    fails: /^a key that an update leaves out/,
+    change: inAccounts((accounts) => ({
+      update: (id, updater) =>
+        accounts.update(id, (found) => {
+          const result = updater(found);
+          if (!result.ok) return result;
+          const left = found.keys.filter(({ hash }) => result.account.keys.every((key) => key.hash !== hash));
+          return { ok: true, account: { ...result.account, keys: [...left, ...result.account.keys] } };
+        }),
+    })),
+  },
+  {
     mistake: "an updater whose error is swallowed",
     fails: /^an updater that throws/,
     change: inAccounts((accounts) => ({

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type AccountSettings, type ApiKey, addKey, revokeKey, rotateKey } from "../../accounts/account.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { collect, type UnboundedCase } from "./contract-case.ts";
+import { outcomeName } from "./fixture.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
@@ -130,6 +131,25 @@ export const accountCases: readonly UnboundedCase[] = [
       assert.deepEqual([plan, customLimits], ["pro", undefined]);
       const missing = await accounts.update("nobody", (current) => ({ ok: true, account: current }));
       assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+    },
+  },
+  {
+    name: "a key that an update leaves out is gone, and one with its hash that is added later begins anew",
+    async check({ accounts }) {
+      const [kept, dropped] = [apiKey(1), apiKey(2)];
+      await accounts.create({ ...account, keys: [kept, dropped] });
+      const key = { accountId: "acme", hash: dropped.hash };
+      await accounts.admit(key, AT);
+      await accounts.recordRejections(key, 3, AT);
+      const save = (keys: readonly ApiKey[]) =>
+        accounts.update("acme", (current) => ({ ok: true, account: { ...current, keys } }));
+      await save([kept]);
+      assert.deepEqual((await accounts.find("acme"))?.keys, [kept]);
+      assert.equal(outcomeName(await accounts.admit(key, AT)), "unknown_key");
+      await save([kept, dropped]);
+      const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
+      assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
+      assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
     },
   },
   {

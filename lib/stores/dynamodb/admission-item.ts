@@ -108,7 +108,7 @@ export function rejectionsById(item: Item): Readonly<Record<string, RejectionCou
 /** Reads the plan. */
 export function planOf(item: Item): PlanAssignment<string> {
   const plan = stringOf(item["plan"]);
-  if (item["perMinute"] === undefined) return { plan };
+  if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }
 

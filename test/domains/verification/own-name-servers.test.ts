@@ -265,6 +265,16 @@ test("a zone below that fails is named, and not the zone above it that delegates
   });
 });
 
+test("a zone below that does not answer in time is not taken for one that fails", async () => {
+  const host = "www.sub.example.com";
+  const resolver = createResolver(
+    { ...ZONE, "sub.example.com SOA": failed("timeout"), [`${host} SOA`]: failed("timeout") },
+    { "192.0.2.53": { ...ZONE, "sub.example.com NS": found("ns.sub.example.com") } },
+  );
+  const { reasons } = await verifyHost(host, { resolver, target: TARGET });
+  expect(reasons[0]?.fix).toMatch(/^At the DNS provider of example\.com, /);
+});
+
 test("a host of which only the AAAA records cannot be looked up is unknown, not missing", async () => {
   const answers = { [`${HOST} A`]: { outcome: "nodata" } as const, [`${HOST} AAAA`]: failed("timeout") };
   const { state, reasons } = await verify(answers);

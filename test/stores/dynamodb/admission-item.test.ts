@@ -5,6 +5,7 @@ import {
   type KeyEntry,
   leastUsable,
   packEntry,
+  planOf,
   rejectedIn,
   unpackEntry,
 } from "../../../lib/stores/dynamodb/admission-item.ts";
@@ -87,3 +88,13 @@ describe("a packed key", () => {
     expect(() => packEntry(banned(105))).toThrow(RangeError);
   });
 });
+
+test.each([[{ perMinute: 5 }], [{ perDay: 9 }], [{}]])(
+  "an account that somebody has left with %j has no limits of its own, rather than one that is no number",
+  (limits) => {
+    const item = Object.entries(limits).map(([name, limit]) => [name, { N: `${limit}` }]);
+    expect(planOf({ plan: { S: "enterprise" }, ...Object.fromEntries(item) })).toEqual({
+      plan: "enterprise",
+    });
+  },
+);

@@ -139,6 +139,12 @@ describe("a write of an account that is repeated because its response was lost",
     expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 3, bannedUntil });
   });
 
+  test("rejections beyond the highest count that an item holds are recorded as that count", async () => {
+    const lenient = { ...POLICY, maxRejections: 1_000_000 };
+    for (const count of [99_998, 1, 5, 1]) await accounts.recordRejections(KEY, count, MIDNIGHT, lenient);
+    expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 99_999 });
+  });
+
   test("records rejections once, and bans at the limit of the policy for its time", async () => {
     await repeating.recordRejections(KEY, 2, MIDNIGHT, POLICY);
     expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 2 });

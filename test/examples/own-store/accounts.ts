@@ -51,7 +51,10 @@ export function accountsIn(path: string): AccountStore {
       if (account === undefined) return { ok: false, code: "account_not_found" };
       const { usage, rejections, ...settings } = account;
       const result = updater(settings);
-      if (result.ok) save({ ...result.account, usage, rejections });
+      if (!result.ok) return result;
+      const ids = result.account.keys.map((key) => key.id);
+      const kept = Object.entries(rejections).filter(([keyId]) => ids.includes(keyId));
+      save({ ...result.account, usage, rejections: Object.fromEntries(kept) });
       return result;
     },
 

@@ -4,6 +4,7 @@ import { LongestFirst } from "./support/longest-first.ts";
 
 /** Files that take long, or use the packages of `test/system`, although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
+  "test/bench/bench.test.ts",
   "test/cli/commands/release.test.ts",
   "test/cli/commands/tables.test.ts",
   "test/cli/commands/smoke.test.ts",
@@ -25,13 +26,14 @@ export const LONG_TESTS = [
   "test/infra/functions/entry.test.ts",
   "test/infra/harness/program.test.ts",
   "test/node/tuning.test.ts",
-  "test/stores/dynamodb/contract-all-old.test.ts",
+  "test/stores/dynamodb/contract-other.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/lost-responses.test.ts",
   "test/stores/dynamodb/model.test.ts",
   "test/stores/dynamodb/outage.test.ts",
   "test/stores/dynamodb/processes.test.ts",
   "test/stores/postgres/model.test.ts",
+  "test/stores/sqlite/processes.test.ts",
 ];
 
 /** The processes that tests start load their packages faster with it. */

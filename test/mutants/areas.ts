@@ -32,6 +32,7 @@ export const AREAS: readonly Area[] = [
     tests: [
       "test/stores/!(contract).test.ts",
       "test/stores/sqlite/**/*.test.ts",
+      "test/stores/sqlite/processes.test.ts",
       "test/faults/sqlite-unusable-file.test.ts",
     ],
     ownTests: /test\/stores\//,
@@ -42,7 +43,7 @@ export const AREAS: readonly Area[] = [
     sources: globSync("lib/stores/dynamodb/*.ts"),
     tests: [
       "test/stores/dynamodb/**/*.test.ts",
-      "test/stores/dynamodb/contract-all-old.test.ts",
+      "test/stores/dynamodb/contract-other.test.ts",
       "test/stores/dynamodb/contract-outbox.test.ts",
       "test/stores/check.test.ts",
     ],

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
+import { admissionCases } from "../../lib/stores/contract/admission-cases.ts";
+import { banCases } from "../../lib/stores/contract/ban-cases.ts";
 import { type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
+import { outageCases } from "../../lib/stores/contract/outage-cases.ts";
 import { outboxCases } from "../../lib/stores/contract/outbox-cases.ts";
+import { planCases } from "../../lib/stores/contract/plan-cases.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 
-/** A part of the contract that is a file of its own, to run beside the others. */
-export type ContractPart = "outbox" | "without outbox";
+/** A part of the contract that is a file of its own, to run beside the others or more often. */
+export type ContractPart = keyof typeof PARTS | "other";
 
 /** An empty store for a case, and what it needs besides. */
 export interface ContractFixture extends ContractOptions {
@@ -14,12 +18,21 @@ export interface ContractFixture extends ContractOptions {
   remove?(): Promise<unknown>;
 }
 
-/** The cases that mostly wait on DynamoDB, for the time in which other processes rely on what they have read. */
-const OF_OUTBOX: ReadonlySet<string> = new Set(outboxCases.map(({ name }) => name));
+const PARTS = {
+  /** What decides about requests. */
+  admission: [...admissionCases, ...banCases, ...planCases, ...outageCases],
+  /** On DynamoDB they mostly wait, for the time in which other processes rely on what they have read. */
+  outbox: outboxCases,
+};
+
+function partOf(name: string): ContractPart {
+  const parts = Object.keys(PARTS) as (keyof typeof PARTS)[];
+  return parts.find((part) => PARTS[part].some((each) => each.name === name)) ?? "other";
+}
 
 /**
- * Defines a test for each case of the contract, of the outbox alone or without it if `part` says so. The cases that need
- * an option in `skipped` are skipped for its reason.
+ * Defines a test for each case of the contract, or of one part of it. The cases that need an option in `skipped` are
+ * skipped for its reason.
  */
 export function testContract(
   engine: string,
@@ -30,7 +43,7 @@ export function testContract(
   for (const [option, reason] of Object.entries(skipped))
     skipsBecause(`contract on ${engine}: cases that need '${option}'`, reason);
   for (const { name, needs, check } of storeContract) {
-    if (part !== undefined && OF_OUTBOX.has(name) !== (part === "outbox")) continue;
+    if (part !== undefined && part !== partOf(name)) continue;
     test.skipIf(needs !== undefined && needs in skipped)(name, { timeout: 300_000 }, async () => {
       const { store, remove, ...options } = await open(needs);
       try {

@@ -7,7 +7,7 @@ const LONGEST = [
   "test/faults/crash.test.ts",
   "test/faults/dynamodb-mixed.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
-  "test/stores/dynamodb/contract-all-old.test.ts",
+  "test/stores/dynamodb/contract-other.test.ts",
   "test/system/dynamodb-contract-as-is.test.ts",
 ];
 

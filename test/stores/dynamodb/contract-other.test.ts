@@ -2,4 +2,4 @@ import { describe } from "vitest";
 import { testContractOnDynalite } from "./contract-on-dynalite.ts";
 
 describe("the DynamoDB store fulfils the store contract on dynalite, extended to return old items as AWS does", () =>
-  testContractOnDynalite("all-old", "without outbox"));
+  testContractOnDynalite("all-old", "other"));

@@ -120,12 +120,16 @@ test.each([
   expect(issues.map(({ path }: { path: string }) => path)).toEqual(paths);
 });
 
-test("an unknown parameter is answered with those that there are", async () => {
+test.each([
+  ["page=2", "There is no such parameter. Use limit, cursor, status or order."],
+  ["limit=0", "Use a whole number from 1 to 1000."],
+  ["status=lost", "Use one of: pending, shipped, cancelled."],
+  ["order=up", "Use one of: asc, desc."],
+  ["cursor=x", "Use 'next' of a page with the same 'status' and 'order', or leave it out."],
+])("the issue of the query %s says what to use instead", async (query, message) => {
   const { send } = await serve();
-  const { issues } = JSON.parse((await send("GET", "/v2/store/orders?page=2")).text);
-  expect(issues).toEqual([
-    { path: "query.page", message: "There is no such parameter. Use limit, cursor, status or order." },
-  ]);
+  const { issues } = JSON.parse((await send("GET", `/v2/store/orders?${query}`)).text);
+  expect(issues).toEqual([{ path: `query.${query.split("=", 1)}`, message }]);
 });
 
 test("a cursor of another query is 400, and one of the same query has no limit of its own", async () => {

@@ -67,6 +67,12 @@ test.each([
   await expect(failing).rejects.toMatchObject({ code: "store_unavailable", retryable: true, message, cause });
 });
 
+test("a table that is missing is named if it is known", async () => {
+  const cause = Object.assign(new Error("From DynamoDB."), { name: "ResourceNotFoundException" });
+  const message = "DynamoDB is unreachable or timed out.";
+  await expect(send(() => Promise.reject(cause))).rejects.toMatchObject({ message, cause });
+});
+
 test.each([
   "ConditionalCheckFailedException",
   "ResourceInUseException",

@@ -158,7 +158,9 @@ test("every command exits with 3 if the store cannot be reached", async () => {
   await Promise.all(
     cases.map(async ([database, message], index) => {
       const command = commands[index] ?? "";
-      const { status, stdout, stderr } = await cli.run([...command.split(" "), "--database", database]);
+      const child = cli.spawn([...command.split(" "), "--database", database]);
+      child.stdin.end();
+      const { status, stdout, stderr } = await waitForExit(child);
       expect({ database, status, stdout }).toEqual({ database, status: 3, stdout: "" });
       expect(stderr).toMatch(message);
       expect(stderr).not.toMatch(/^\s+at /m);

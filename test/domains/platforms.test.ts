@@ -86,6 +86,11 @@ test("an address is Cloudflare's exactly if it is in one of the published ranges
   expect(inside).toBeGreaterThan(500);
 });
 
+test("an answer that is no address is not one of a proxy", () => {
+  for (const text of ["1:2:3:4:5:6:7:8:9", ":", "::", "a", "", "999.1.1.1"])
+    expect(isProxyAddress(text), text).toBe(false);
+});
+
 test.each([
   ["", "empty"],
   ["https://orders.example.com", "url"],

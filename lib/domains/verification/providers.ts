@@ -63,7 +63,8 @@ function bitsOf(address: string): string {
     numbers.map((number) => Number.parseInt(number, radix).toString(2).padStart(length, "0")).join("");
   if (!address.includes(":")) return `4 ${toBits(address.split("."), 10, 8)}`;
   const groupsOf = (text: string) => text.split(":").filter(Boolean);
-  const zeros = "0:".repeat(8 - groupsOf(address).length);
+  // A resolver of the caller's can answer with more groups than there are.
+  const zeros = "0:".repeat(Math.max(0, 8 - groupsOf(address).length));
   return `6 ${toBits(groupsOf(address.replace("::", `:${zeros}`)), 16, 16)}`;
 }
 

@@ -66,13 +66,6 @@ const MAX_GROUP_SIZE = 500;
 /** The most groups at once, of different accounts: one is prepared while the other waits for the disk. */
 const MAX_GROUPS = 2;
 
-/**
- * A cancel in a statement without BEGIN has the plan that the server likes. One that was made while the table was small
- * reads all of it, until the server has analysed the table. So after a slow one, each has a transaction for a while.
- */
-const MAX_LONE_CANCEL_MS = 100;
-const SLOW_PAUSE_MS = 60_000;
-
 /** The longest wait of a group for a lock. Then each of its accounts waits on its own. */
 const MAX_GROUP_WAIT_MS = 300;
 
@@ -85,7 +78,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   /** The jobs that wait for a transaction of an account that has its own. */
   const separate = new Map<string, Job[]>();
   const shared: Job[] = [];
-  const cancelText = cancelTexts(database.schema);
+  const text = cancelText(database.schema);
   /** Together they tell apart the cancels of an order. The clock cannot: that of a test may stand still. */
   const instance = randomBase62(4);
   let cancels = 0;
@@ -93,8 +86,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   /** The accounts of the groups that are being committed. */
   const busy = new Set<string>();
   let groups = 0;
-  /** Until when a lone cancel has a transaction, from `performance.now()`. */
-  let slowUntil = 0;
 
   function enqueue(task: Task): Promise<Admission | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Admission | undefined>();
@@ -163,13 +154,9 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     const cancels = findCancels(jobs);
     const [first] = cancels.values();
     if (first === undefined) return jobs;
-    const isOne = cancels.size === 1 && performance.now() >= slowUntil;
-    const columns = cancelValues([...cancels.values()].map(({ task }) => task));
-    const values = isOne ? columns.map((value) => [value].flat()[0]) : columns;
-    const statement = { text: isOne ? cancelText.one : cancelText.many, values };
-    const options = { isAlone: isOne, maxLockWaitMs: MAX_GROUP_WAIT_MS, since: first.since };
-    const { rows, elapsedMs } = await database.changeAtOnce(statement, options);
-    if (isOne && elapsedMs > MAX_LONE_CANCEL_MS) slowUntil = performance.now() + SLOW_PAUSE_MS;
+    const values = cancelValues([...cancels.values()].map(({ task }) => task));
+    const options = { maxLockWaitMs: MAX_GROUP_WAIT_MS, since: first.since };
+    const rows = await database.changeAtOnce({ text, values }, options);
     const states = new Set(rows.map(([, , , state]) => `${state}`));
     const accounts = accountChanges(
       database.schema,
@@ -220,7 +207,7 @@ function findCancels(jobs: readonly Job[]): ReadonlyMap<string, Job> {
 /** The place of the key's identifier in what `packChange` writes. */
 const KEY_ID = "~";
 
-/** The values of `cancelTexts`. */
+/** The values of `cancelText`. */
 function cancelValues(cancels: readonly Task[]): readonly unknown[] {
   const byAccount = [...Map.groupBy(cancels, ({ key }) => key.accountId)];
   const instants = cancels.map(({ at }) => Math.floor(at));
@@ -253,23 +240,20 @@ const CANCELLED = LIFECYCLE.pending.cancel.to;
  * `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction has locked the order.
  * It returns the orders that it has cancelled, and the row of the account, as they were before.
  */
-function cancelTexts(schema: string): Readonly<Record<"one" | "many", string>> {
+function cancelText(schema: string): string {
   const limit = (name: keyof PlanLimits, column: string) =>
     `CASE $6::jsonb ->> a.plan WHEN 'custom' THEN a.${column} ELSE ($6::jsonb -> a.plan ->> '${name}')::numeric END`;
-  const textOf = (rows: (...values: readonly string[]) => string) => `WITH
+  return `WITH
     current AS MATERIALIZED (
-      SELECT set_config('lock_timeout', '${MAX_GROUP_WAIT_MS}', true), ${SET_DURABLE}
-      FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'
-        AND current_setting('transaction_isolation') = 'read committed'
-        -- One that has waited for a table longer than its caller does nothing, also if it waited while it was parsed.
-        AND clock_timestamp() < now() + interval '${MAX_GROUP_WAIT_MS} ms'),
+      SELECT ${SET_DURABLE}
+      FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'),
     admitted AS MATERIALIZED (
       SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS}, k.rejections_tokens)::text AS state
-      FROM current, ${rows("$1::text", "$2::text", "$3::bigint")} AS c (account, hash, requests)
+      FROM current, unnest($1::text[], $2::text[], $3::bigint[]) AS c (account, hash, requests)
         JOIN ${schema}.accounts a ON a.id = c.account
         JOIN ${schema}.api_keys k ON k.account = c.account AND k.hash = c.hash
       WHERE k.revoked_at IS NULL AND coalesce(k.expires_at > $5::bigint, true)
-        AND coalesce(k.banned_until <= $4::bigint, true) AND k.used_at = a.minute_start AND k.id ~ '^[\\w.-]+$'
+        AND coalesce(k.banned_until <= $4::bigint, true) AND k.used_at = a.minute_start AND k.id ~ '^[A-Za-z0-9_.-]+$'
         AND a.minute_start BETWEEN $5::bigint - $5::bigint % ${MINUTE_MS} AND $4::bigint + ${MAX_CLOCK_SKEW_MS}
         AND a.minute_count + c.requests <= ${limit("perMinute", "per_minute")}
         AND a.day_count + c.requests <= ${limit("perDay", "per_day")}
@@ -277,7 +261,7 @@ function cancelTexts(schema: string): Readonly<Record<"one" | "many", string>> {
     found AS MATERIALIZED (
       SELECT o.id, o.status, a.id AS account, a.state, w.before || a.key || w.after AS change
       FROM admitted a
-        JOIN ${rows("$7::bigint", "$8::text", "$9::text", "$10::text")} AS w (id, account, before, after) ON w.account = a.id
+        JOIN unnest($7::bigint[], $8::text[], $9::text[], $10::text[]) AS w (id, account, before, after) ON w.account = a.id
         JOIN ${schema}.orders o ON o.id = w.id
       WHERE o.status IN (${CANCELLABLE.map((status) => `'${status}'`).join(", ")})
       FOR NO KEY UPDATE OF o SKIP LOCKED),
@@ -288,10 +272,6 @@ function cancelTexts(schema: string): Readonly<Record<"one" | "many", string>> {
       UPDATE ${schema}.accounts a SET minute_count = a.minute_count + n.requests, day_count = a.day_count + n.requests
       FROM (SELECT account, count(*) AS requests FROM cancelled GROUP BY account) n WHERE a.id = n.account)
     SELECT id, status, record, state FROM cancelled`;
-  return {
-    one: textOf((...values) => `(SELECT ${values.join(", ")})`),
-    many: textOf((...values) => `unnest(${values.map((value) => `${value}[]`).join(", ")})`),
-  };
 }
 
 /** One transaction for a group of tasks. Each is decided on what the one before it left. */

@@ -1,13 +1,21 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { settleWithin } from "../../core/concurrency.ts";
 import { invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../store.ts";
 import {
   DatabaseError,
+  hiddenRows,
   isForeignSession,
   isMissingTable,
+  isOpenTransaction,
   isOutsideTransaction,
+  isRefused,
   isRepeatable,
+  isWrongSession,
+  NO_TRANSACTION_SETTING,
+  openTransaction,
+  standby,
   toStoreError,
 } from "./errors.ts";
 import {
@@ -43,6 +51,8 @@ export interface PostgresConnection {
 export interface PooledConnection extends PostgresConnection {
   /** Returns the connection to the pool, or closes it. */
   release(close?: boolean): void;
+  /** The state in which the server answered last: `I` if no transaction is open, `T` in one, `E` in one that failed. */
+  getTransactionStatus?(): string | null;
   /** Adds a listener for the loss of the connection. */
   on?(event: "error", listener: (error: Error) => void): unknown;
   /** Removes such a listener. */
@@ -73,6 +83,13 @@ export interface Statement {
   /** True if its text is seldom repeated, so that preparing it would save nothing. */
   readonly isRare?: boolean;
 }
+
+/**
+ * In SQL that can run in a session of a caller: the operator `=`, and the type of an array of strings. `unnest` of several
+ * arrays is always that of the server.
+ */
+export const IS = "OPERATOR(pg_catalog.=)";
+export const TEXTS = "pg_catalog.text[]";
 
 /** Rows as arrays: they take less time than objects. Convert each value: `pg` returns strings, other drivers numbers. */
 export type Rows = readonly (readonly unknown[])[];
@@ -106,13 +123,12 @@ export interface Database {
   change<T>(work: Work<T>, since?: number): Promise<T>;
   /**
    * Runs one statement that changes rows, and commits it, in one round trip. It is repeated if the connection is lost, also
-   * if it was committed. With `isAlone` it is sent without BEGIN: the server then chooses its isolation and its plan.
-   * `elapsedMs` is the time of the statement, without the wait for a connection.
+   * if it was committed.
    */
   changeAtOnce(
     statement: Statement,
-    options: { readonly isAlone: boolean; readonly maxLockWaitMs: number; readonly since: number },
-  ): Promise<{ readonly rows: Rows; readonly elapsedMs: number }>;
+    options: { readonly maxLockWaitMs: number; readonly since: number },
+  ): Promise<Rows>;
   /** Adds a call that `settled` waits for. */
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no call is pending. */
@@ -180,23 +196,23 @@ export function openDatabase(
       track(
         run(performance.now(), async (connection, query, deadline) => {
           // In a transaction, so that the server ends the statement too when the caller no longer waits for it.
-          const text = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${serverTimeoutMs(deadline)}`;
-          const statements = [{ text }, withState(quoted, statement, VERSION), { text: "ROLLBACK" }];
+          const text = `${BEGIN}, READ ONLY; ${OWN_NAMES}; SET LOCAL statement_timeout = ${serverTimeoutMs(deadline)}`;
+          const statements = [{ text }, withState(quoted, statement, OF_READ), { text: "ROLLBACK" }];
           const { rows, error } = await send(connection, statements.map(query));
           if (error !== undefined) throw error;
-          return splitState(rows[1], VERSION).rows;
+          const { state, rows: found } = splitState(rows[1], OF_READ);
+          if (isTrue(state[1])) throw standby();
+          return found;
         }),
       ),
 
-    changeAtOnce: (statement, { isAlone, maxLockWaitMs, since }) =>
+    changeAtOnce: (statement, { maxLockWaitMs, since }) =>
       track(
         run(since, async (connection, query, deadline) => {
-          const begin = { text: beginText(deadline, maxLockWaitMs) };
-          const statements = isAlone ? [statement] : [begin, statement, { text: "COMMIT" }];
-          const sentAt = performance.now();
+          const statements = [{ text: beginText(deadline, maxLockWaitMs) }, statement, { text: "COMMIT" }];
           const { rows, error } = await send(connection, statements.map(query));
           if (error !== undefined) throw error;
-          return { rows: rows[isAlone ? 0 : 1] ?? [], elapsedMs: performance.now() - sentAt };
+          return rows[1] ?? [];
         }),
       ),
 
@@ -225,19 +241,18 @@ export function openDatabase(
 }
 
 /**
- * The same tables in a transaction of the caller, who commits it or rolls it back. The server ends a statement that takes
- * too long, and with it the transaction: a statement that still ran could be committed after its call has rejected.
+ * The same tables in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of
+ * it is set: the statements name every function and operator with its schema, and a query tells whether rows are hidden.
  */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
   const run = async (statements: readonly Statement[], deadline: number): Promise<readonly Rows[]> => {
-    if (statements.length === 0) return [];
-    const limited = [{ text: limitText(deadline) }, ...statements, { text: RESTORE_LIMIT }];
-    const queries = limited.map((statement) => toQuery(statement, deadline));
-    const { rows, error } = await send(connection, queries);
+    // Without the driver's time limit, at which it would close the connection.
+    const queries = statements.map((statement) => toQuery(statement));
+    const { rows, error } = await settleWithin(msUntil(deadline), send(connection, queries));
     if (isOutsideTransaction(error)) throw invalidInput("client", NO_TRANSACTION);
     if (error !== undefined) throw toStoreError(error);
-    return rows.slice(1, -1);
+    return rows;
   };
   /** Makes a call once those before it have settled: otherwise both would decide on the same rows. */
   function inTurn<T>(call: (deadline: number) => Promise<T>): Promise<T> {
@@ -246,18 +261,41 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
     turns.set(connection, result.catch(ignore));
     return result;
   }
+  /** Throws unless all rows are visible. */
+  function visible(rows: Rows | undefined, columns: StateColumns): Rows {
+    if (isTrue(rows?.[0]?.[1])) throw hiddenRows();
+    return splitState(rows, columns).rows;
+  }
   return {
     ...database,
     read: (statement) =>
       inTurn(async (deadline) => {
-        const [rows] = await run([withState(schema, statement, OF_CALLER)], deadline);
-        return splitState(rows, OF_CALLER).rows;
+        // Fails unless a transaction is open, and has no other effect than the read that follows.
+        const lock = { text: `LOCK TABLE ${schema}.settings IN ACCESS SHARE MODE` };
+        const columns: StateColumns = ["value", areRowsHidden(schema)];
+        const [, rows] = await run([lock, withState(schema, statement, columns)], deadline);
+        return visible(rows, columns);
       }),
     change: ({ first: [first, ...others], decide }) =>
       inTurn(async (deadline) => {
-        const [firstRows, ...rows] = await run([withState(schema, first, OF_CALLER), ...others], deadline);
-        const { writes, result } = decide([splitState(firstRows, OF_CALLER).rows, ...rows]);
-        return result(await run(writes.map(inTransaction), deadline));
+        const start = { text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}` };
+        const [[[transaction, seconds] = []] = []] = await run([start], deadline);
+        const last = Number(seconds) + serverTimeoutMs(deadline) / 1_000;
+        // Without a transaction, each statement is one of its own. And one that has waited for too long could be committed
+        // after its call has rejected. Then this fails, and with it its statement.
+        const isValid = `pg_catalog.current_setting(CASE
+          WHEN NOT pg_catalog.xid8eq(pg_catalog.pg_current_xact_id(), '${transaction}') THEN '${NO_TRANSACTION_SETTING}'
+          WHEN ${SERVER_SECONDS} OPERATOR(pg_catalog.>) ${last}::numeric THEN 'store_orders.call_took_too_long'
+          ELSE 'server_version' END)`;
+        const columns: StateColumns = ["value", areRowsHidden(schema), isValid];
+        const guarded = others.map((statement) => withCondition(statement, isValid));
+        const [firstRows, ...rows] = await run(
+          [withState(schema, first, columns, true), ...guarded],
+          deadline,
+        );
+        const { writes, result } = decide([visible(firstRows, columns), ...rows]);
+        const guardedWrites = writes.map((write) => withCondition(write, isValid));
+        return result(await run(guardedWrites, deadline));
       }),
   };
 }
@@ -269,25 +307,25 @@ const NO_TRANSACTION =
 /** The last call on each connection of a caller. */
 const turns = new WeakMap<PostgresConnection, Promise<unknown>>();
 
-/** Limits the next statements of the transaction, unless the caller has set a lower limit. */
-function limitText(deadline: number): string {
-  const setMs = "extract(epoch FROM current_setting('statement_timeout')::interval) * 1000";
-  return `SELECT set_config('store_orders.statement_timeout', current_setting('statement_timeout'), true),
-    set_config('statement_timeout', least(nullif(${setMs}, 0), ${serverTimeoutMs(deadline)})::int::text, true)`;
+/** The time of the server. */
+const SERVER_SECONDS = "extract(epoch FROM pg_catalog.clock_timestamp())";
+
+/** Adds what is evaluated after a write. A statement that only reads needs nothing. */
+function withCondition(statement: Statement, condition: string): Statement {
+  if (statement.text.startsWith("SELECT")) return statement;
+  const written = `WITH w AS (${statement.text} RETURNING true), n AS (SELECT pg_catalog.count(*) FROM w)`;
+  return { ...statement, text: `${written} SELECT ${condition} FROM n` };
 }
 
-const RESTORE_LIMIT =
-  "SELECT set_config('statement_timeout', current_setting('store_orders.statement_timeout'), true)";
+/** True if a policy of row level security applies to the role, which then may not see all rows. */
+function areRowsHidden(schema: string): string {
+  const isActive = (table: string) => `pg_catalog.row_security_active(${toLiteral(`${schema}.${table}`)})`;
+  return `${isActive("orders")} OR ${isActive("settings")}`;
+}
 
-/** Fails, and with it its statement, unless that is in the transaction in which the limit was set. */
-const IN_TRANSACTION = "current_setting('store_orders.statement_timeout')::interval";
-
-const OF_CALLER: StateColumns = ["value", IN_TRANSACTION];
-
-/** A write with that condition. One that only reads needs none. */
-function inTransaction(write: Statement): Statement {
-  if (write.text.startsWith("SELECT")) return write;
-  return { ...write, text: `WITH w AS (${write.text}) SELECT ${IN_TRANSACTION}` };
+/** As a string with escapes, which no setting changes. */
+function toLiteral(text: string): string {
+  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
 type ToQuery = (statement: Statement) => PostgresQuery;
@@ -297,14 +335,14 @@ const names = new Map<string, string>();
 
 function toQuery(
   { text, values, isRare = false }: Statement,
-  deadline: number,
+  deadline?: number,
   canPrepare = false,
 ): PostgresQuery {
   const query: PostgresQuery = {
     text,
     rowMode: "array",
     types: AS_STRINGS,
-    query_timeout: Math.max(1, Math.ceil(deadline - performance.now())),
+    ...(deadline !== undefined && { query_timeout: msUntil(deadline) }),
   };
   if (values === undefined) return query;
   if (isRare || !canPrepare) return { ...query, values: [...values] };
@@ -351,6 +389,10 @@ async function withConnection<T>(
   task: (connection: PooledConnection) => Promise<T>,
 ): Promise<T> {
   const pooled = await checkOut(pool, deadline);
+  if (/[TE]/.test(pooled.getTransactionStatus?.() ?? "")) {
+    pooled.release(true);
+    throw openTransaction();
+  }
   // Without a listener, a connection that is lost ends the process.
   pooled.on?.("error", ignore);
   let isReleased = false;
@@ -371,28 +413,64 @@ async function withConnection<T>(
     return value;
   } catch (error) {
     if (isReleased) throw error;
-    // Fails at once on a connection that is lost.
-    const rolledBack = await send(connection, [toQuery({ text: "ROLLBACK" }, deadline)]);
-    release(rolledBack.error !== undefined);
-    throw error;
+    // Another session may be able to do what this one cannot.
+    const isLost =
+      isWrongSession(error) || (await send(connection, [toQuery({ text: "ROLLBACK" }, deadline)])).error;
+    release(Boolean(isLost));
+    throw isOpenTransaction(error) ? openTransaction() : error;
   }
 }
 
 function ignore(): void {}
 
-/** Waits for a connection until the deadline. One that comes later is returned to the pool. */
-function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+/** The calls that wait for a connection of a pool whose server refuses further ones: the last of their queue. */
+const refused = new WeakMap<PostgresPool, Promise<unknown>>();
+
+/** The longest pause before a server that has refused a connection is asked again. */
+const MAX_REFUSED_PAUSE_MS = 50;
+
+/**
+ * Waits for a connection until the deadline. A server that refuses one has fewer than the pool would open, but one that
+ * is lent can be free in a moment. So the calls then wait in their order, and none is overtaken for ever.
+ */
+async function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  const before = refused.get(pool);
+  if (before === undefined) {
+    try {
+      return await lend(pool, deadline);
+    } catch (error) {
+      if (!isRefused(error)) throw toStoreError(error);
+    }
+  }
+  const lent = (refused.get(pool) ?? Promise.resolve()).then(() => lendOnceFree(pool, deadline));
+  const turn = lent.then(ignore, ignore);
+  refused.set(pool, turn);
+  void turn.then(() => refused.get(pool) === turn && refused.delete(pool));
+  return lent;
+}
+
+/** Asks until the server no longer refuses. */
+async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  for (let refusal: unknown; ; await sleep(Math.random() * MAX_REFUSED_PAUSE_MS)) {
+    try {
+      return await lend(pool, deadline);
+    } catch (error) {
+      if (isRefused(error)) refusal = error;
+      if (!isRefused(error) || performance.now() >= deadline) throw toStoreError(refusal ?? error);
+    }
+  }
+}
+
+/** Asks a pool for a connection. One that comes after the deadline is returned to the pool. */
+function lend(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   return new Promise((resolve, reject) => {
     let isLate = false;
-    const timer = setTimeout(
-      () => {
-        isLate = true;
-        const message =
-          "The database has no connection for this call: it does not respond, or the pool is too small.";
-        reject(new StoreUnavailableError(message));
-      },
-      Math.max(1, deadline - performance.now()),
-    );
+    const timer = setTimeout(() => {
+      isLate = true;
+      const message =
+        "The database has no connection for this call: it does not respond, or the pool is too small.";
+      reject(new StoreUnavailableError(message));
+    }, msUntil(deadline));
     pool.connect().then(
       (connection) => {
         clearTimeout(timer);
@@ -401,7 +479,7 @@ function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnectio
       },
       (error: unknown) => {
         clearTimeout(timer);
-        reject(toStoreError(new DatabaseError(error)));
+        reject(new DatabaseError(error));
       },
     );
   });
@@ -412,14 +490,32 @@ const MAX_IDLE_MS = MAX_STORE_CALL_MS;
 
 function beginText(deadline: number, maxLockWaitMs = Infinity): string {
   const lockTimeoutMs = Math.min(maxLockWaitMs, serverTimeoutMs(deadline));
-  return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${PLAN_ONCE}`;
+  return `${BEGIN}; ${OWN_NAMES}; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${PLAN_ONCE}`;
 }
+
+/**
+ * Begins a transaction in a session that others use too. In one of theirs it fails: DEFERRABLE cannot be set after a
+ * query.
+ */
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, NOT DEFERRABLE";
+
+/**
+ * Whatever the session or the role has set, for the time of a transaction of our own: a function or an operator is that of
+ * the server, rows that a policy would hide are an error, and values arrive as they were sent.
+ */
+const OWN_NAMES =
+  "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL row_security = off; SET LOCAL array_nulls = on; " +
+  "SET LOCAL client_encoding = 'UTF8'";
 
 /**
  * Every row is found by its key. So a prepared statement is planned once, and by index: a plan that was made while a
  * table was empty would read all of it later.
  */
 const PLAN_ONCE = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
+
+function msUntil(deadline: number): number {
+  return Math.max(1, Math.ceil(deadline - performance.now()));
+}
 
 /** The server has to stop first: its error leaves the connection usable. */
 function serverTimeoutMs(deadline: number): number {
@@ -429,9 +525,9 @@ function serverTimeoutMs(deadline: number): number {
 /** What is read with the first statement of a transaction: in any case the schema version. */
 type StateColumns = readonly [version: "value", ...others: string[]];
 
-const VERSION: StateColumns = ["value"];
+const OF_READ: StateColumns = ["value", "pg_is_in_recovery()"];
 
-const STARTED_AT = "extract(epoch FROM pg_postmaster_start_time())::text";
+const STARTED_AT = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text";
 
 /** Selecting this makes a commit wait for the disk, in a database that does not by default. */
 export const SET_DURABLE = `set_config('synchronous_commit',
@@ -451,14 +547,20 @@ function columnsOfChange(durable: boolean): StateColumns {
   ];
 }
 
-/** Adds the state to each row of a statement. If it returns no rows, one remains, with nothing but the state. */
+/**
+ * Adds the state to each row of a statement. If it returns no rows, one remains, with nothing but the state. With `isLast`,
+ * the state is that after the statement, which may have waited for a lock.
+ */
 function withState(
   schema: string,
   { text, values = [], selected = "q.*", ...rest }: Statement,
   columns: StateColumns,
+  isLast = false,
 ): Statement {
-  const named = columns.map((column, place) => `${column} AS s${place}`).join(", ");
-  const state = `SELECT ${named} FROM ${schema}.settings WHERE name = 'schema_version'`;
+  const version = `(SELECT value FROM ${schema}.settings WHERE name ${IS} 'schema_version')`;
+  const named = [version, ...columns.slice(1)].map((column, place) => `${column} AS s${place}`);
+  const source = isLast ? "FROM (SELECT pg_catalog.count(*) FROM q) n" : "";
+  const state = `SELECT ${named.join(", ")} ${source}`;
   return {
     ...rest,
     text: `WITH q AS (${text}), s AS (${state}) SELECT s.*, r.* FROM s LEFT JOIN (SELECT ${selected} FROM q) r ON true`,
@@ -477,6 +579,11 @@ function splitState(
   return { state, rows: rows.filter((row) => row[length] !== null).map((row) => row.slice(length)) };
 }
 
+/** Drivers differ in how they return a boolean. */
+function isTrue(value: unknown): boolean {
+  return value === true || value === "t";
+}
+
 /** The pause before the server is asked again whether a transaction was committed. */
 const STATUS_INTERVAL_MS = 25;
 
@@ -490,7 +597,7 @@ async function isCommitted(
   startedAt: unknown,
   deadline: number,
 ): Promise<boolean> {
-  const text = `SELECT pg_xact_status($1::text::xid8), ${STARTED_AT}`;
+  const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}`;
   const query = toQuery({ text, values: [transaction] }, deadline);
   let problem: unknown;
   while (performance.now() < deadline) {

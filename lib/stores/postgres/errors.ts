@@ -7,13 +7,16 @@ export class DatabaseError extends Error {
   readonly sqlState: string;
   /** True if the server has rolled the transaction back and answers the next statement. */
   readonly isRolledBack: boolean;
+  /** The function of the server that reported it. */
+  readonly routine: unknown;
 
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
-    const { code, severity } = cause as { readonly code?: unknown; readonly severity?: unknown };
+    const { code, severity, routine } = cause as Readonly<Record<"code" | "severity" | "routine", unknown>>;
     const isFromServer = typeof severity === "string" && typeof code === "string";
     this.sqlState = isFromServer ? code : "";
     this.isRolledBack = severity === "ERROR";
+    this.routine = routine;
   }
 }
 
@@ -46,6 +49,26 @@ export function isForeignSession(error: unknown): boolean {
   return hasState(error, ["26000", "42P05"]);
 }
 
+/**
+ * True if the server, or a pooler before it, refuses a further connection. PgBouncer has the code of a violated protocol
+ * for it.
+ */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  return (
+    error.sqlState === "53300" || (error.sqlState === "08P01" && error.message.includes("max_client_conn"))
+  );
+}
+
+/**
+ * True if the next transaction of this session can fail for the same reason, and in another session succeed: it can only
+ * read, or has another role or other settings. Values, locks and tables say nothing about a session.
+ */
+export function isWrongSession(error: unknown): boolean {
+  if (!(error instanceof DatabaseError) || isMissingTable(error)) return false;
+  return !/^(2[23]|40)|^55P03$/.test(error.sqlState);
+}
+
 /** True if a transaction that has not been committed can succeed at once: after a deadlock, or on another connection. */
 export function isRepeatable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
@@ -56,9 +79,42 @@ function hasState(error: unknown, states: readonly string[]): boolean {
   return error instanceof DatabaseError && states.includes(error.sqlState);
 }
 
-/** True if `IN_TRANSACTION` has failed: the setting is unknown, or empty, as it is after the transaction that made it. */
+/** The name of a setting that nobody has: reading it fails. */
+export const NO_TRANSACTION_SETTING = "store_orders.no_transaction";
+
+/** True if a statement that needs a transaction, or that of the statement before, found none. */
 export function isOutsideTransaction(error: unknown): boolean {
-  return hasState(error, ["42704", "22007"]);
+  if (!(error instanceof DatabaseError)) return false;
+  return error.sqlState === "25P01" || error.message.includes(NO_TRANSACTION_SETTING);
+}
+
+/** True if BEGIN has failed because a transaction was open, or had failed and was not ended. */
+export function isOpenTransaction(error: unknown): boolean {
+  return hasState(error, ["25001", "25P02"]);
+}
+
+/** The error of a pool that lends a connection in whose transaction somebody else has stopped. */
+export function openTransaction(): StoreUnavailableError {
+  const cause = new Error(
+    "A transaction was open on it. End each transaction with COMMIT or ROLLBACK before its connection is released, also " +
+      "after an error, and begin none with pool.query.",
+  );
+  return new StoreUnavailableError("The pool has lent a connection that cannot be used.", { cause });
+}
+
+/** The error of a session with a server that follows another one, and can lack changes. */
+export function standby(): DatabaseError {
+  const message = "The server is a standby. Connect to the primary.";
+  return new DatabaseError(Object.assign(new Error(message), { code: "25006", severity: "ERROR" }));
+}
+
+/** The error of rows that this role may not see. */
+export function hiddenRows(cause?: DatabaseError): StoreUnavailableError {
+  return new StoreUnavailableError(
+    "Row level security can hide rows of the store from this role. Disable it for the tables of the store (ALTER TABLE … " +
+      "DISABLE ROW LEVEL SECURITY), or connect as a role with BYPASSRLS.",
+    { cause },
+  );
 }
 
 const REJECTED =
@@ -83,6 +139,8 @@ const CAUSED_BY_A_VALUE = /^2[23]/;
 /** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
+  // The server's message names the table.
+  if (error.routine === "check_enable_rls") return hiddenRows(error);
   if (CAUSED_BY_A_VALUE.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.
   const isPasswordMissing = error.sqlState === "" && /password must be a/.test(error.message);

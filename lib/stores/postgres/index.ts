@@ -185,7 +185,7 @@ async function createPool(connectionString: string): Promise<OwnPool> {
 
 /** Writes a row as it is, and needs every table and the permissions to change them. */
 async function check({ schema, change }: Database): Promise<void> {
-  const tables = ["orders", "accounts", "api_keys"].map((table) => `${schema}.${table}`);
+  const tables = ["orders", "accounts", "api_keys", "outbox"].map((table) => `${schema}.${table}`);
   await change({
     durable: false,
     first: [

@@ -4,7 +4,7 @@ import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
 import type { StoreOutcome } from "../../orders/store-operation.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
-import type { Database, Rows, Statement } from "./database.ts";
+import { type Database, IS, type Rows, type Statement } from "./database.ts";
 
 /** Rows of one page of the list: 80 to 140 KB. */
 const PAGE_SIZE = 1_000;
@@ -12,8 +12,8 @@ const PAGE_SIZE = 1_000;
 /** The statement that reads the first page of the list, or that beyond an identifier. The server joins the rows. */
 export function listPageStatement(schema: string, after?: bigint): Statement {
   return {
-    text: `SELECT count(*), max(id), string_agg(record, ',' ORDER BY id) FROM (
-             SELECT id, record FROM ${schema}.orders ${after === undefined ? "" : "WHERE id > $1"}
+    text: `SELECT pg_catalog.count(*), pg_catalog.max(id), pg_catalog.string_agg(record, ',' ORDER BY id) FROM (
+             SELECT id, record FROM ${schema}.orders ${after === undefined ? "" : "WHERE id OPERATOR(pg_catalog.>) $1"}
              ORDER BY id LIMIT ${PAGE_SIZE}) page`,
     values: after === undefined ? [] : [after],
   };
@@ -68,14 +68,15 @@ export async function readPage(
   const isBeyondAll = after !== undefined && (isAscending ? after >= MAX_INT64 : after <= MIN_INT64);
   if (isBeyondAll) return { orders: [] };
   const isBeforeAll = after === undefined || (isAscending ? after < MIN_INT64 : after > MAX_INT64);
-  const start = isBeforeAll ? "true" : `id ${isAscending ? ">" : "<"} $1`;
+  const start = isBeforeAll ? "true" : `id OPERATOR(pg_catalog.${isAscending ? ">" : "<"}) $1`;
   const sequence = `ORDER BY id ${isAscending ? "ASC" : "DESC"}`;
   const [bound, filter] =
     status === undefined
       ? ["NULL::bigint", ""]
       : [
           `(SELECT id FROM ${schema}.orders WHERE ${start} ${sequence} LIMIT 1 OFFSET ${MAX_SCANNED_ROWS - 1})`,
-          `AND status = '${status}' AND (b.id IS NULL OR o.id ${isAscending ? "<=" : ">="} b.id)`,
+          `AND status ${IS} '${status}'
+             AND (b.id IS NULL OR o.id OPERATOR(pg_catalog.${isAscending ? "<=" : ">="}) b.id)`,
         ];
   // One row more than the page holds tells whether there is a next one.
   const rows = await read({
@@ -95,7 +96,9 @@ export async function readPage(
 /** Counts the orders by status. The server reads every order. */
 export async function countOrders({ schema, read }: Pick<Database, "schema" | "read">): Promise<OrderCounts> {
   const counts: Record<OrderStatus, number> = { pending: 0, shipped: 0, cancelled: 0 };
-  const rows = await read({ text: `SELECT status, count(*) FROM ${schema}.orders GROUP BY status` });
+  const rows = await read({
+    text: `SELECT status, pg_catalog.count(*) FROM ${schema}.orders GROUP BY status`,
+  });
   for (const [status, count] of rows) if (isOrderStatus(status)) counts[status] = Number(count);
   return counts;
 }

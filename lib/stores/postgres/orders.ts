@@ -6,7 +6,15 @@ import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../..
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readStoredOrder } from "../../orders/wire.ts";
-import { type Database, databaseOf, type PostgresConnection, type Rows, type Statement } from "./database.ts";
+import {
+  type Database,
+  databaseOf,
+  IS,
+  type PostgresConnection,
+  type Rows,
+  type Statement,
+  TEXTS,
+} from "./database.ts";
 import { countOrders, listPages, readPage } from "./list.ts";
 
 /** The orders of a PostgreSQL store. */
@@ -32,7 +40,7 @@ export function createOrderStore(database: Database): PostgresOrderStore {
 
     async find(id) {
       if (!isInt64(id)) return undefined;
-      const text = `SELECT record, status, history FROM ${schema}.orders WHERE id = $1`;
+      const text = `SELECT record, status, history FROM ${schema}.orders WHERE id ${IS} $1`;
       const [row] = await read({ text, values: [id] });
       return row && { ...readStoredOrder(`${row[0]}`, `${row[1]}`), history: unpackChanges(`${row[2]}`) };
     },
@@ -40,7 +48,7 @@ export function createOrderStore(database: Database): PostgresOrderStore {
     async apply(id, event, at, origin) {
       assertOrderEvent(event);
       if (!isInt64(id)) return { ok: false, code: "order_not_found" };
-      const text = `SELECT record, status FROM ${schema}.orders WHERE id = $1 FOR NO KEY UPDATE`;
+      const text = `SELECT record, status FROM ${schema}.orders WHERE id ${IS} $1 FOR NO KEY UPDATE`;
       return change<ApplyResult<typeof event>>({
         durable: true,
         first: [{ text, values: [id] }],
@@ -77,9 +85,10 @@ export function updateOrders(
   added: readonly string[],
 ): Statement {
   return {
-    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record, history = o.history || n.added
-           FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (id, status, record, added)
-           WHERE o.id = n.id`,
+    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record,
+             history = o.history OPERATOR(pg_catalog.||) n.added
+           FROM unnest($1::bigint[], $2::${TEXTS}, $3::${TEXTS}, $4::${TEXTS}) AS n (id, status, record, added)
+           WHERE o.id ${IS} n.id`,
     values: [...columnsOf(orders), added],
   };
 }
@@ -97,10 +106,10 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
   const insert: Statement = {
     // In the order of the identifiers, so that two transactions never wait for each other.
     text: `INSERT INTO ${schema}.orders (id, status, record, history)
-           SELECT id, status, record, $4 FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY
+           SELECT id, status, record, $4 FROM unnest($1::bigint[], $2::${TEXTS}, $3::${TEXTS}) WITH ORDINALITY
              AS n (id, status, record, position) ORDER BY id, position
            ON CONFLICT DO NOTHING RETURNING id`,
-    selected: "count(*), string_agg(id::text, ',')",
+    selected: "pg_catalog.count(*), pg_catalog.string_agg(id::pg_catalog.text, ',')",
     values: [...columnsOf(placed), history],
   };
   return {
@@ -109,7 +118,7 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
       const ids = new Set(`${added[0]?.[1] ?? ""}`.split(","));
       const isPlaced = placed.map(({ record }) => ids.delete(`${record.id}`));
       const others = placed.filter((_, index) => !isPlaced[index]);
-      const text = `SELECT id, status, record FROM ${schema}.orders WHERE id = ANY($1::bigint[])`;
+      const text = `SELECT id, status, record FROM ${schema}.orders WHERE id ${IS} ANY($1::bigint[])`;
       const writes =
         others.length === 0 ? [] : [{ text, values: [others.map(({ record }) => `${record.id}`)] }];
       return {

@@ -152,6 +152,7 @@ test("each call sets its isolation, its limits and its plans, whatever the defau
   onTestFinished(() => void vi.useRealTimers());
   const names = [
     "transaction_isolation",
+    "transaction_deferrable",
     "transaction_read_only",
     "lock_timeout",
     "statement_timeout",
@@ -176,20 +177,22 @@ test("each call sets its isolation, its limits and its plans, whatever the defau
     await call();
     return settings;
   };
-  await server.database.exec("SET default_transaction_isolation = 'repeatable read'");
-  onTestFinished(async () => void (await server.database.exec("RESET default_transaction_isolation")));
+  await server.database.exec(
+    "SET default_transaction_isolation = 'serializable'; SET default_transaction_deferrable = on",
+  );
+  onTestFinished(async () => void (await server.database.exec("RESET ALL")));
   const limitMs = 0.9 * CALL_TIMEOUT_MS;
   const planned = ["0", "force_generic_plan", "off"];
-  const change = ["read committed", "off", `${limitMs}ms`, ...planned];
+  const change = ["read committed", "off", "off", `${limitMs}ms`, ...planned];
   expect(await settingsOf(() => orders.find(1n))).toEqual([
-    ["repeatable read", "on", "0", `${limitMs}ms`, "auto", "on", "0"],
+    ["read committed", "off", "on", "0", `${limitMs}ms`, "auto", "on", "0"],
   ]);
   expect(await settingsOf(() => orders.apply(1n, "cancel", 0))).toEqual([
     [...change, "0"],
     // The server ends a transaction whose program has stopped.
     [...change, "5s"],
   ]);
-  const group = change.with(2, "300ms");
+  const group = change.with(3, "300ms");
   expect(await settingsOf(() => accounts.admit({ accountId: "acme", hash: "x" }, 0))).toEqual([
     [...group, "0"],
   ]);

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import type { OrderStore } from "../../../lib/orders/order-store.ts";
 import { createOrders } from "../../../lib/orders/orders.ts";
 import { createPostgresStore, type PooledConnection } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -100,20 +101,29 @@ test("without a transaction every call is an error that says so, and writes noth
 test("a COMMIT that does not wait for a call is an error of the call, which writes nothing", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "hasty" });
   await store.orders.place([pending(1n)]);
-  await inTransaction("ROLLBACK", async (client) => {
-    let sent = 0;
-    const hasty: PooledConnection = {
-      ...client,
-      async query(query) {
-        // It arrives when the order was read, before it is written.
-        if (sent++ === 3) await sql(client, "COMMIT");
-        return client.query(query);
-      },
-    };
-    await expect(store.orders.using(hasty).apply(1n, "cancel", AT)).rejects.toSatisfy(isInvalidInput);
-    expect(sent).toBeGreaterThan(3);
-  });
-  expect(await store.orders.find(1n)).toMatchObject(pending(1n));
+  const calls = [
+    (orders: OrderStore) => orders.apply(1n, "cancel", AT),
+    (orders: OrderStore) => orders.place([pending(2n), pending(1n)]),
+  ];
+  // It arrives before the first statement that needs the transaction, or before the last one.
+  for (const call of calls)
+    for (const place of [1, 2])
+      await inTransaction("ROLLBACK", async (client) => {
+        let sent = 0;
+        const hasty: PooledConnection = {
+          ...client,
+          async query(query) {
+            if (sent++ === place) await sql(client, "COMMIT");
+            return client.query(query);
+          },
+        };
+        const called = call(store.orders.using(hasty));
+        // What was placed before the COMMIT is placed.
+        if (place === 2 && call === calls[1]) await expect(called).resolves.toEqual(["placed", "unchanged"]);
+        else await expect(called).rejects.toSatisfy(isInvalidInput);
+        expect(sent).toBeGreaterThan(place);
+      });
+  expect((await store.orders.find(1n))?.status).toBe("pending");
 });
 
 test("calls that do not wait for each other follow one another, also after one that was rejected", async () => {
@@ -130,39 +140,32 @@ test("calls that do not wait for each other follow one another, also after one t
   });
 });
 
-test("the server limits the statements of a call, and keeps the limits of the transaction", async () => {
-  const store = createPostgresStore({ pool: server.pool, schema: "limited" });
+test("nothing of the caller's session is set, and no statement is prepared in it", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "unset" });
   await store.check();
-  for (const [limit, expected] of [
-    ["0", /^[34]\d\d\dms$|^4s$/],
-    ["1min", /^[34]\d\d\dms$|^4s$/],
-    ["700ms", /^700ms$/],
-  ] as const) {
-    await inTransaction("ROLLBACK", async (client) => {
-      const limits: string[] = [];
-      let sent = 0;
-      const readLimit = async () => String(await sql(client, "SHOW statement_timeout"));
-      const watched: PooledConnection = {
-        ...client,
-        async query(query) {
-          sent++;
-          // A pooler can give the next transaction of the program another session.
-          expect(query.name).toBeUndefined();
-          if (query.values !== undefined) limits.push(await readLimit());
-          return client.query(query);
-        },
-      };
-      await sql(client, `SET LOCAL statement_timeout = '${limit}'`);
-      const orders = store.orders.using(watched);
-      await orders.place([pending(1n)]);
-      expect(await readLimit()).toBe(limit);
-      await orders.apply(1n, "cancel", AT);
-      await orders.find(1n);
-      expect(await readLimit()).toBe(limit);
-      expect(limits).toHaveLength(4);
-      // Each statement with the two that set its limit and restore it.
-      expect(sent).toBe(3 * limits.length);
-      for (const set of limits) expect(set).toMatch(expected);
-    });
-  }
+  await inTransaction("ROLLBACK", async (client) => {
+    // Those of a transaction are there in any case.
+    const text = "SELECT name, setting FROM pg_settings WHERE name !~ '^transaction_' ORDER BY name";
+    const before = await sql(client, text);
+    const seen: unknown[] = [];
+    const watched: PooledConnection = {
+      ...client,
+      async query(query) {
+        // A pooler can give the next transaction of the program another session.
+        expect(query.name).toBeUndefined();
+        const response = await client.query(query);
+        seen.push(await sql(client, text));
+        return response;
+      },
+    };
+    const orders = store.orders.using(watched);
+    await orders.place([pending(1n), pending(1n)]);
+    await orders.apply(1n, "cancel", AT);
+    await orders.find(1n);
+    await orders.page({ limit: 1, status: "cancelled" });
+    for await (const _page of orders.list());
+    await orders.countByStatus();
+    expect(seen.length).toBeGreaterThan(12);
+    for (const each of seen) expect(each).toEqual(before);
+  });
 });

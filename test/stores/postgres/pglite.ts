@@ -72,7 +72,13 @@ export async function startPglite(): Promise<Pglite> {
       const before = last;
       last = released;
       await before;
-      return { query, release: () => release() };
+      return {
+        query,
+        release(close = false) {
+          // The server ends the transaction of a connection that is closed.
+          void (close ? run(database, ROLLBACK) : Promise.resolve()).finally(release);
+        },
+      };
     },
   };
   return {
@@ -89,6 +95,8 @@ export async function startPglite(): Promise<Pglite> {
     },
   };
 }
+
+const ROLLBACK = { text: "ROLLBACK" } as PostgresQuery;
 
 /** A query without values can have several statements, which PGlite runs in another way. */
 async function run(database: PGlite, { text, values }: PostgresQuery) {

@@ -7,7 +7,11 @@ import { join } from "node:path";
 import { freeTcpPort, type PostgresServer, unprivilegedUser } from "./server.ts";
 
 /** Starts PgBouncer (`apt-get install pgbouncer`) in transaction mode: each transaction can have another session. */
-export async function startPgbouncer(program: string, server: PostgresServer) {
+export async function startPgbouncer(
+  program: string,
+  server: PostgresServer,
+  others: Readonly<Record<string, number>> = {},
+) {
   const user = unprivilegedUser();
   const folder = mkdtempSync(join(tmpdir(), "store-orders-pgbouncer-"));
   const port = await freeTcpPort();
@@ -23,6 +27,7 @@ export async function startPgbouncer(program: string, server: PostgresServer) {
     },
     // Fewer sessions than a store has connections, so that they change hands.
     ...{ pool_mode: "transaction", default_pool_size: 5, max_client_conn: 500 },
+    ...others,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const file = join(folder, "pgbouncer.ini");

@@ -61,13 +61,16 @@ export function unprivilegedUser(): { readonly uid: number; readonly gid: number
 /**
  * Starts a server of its own, in a temporary folder or the given one. `settings` are those of postgresql.conf.
  * @param settings.fsync Off by default: a test kills processes, and not the machine.
+ * @param primary A server that this one follows, as a hot standby.
  */
 export async function startPostgres({
   folder: parent = tmpdir(),
   settings = {},
+  primary,
 }: {
   readonly folder?: string;
   readonly settings?: Readonly<Record<string, string>>;
+  readonly primary?: PostgresServer;
 } = {}): Promise<PostgresServer> {
   const programs = findPostgres();
   if (programs === undefined) throw new Error("There is no PostgreSQL.");
@@ -83,7 +86,19 @@ export async function startPostgres({
     "--encoding=UTF8",
     "--no-instructions",
   ];
-  await run(join(programs, "initdb"), ["-D", data, ...initial], options);
+  const copy = [
+    "-R",
+    "--checkpoint=fast",
+    "--no-sync",
+    "-h",
+    "127.0.0.1",
+    "-p",
+    `${primary?.port}`,
+    "-U",
+    "postgres",
+  ];
+  if (primary === undefined) await run(join(programs, "initdb"), ["-D", data, ...initial], options);
+  else await run(join(programs, "pg_basebackup"), ["-D", data, ...copy], options);
   const port = await freeTcpPort();
   const all = {
     ...{ listen_addresses: "127.0.0.1", port: `${port}`, unix_socket_directories: "", fsync: "off" },

@@ -392,6 +392,33 @@ test("a call for which the pool has no connection in time rejects, and a connect
   expect(returned).toBe(1);
 });
 
+test("calls whose connection is refused wait in their order until one is lent", async () => {
+  const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
+  const store = await openStore("refused", (query, run) => run(query));
+  let [asked, atOnce, most] = [0, 0, 0];
+  const pool: PostgresPool = {
+    async connect() {
+      most = Math.max(most, ++atOnce);
+      await Promise.resolve();
+      atOnce--;
+      if (++asked <= 8) throw refusal;
+      return server.pool.connect();
+    },
+  };
+  const waiting = createPostgresStore({ pool, schema: "refused" });
+  const settled: bigint[] = [];
+  const find = async (id: bigint) => {
+    await waiting.orders.find(id);
+    settled.push(id);
+  };
+  await Promise.all([1n, 2n, 3n, 4n].map(find));
+  expect(settled).toEqual([1n, 2n, 3n, 4n]);
+  // All ask at first, then one after another.
+  expect([asked, most]).toEqual([12, 4]);
+  await find(5n);
+  await store.close();
+});
+
 test("closing waits for the calls that were made before", async () => {
   const store = await openStore("closing", (query, run) => run(query));
   const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };

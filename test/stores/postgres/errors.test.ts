@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
-import { DatabaseError, isRepeatable, toStoreError } from "../../../lib/stores/postgres/errors.ts";
+import {
+  DatabaseError,
+  isRefused,
+  isRepeatable,
+  isWrongSession,
+  standby,
+  toStoreError,
+} from "../../../lib/stores/postgres/errors.ts";
 
 /** An error as `pg` reports it. */
 const fromServer = (code: string, severity = "ERROR") =>
@@ -75,4 +82,51 @@ describe("a transaction is repeated", () => {
   ])("%s", (_when, cause, expected) => {
     expect(isRepeatable(new DatabaseError(cause))).toBe(expected);
   });
+});
+
+test("rows that a policy can hide: what to do, and the table that the server names, in any language", () => {
+  const cause = Object.assign(fromServer("42501"), {
+    routine: "check_enable_rls",
+    message: "Tabelle »orders«",
+  });
+  const error = toStoreError(new DatabaseError(cause));
+  expect(isStoreUnavailable(error) && error.retryable).toBe(true);
+  expect(errorMessage(error)).toMatch(/^Row level security can hide rows.*BYPASSRLS\. \(Tabelle »orders«\)$/);
+});
+
+describe("a session is replaced", () => {
+  test.each([
+    ["that can only read", fromServer("25006"), true],
+    ["of a standby", standby().cause, true],
+    ["whose role lacks a permission", fromServer("42501"), true],
+    ["whose time limit ended a statement", fromServer("57014"), true],
+    ["that lacks a prepared statement", fromServer("26000"), true],
+    ["that is in a transaction", fromServer("25001"), true],
+    ["that is lost", new Error("Connection terminated unexpectedly"), true],
+    ["but not for a value", fromServer("22003"), false],
+    ["but not for a constraint", fromServer("23505"), false],
+    ["but not after a deadlock", fromServer("40P01"), false],
+    ["but not after the wait for a lock", fromServer("55P03"), false],
+    ["but not without tables", fromServer("42P01"), false],
+  ])("%s", (_which, cause, expected) => {
+    expect(isWrongSession(new DatabaseError(cause))).toBe(expected);
+  });
+
+  test("but not for an error of our own code", () => {
+    expect(isWrongSession(new TypeError("x"))).toBe(false);
+  });
+});
+
+test.each([
+  [fromServer("53300", "FATAL"), true],
+  [
+    Object.assign(fromServer("08P01", "FATAL"), { message: "no more connections allowed (max_client_conn)" }),
+    true,
+  ],
+  [Object.assign(fromServer("08P01", "FATAL"), { message: "broken message" }), false],
+  [fromServer("57P03", "FATAL"), false],
+  [new Error("connect ECONNREFUSED 127.0.0.1:5432"), false],
+])("a further connection that is refused is waited for: %s", (cause, expected) => {
+  expect(isRefused(new DatabaseError(cause))).toBe(expected);
+  expect(isRefused(cause)).toBe(false);
 });

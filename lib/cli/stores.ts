@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import type { Inspection } from "../stores/check.ts";
-import { readConnectionString } from "../stores/postgres/connection-string.ts";
+import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
@@ -32,6 +32,11 @@ export interface OpenOptions {
   warn(message: string): void;
 }
 
+/** What `openStore` adds from the choice. */
+interface KindOptions extends OpenOptions {
+  readonly poolSize: number | undefined;
+}
+
 /** A kind of store. */
 export interface StoreKind {
   /** The name of the global option that selects this kind, and the name of its value in the help. */
@@ -45,7 +50,7 @@ export interface StoreKind {
   /** The optional package that the store needs. */
   readonly peer?: string;
   /** Opens the store that the option's value names. Loads the code of the store. */
-  open(location: string, options: OpenOptions): Promise<OpenedStore>;
+  open(location: string, options: KindOptions): Promise<OpenedStore>;
   /** Opens the database that the option's value names to check it. Nothing in it is changed. */
   inspect(location: string): Promise<Inspection>;
   /** The files of the database, if it has any. */
@@ -96,32 +101,64 @@ export type StoreName = keyof typeof STORES;
 /** The names of all kinds. */
 export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
 
-/** The values of the options that select a store. */
-export type StoreFlags = Partial<Readonly<Record<(typeof STORES)[StoreName]["option"], string>>>;
+/** The values of the options that select a store, and of the size of its pool. */
+export type StoreFlags = Partial<
+  Readonly<Record<(typeof STORES)[StoreName]["option"] | "postgresPool", string>>
+>;
 
 /** The store that a command uses. */
 export interface StoreChoice {
   readonly kind: StoreName;
   /** The path, prefix or address: the value of the option. */
   readonly location: string;
+  /** The most connections to PostgreSQL, if the program should not choose it. */
+  readonly poolSize?: number;
 }
 
+/** The option of the size of the pool. */
+export const POOL_OPTION = "postgres-pool";
+const POOL_VARIABLE = "STORE_ORDERS_POSTGRES_POOL";
+const POOL_FLAG = {
+  flags: `--${POOL_OPTION} <n>`,
+  description: `open at most this many connections to PostgreSQL (${POOL_VARIABLE}; default: 10)`,
+};
+
 /** The global options that select a store, as the program declares them. */
-export const STORE_OPTIONS = STORE_NAMES.map((name) => {
+export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
   const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
   const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
-  return { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
+  const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
+  return name === "postgres" ? [selection, POOL_FLAG] : [selection];
 });
 
 /** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
-  return (
-    chooseOne(({ option }) => ({ source: `--${option}`, location: flags[option] })) ??
+  const choice = chooseOne(({ option }) => ({ source: `--${option}`, location: flags[option] })) ??
     chooseOne(({ variable }) => ({ source: variable, location: readVariable(env, variable) })) ?? {
       kind: "sqlite",
       location: STORES.sqlite.fallback,
-    }
-  );
+    };
+  const { postgresPool } = flags;
+  if (choice.kind === "postgres") {
+    const poolSize =
+      postgresPool === undefined
+        ? readPoolSize(readVariable(env, POOL_VARIABLE), POOL_VARIABLE)
+        : readPoolSize(postgresPool, `--${POOL_OPTION}`);
+    return poolSize === undefined ? choice : { ...choice, poolSize };
+  }
+  if (postgresPool !== undefined)
+    throw invalidInput(
+      `--${POOL_OPTION}`,
+      "Only a PostgreSQL database has a pool. Add --postgres, or remove it.",
+    );
+  return choice;
+}
+
+function readPoolSize(text: string | undefined, source: string): number | undefined {
+  if (text === undefined) return undefined;
+  const size = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  validatePoolSize(size, source);
+  return size;
 }
 
 function chooseOne(
@@ -146,9 +183,12 @@ function chooseOne(
 }
 
 /** Opens a store, and loads only the code for its kind. */
-export async function openStore({ kind, location }: StoreChoice, options: OpenOptions): Promise<OpenedStore> {
+export async function openStore(
+  { kind, location, poolSize }: StoreChoice,
+  options: OpenOptions,
+): Promise<OpenedStore> {
   const { open, peer }: StoreKind = STORES[kind];
-  return open(location, options).catch((error: unknown) => {
+  return open(location, { ...options, poolSize }).catch((error: unknown) => {
     throw explainMissingPackage(error, peer);
   });
 }
@@ -208,14 +248,15 @@ function isAccessibleToOthers(path: string): boolean {
   );
 }
 
-async function openPostgres(url: string, { create }: OpenOptions): Promise<OpenedStore> {
+async function openPostgres(url: string, { create, poolSize }: KindOptions): Promise<OpenedStore> {
   const [{ createPostgresStore, migratePostgres }, { SCHEMA_VERSION }] = await Promise.all([
     import("../stores/postgres/index.ts"),
     import("../stores/postgres/schema.ts"),
     // The store loads it with the first call, whose error would not name the package.
     import("pg"),
   ]);
-  const { name, ...options } = readPostgresUrl(url);
+  const { name, ...address } = readPostgresUrl(url);
+  const options = { ...address, poolSize };
   const isNew = create && (await migratePostgres({ ...options, onlyIfEmpty: true })).from === 0;
   const store = createPostgresStore({ ...options, existing: true });
   return {

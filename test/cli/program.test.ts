@@ -22,10 +22,10 @@ beforeAll(async () => {
   levels = ["", ...commands.flat()];
 });
 
-const STORE_FLAGS = ["--database <path>", "--postgres <url>", "--dynamodb <prefix>"];
+const STORE_FLAGS = ["--database <path>", "--postgres <url>", "--postgres-pool <n>", "--dynamodb <prefix>"];
 /** The options that select a store which a group of commands does not use. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
-  tables: ["--database <path>", "--postgres <url>"],
+  tables: ["--database <path>", "--postgres <url>", "--postgres-pool <n>"],
   domains: STORE_FLAGS,
   openapi: STORE_FLAGS,
   release: STORE_FLAGS,

@@ -42,6 +42,27 @@ test.each(STORE_NAMES)(
   },
 );
 
+test("the size of the pool is that of the option, otherwise of the variable, and only PostgreSQL has one", () => {
+  const postgres = "postgres://localhost/db";
+  const env = { STORE_ORDERS_POSTGRES_POOL: "3" };
+  const chosen = { kind: "postgres", location: postgres };
+  expect(chooseStore({ postgres, postgresPool: "20" }, env)).toEqual({ ...chosen, poolSize: 20 });
+  expect(chooseStore({ postgres }, env)).toEqual({ ...chosen, poolSize: 3 });
+  expect(chooseStore({}, { ...env, STORE_ORDERS_POSTGRES: postgres })).toEqual({ ...chosen, poolSize: 3 });
+  expect(chooseStore({ postgres }, { STORE_ORDERS_POSTGRES_POOL: "" })).toEqual(chosen);
+  expect(chooseStore({ database: "x" }, env)).toEqual({ kind: "sqlite", location: "x" });
+  for (const postgresPool of ["0", "", "1e3", "-1", "x", "9".repeat(20)])
+    expect(() => chooseStore({ postgres, postgresPool }, env)).toThrow(
+      "--postgres-pool: Use a whole number of connections, at least 1.",
+    );
+  expect(() => chooseStore({ postgres }, { STORE_ORDERS_POSTGRES_POOL: "0" })).toThrow(
+    "STORE_ORDERS_POSTGRES_POOL: Use a whole number",
+  );
+  expect(() => chooseStore({ database: "x", postgresPool: "3" }, {})).toThrow(
+    "--postgres-pool: Only a PostgreSQL database has a pool.",
+  );
+});
+
 test("the password of a PostgreSQL URL is shown neither in a command to copy, nor in a result or an error", async () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/shop?schema=pets&sslpassword=s3cret";
   expect(toCommandLine(["keys", "list"], { postgres: url })).toMatch(

@@ -113,13 +113,13 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     .description("Creates the tables in a PostgreSQL database, or migrates them to this version.")
     .option("--print", "print the SQL that creates or migrates the tables, and change nothing")
     .action(async ({ print }: { print?: boolean }) => {
-      const { kind, location } = chooseStore(context.flags, context.env);
+      const { kind, location, poolSize } = chooseStore(context.flags, context.env);
       if (kind !== "postgres" && !print) throw invalidInput("--postgres", MIGRATION_HINT);
       const { migratePostgres, postgresMigrationSql } = await import("../../stores/postgres/index.ts");
       if (kind !== "postgres") return void (await context.terminal.print(postgresMigrationSql()));
       const { name: database, ...options } = readPostgresUrl(location);
       if (print) return void (await context.terminal.print(postgresMigrationSql(options)));
-      await printResult(context, { database, ...(await migratePostgres(options)) });
+      await printResult(context, { database, ...(await migratePostgres({ ...options, poolSize })) });
     });
 
   group

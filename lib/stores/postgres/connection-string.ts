@@ -27,3 +27,9 @@ function isConnectionString(text: unknown): boolean {
   if (text.startsWith("/")) return true;
   return /^(postgres(ql)?:\/\/|socket:)/.test(text) && URL.canParse(text.replace("@/", "@host/"));
 }
+
+/** Throws `InvalidInputError` unless a pool can have this size. */
+export function validatePoolSize(size: number, option = "poolSize"): void {
+  if (!Number.isSafeInteger(size) || size < 1)
+    throw invalidInput(option, "Use a whole number of connections, at least 1.");
+}

@@ -15,7 +15,7 @@
 import { invalidInput } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import { readConnectionString } from "./connection-string.ts";
+import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import {
   CALL_TIMEOUT_MS,
   type Database,
@@ -49,8 +49,14 @@ export type PostgresServer =
        */
       readonly pool: PostgresPool;
       readonly connectionString?: undefined;
+      readonly poolSize?: undefined;
     }
-  | { readonly connectionString: string; readonly pool?: undefined };
+  | {
+      readonly connectionString: string;
+      /** The most connections that are open at once. @default 10 */
+      readonly poolSize?: number | undefined;
+      readonly pool?: undefined;
+    };
 
 /** Options of `createPostgresStore`. */
 export type PostgresStoreOptions = PostgresServer & {
@@ -114,11 +120,12 @@ export async function migratePostgres({
 const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 
 /** Connections of the pool that the store opens. One is busy with admissions; the others read, or change one order. */
-const POOL_SIZE = 10;
+const DEFAULT_POOL_SIZE = 10;
 
 function openPool({
   pool,
   connectionString: text,
+  poolSize,
   schema: chosen,
 }: PostgresServer & { readonly schema?: string | undefined }): {
   readonly pool: PostgresPool;
@@ -130,15 +137,19 @@ function openPool({
   if (pool !== undefined) {
     if (typeof pool?.connect !== "function")
       throw invalidInput("pool", "Give a Pool of pg, or an object with its method connect().");
+    if (poolSize !== undefined)
+      throw invalidInput("poolSize", "A pool has a size of its own. Give poolSize with a connectionString.");
     return { pool, schema: chosen ?? DEFAULT_SCHEMA, close: async () => {} };
   }
   const { connectionString, schema = chosen ?? DEFAULT_SCHEMA } = readConnectionString(text);
   if (chosen !== undefined && chosen !== schema)
     throw invalidInput("schema", "The connectionString names another schema. Give one of them.");
+  const size = poolSize === undefined ? DEFAULT_POOL_SIZE : poolSize;
+  validatePoolSize(size);
   let opening: Promise<OwnPool> | undefined;
   let opened: OwnPool | undefined;
   const open = async () => {
-    opening ??= createPool(connectionString);
+    opening ??= createPool(connectionString, size);
     opened = await opening;
     return opened;
   };
@@ -165,12 +176,12 @@ interface OwnPool extends PostgresPool {
   end(): Promise<void>;
 }
 
-async function createPool(connectionString: string): Promise<OwnPool> {
+async function createPool(connectionString: string, max: number): Promise<OwnPool> {
   // Loaded here, so that a program with another driver needs no pg.
   const { Pool } = await import("pg");
   const pool = new Pool({
     connectionString,
-    max: POOL_SIZE,
+    max,
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: CALL_TIMEOUT_MS,

@@ -43,11 +43,19 @@ test.each([
     { connectionString: "postgres://h/d?schema=a", schema: "b" },
     "schema: The connectionString names another schema. Give one of them.",
   ],
+  ["a size for a pool", { pool: { connect() {} }, poolSize: 5 }, "poolSize: A pool has a size of its own."],
   ["no schema", { connectionString: "postgres://h/d?schema=pg_x" }, "schema: Use the name of a schema"],
 ])("%s: the options of the store are an error without secrets", (_, options, message) => {
   const error = thrownBy(() => createPostgresStore(options as never));
   expect(isInvalidInput(error) && error.message).toContain(message);
   expect(`${error}`).not.toContain("s3cret");
+});
+
+test.each([0, -1, 1.5, Number.NaN, "3", null])("a pool of %s connections is an error", (poolSize) => {
+  const options = { connectionString: "postgres://h/d", poolSize };
+  expect(thrownBy(() => createPostgresStore(options as never))).toMatchObject({
+    message: "poolSize: Use a whole number of connections, at least 1.",
+  });
 });
 
 test("the same schema twice is no error", async () => {

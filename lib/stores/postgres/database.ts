@@ -646,7 +646,10 @@ export function combined(statements: readonly Statement[]): readonly Statement[]
   const texts = statements.map((statement) => {
     const offset = values.length;
     values.push(...(statement.values ?? []));
-    return statement.text.replaceAll(/\$(\d+)/g, (_, place: string) => `$${Number(place) + offset}`);
+    // The name of a schema, which is quoted, can contain what looks like a place.
+    return statement.text.replaceAll(/"[^"]*"|\$(\d+)/g, (found, place?: string) =>
+      place === undefined ? found : `$${Number(place) + offset}`,
+    );
   });
   const last = texts.pop();
   if (last === undefined) return [];

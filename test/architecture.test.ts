@@ -152,6 +152,7 @@ describe("conventions", () => {
       "lib/client/client.ts",
       "lib/orders/orders.ts",
       "lib/stores/dynamodb/client.ts",
+      "lib/stores/postgres/blockers.ts",
       "lib/stores/postgres/database.ts",
       "lib/stores/sqlite/database.ts",
     ]);

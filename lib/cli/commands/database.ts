@@ -4,10 +4,11 @@ import { Argument, type Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
+import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite } from "../../stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { type CommandContext, withStore } from "../context.ts";
-import { EXIT, explainFileError } from "../errors.ts";
+import { EXIT, explainFileError, toPrinted } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
 import {
@@ -113,13 +114,23 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     .description("Creates the tables in a PostgreSQL database, or migrates them to this version.")
     .option("--print", "print the SQL that creates or migrates the tables, and change nothing")
     .action(async ({ print }: { print?: boolean }) => {
-      const { kind, location, poolSize } = chooseStore(context.flags, context.env);
+      const { flags, env, terminal } = context;
+      const { kind, location, poolSize } = chooseStore(flags, env);
       if (kind !== "postgres" && !print) throw invalidInput("--postgres", MIGRATION_HINT);
-      const { migratePostgres, postgresMigrationSql } = await import("../../stores/postgres/index.ts");
-      if (kind !== "postgres") return void (await context.terminal.print(postgresMigrationSql()));
+      const { describeBlocker, migratePostgres, postgresMigrationSql } = await import(
+        "../../stores/postgres/index.ts"
+      );
+      if (kind !== "postgres") return void (await terminal.print(postgresMigrationSql()));
       const { name: database, ...options } = readPostgresUrl(location);
-      if (print) return void (await context.terminal.print(postgresMigrationSql(options)));
-      await printResult(context, { database, ...(await migratePostgres({ ...options, poolSize })) });
+      if (print) return void (await terminal.print(postgresMigrationSql(options)));
+      const onBlocked = (blockers: readonly Blocker[]) => {
+        const message = toPrinted(`Waiting for ${blockers.map(describeBlocker).join("; ")}`);
+        terminal.log(flags.json ? JSON.stringify({ code: "blocked", message, blockers }) : message);
+      };
+      await printResult(context, {
+        database,
+        ...(await migratePostgres({ ...options, poolSize, onBlocked })),
+      });
     });
 
   group

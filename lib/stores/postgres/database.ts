@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { settleWithin } from "../../core/concurrency.ts";
 import { invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../store.ts";
+import { type Blocker, holdersStatement, takeStrongLocks } from "./blockers.ts";
 import {
   DatabaseError,
   hiddenRows,
@@ -19,6 +20,8 @@ import {
   toStoreError,
 } from "./errors.ts";
 import {
+  MIGRATED_TABLES,
+  MIGRATION_LOCK,
   type MigrationResult,
   migrate,
   missingTables,
@@ -614,30 +617,62 @@ async function isCommitted(
   throw new StoreUnavailableError(message, { cause: problem });
 }
 
-/** Creates or migrates the tables on a connection of the pool. */
+/** Creates or migrates the tables, while requests go on. */
 export async function migrateTables(
   pool: PostgresPool,
-  { schema, onlyIfEmpty, deadline }: MigrationOptions,
+  { schema, onlyIfEmpty, deadline, onBlocked }: MigrationOptions,
 ): Promise<MigrationResult> {
-  return withConnection(pool, deadline, async (connection) => {
-    const execute = async (text: string) => {
-      const { rows, error } = await send(connection, [toQuery({ text }, deadline)]);
-      if (error !== undefined) throw error;
-      return rows[0] ?? [];
-    };
-    await execute(beginText(deadline));
-    const result = await migrate(execute, schema, { onlyIfEmpty });
-    await execute("COMMIT");
-    return result;
-  }).catch((error: unknown) => {
-    throw toStoreError(error);
+  const wanted = {
+    schema: quoteSchema(schema),
+    tables: MIGRATED_TABLES,
+    isExclusive: true,
+    advisory: MIGRATION_LOCK,
+  };
+  return takeStrongLocks({
+    deadline,
+    onBlocked,
+    readHolders: () => readCatalogs(pool, holdersStatement(wanted), deadline),
+    attempt: (lockWaitMs) =>
+      runTransaction(pool, deadline, lockWaitMs, async (execute) => {
+        const run = async (text: string) => execute({ text });
+        return migrate(run, schema, { onlyIfEmpty });
+      }),
   });
 }
 
 interface MigrationOptions {
+  /** The name of the schema, without quotation marks. */
   readonly schema: string;
   readonly onlyIfEmpty: boolean;
   readonly deadline: number;
+  readonly onBlocked?: ((blockers: readonly Blocker[]) => void) | undefined;
+}
+
+/** Reads the catalogues of the server, and no table of ours. */
+export function readCatalogs(pool: PostgresPool, statement: Statement, deadline: number): Promise<Rows> {
+  return runTransaction(pool, deadline, Infinity, (execute) => execute(statement));
+}
+
+/** Runs a task in a transaction, whose statements it sends one after another. */
+async function runTransaction<T>(
+  pool: PostgresPool,
+  deadline: number,
+  maxLockWaitMs: number,
+  task: (execute: (statement: Statement) => Promise<Rows>) => Promise<T>,
+): Promise<T> {
+  return withConnection(pool, deadline, async (connection) => {
+    const execute = async (statement: Statement) => {
+      const { rows, error } = await send(connection, [toQuery(statement, deadline)]);
+      if (error !== undefined) throw error;
+      return rows[0] ?? [];
+    };
+    await execute({ text: beginText(deadline, maxLockWaitMs) });
+    const result = await task(execute);
+    await execute({ text: "COMMIT" });
+    return result;
+  }).catch((error: unknown) => {
+    throw toStoreError(error);
+  });
 }
 
 /** One statement that does what several do that write to different tables, and return nothing. */

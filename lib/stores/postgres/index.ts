@@ -15,6 +15,7 @@
 import { invalidInput } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
+import type { Blocker } from "./blockers.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import {
   CALL_TIMEOUT_MS,
@@ -36,6 +37,7 @@ export {
   StoreUnavailableError,
 } from "../../core/errors.ts";
 export type { Store } from "../store.ts";
+export { type Blocker, describeBlocker } from "./blockers.ts";
 export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./database.ts";
 export type { PostgresOrderStore } from "./orders.ts";
 export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
@@ -100,23 +102,31 @@ export type PostgresMigrationOptions = PostgresServer & {
   readonly schema?: string | undefined;
   /** True if tables of an older version are an error. @default false */
   readonly onlyIfEmpty?: boolean | undefined;
+  /**
+   * Called with those who hold a lock for which the migration waits, once until others do. Requests go on meanwhile.
+   */
+  readonly onBlocked?: ((blockers: readonly Blocker[]) => void) | undefined;
 };
 
-/** Creates the tables, or migrates them to the version of this program, in one transaction. */
+/**
+ * Creates the tables, or migrates them to the version of this program, in one transaction. It locks the tables, and tries
+ * that for up to ten minutes, each time for half a second. Then it rejects, and the error names those who hold a lock.
+ */
 export async function migratePostgres({
   onlyIfEmpty = false,
+  onBlocked,
   ...options
 }: PostgresMigrationOptions): Promise<MigrationResult> {
   const { pool, schema, close } = openPool(options);
   try {
     const deadline = performance.now() + (onlyIfEmpty ? CALL_TIMEOUT_MS : MIGRATION_TIMEOUT_MS);
-    return await migrateTables(pool, { schema, onlyIfEmpty, deadline });
+    return await migrateTables(pool, { schema, onlyIfEmpty, deadline, onBlocked });
   } finally {
     await close();
   }
 }
 
-/** A migration waits for running transactions, and can rewrite a table. */
+/** A migration waits for running transactions, and can read a whole table. */
 const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 
 /** Connections of the pool that the store opens. One is busy with admissions; the others read, or change one order. */

@@ -1,37 +1,132 @@
 import { unpackEvents } from "../../orders/history.ts";
-import type { InspectedOrder, Inspection } from "../check.ts";
+import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
-import { openDatabase, type PostgresPool } from "./database.ts";
-import { DEFAULT_SCHEMA } from "./schema.ts";
+import { CALL_TIMEOUT_MS, openDatabase, type PostgresPool, readCatalogs } from "./database.ts";
+import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
 
 /** Rows of one read. */
 const PAGE_SIZE = 1_000;
 
-/** The keys of the tables: without one, for example after an incomplete restore, a row can exist twice. */
-const CONSTRAINTS = ["orders p", "accounts p", "api_keys p", "api_keys f", "settings p"];
+/** The tables, and their keys: without one, for example after an incomplete restore, a row can exist twice. */
+const TABLES = ["orders", "outbox", "accounts", "api_keys", "settings"];
+const CONSTRAINTS = ["orders p", "outbox p", "accounts p", "api_keys p", "api_keys f", "settings p"];
+
+const AS_PRINTED = "as 'database migrate --print' prints it";
 
 /** Reads the tables of a schema to check them. Each page is a transaction of its own. */
 export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA): Inspection {
   const database = openDatabase(pool, { schema: schemaName, existing: true });
   const { schema, read } = database;
+  const readCatalog = (text: string, ...values: readonly unknown[]) =>
+    readCatalogs(pool, { text, values, isRare: true }, performance.now() + CALL_TIMEOUT_MS);
+
+  /** Tables whose rows a policy can hide, or which the role may not read. */
+  async function findHidden(): Promise<readonly Finding[]> {
+    const tables = await readCatalog(
+      `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT') FROM pg_catalog.pg_class
+       WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]) ORDER BY 1`,
+      ...[schema, TABLES],
+    );
+    if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
+    return tables.flatMap(([table, isHidden, isReadable]) => {
+      const subject = `table ${table}`;
+      const secured: Finding = {
+        subject,
+        problem:
+          "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
+        repair: `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
+      };
+      const forbidden: Finding = {
+        subject,
+        problem: "This role may not read it.",
+        repair: `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
+      };
+      return [...(isTrue(isHidden) ? [secured] : []), ...(isTrue(isReadable) ? [] : [forbidden])];
+    });
+  }
+
+  /** Keys and indexes without which wrong rows are not rejected. */
+  async function findKeys(): Promise<readonly Finding[]> {
+    const found = await readCatalog(
+      `SELECT c.relname || ' ' || k.contype::text FROM pg_catalog.pg_constraint k
+         JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+         LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype = 'p'
+       WHERE c.relnamespace = $1::regnamespace AND k.convalidated AND i.indisvalid IS NOT FALSE
+       UNION ALL SELECT 'hash' FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+       WHERE i.indrelid = $2::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+         AND a.attname = 'hash' AND i.indkey::text = a.attnum::text`,
+      ...[schema, `${schema}.api_keys`],
+    );
+    const known = found.map(([constraint]) => constraint);
+    const keys = CONSTRAINTS.filter((each) => !known.includes(each)).map((constraint): Finding => {
+      const [table, type] = constraint.split(" ");
+      const kind = type === "p" ? "primary key" : "foreign key to accounts";
+      return {
+        subject: `table ${table}`,
+        problem: `It has no valid ${kind}, so wrong rows are not rejected.`,
+        repair: `Add it ${AS_PRINTED}, once no row breaks it.`,
+      };
+    });
+    if (known.includes("hash")) return keys;
+    const index: Finding = {
+      subject: "table api_keys",
+      problem: "It has no valid unique index on hash, so two accounts can have the same key.",
+      repair: `Create it ${AS_PRINTED}, once no row breaks it.`,
+    };
+    return [...keys, index];
+  }
+
+  /** A trigger function or triggers that lose changes, or write them elsewhere. */
+  async function findOutbox(): Promise<readonly Finding[]> {
+    const [[text, settings] = []] = await readCatalog(
+      "SELECT prosrc, array_to_string(proconfig, ', ') FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regproc($1)",
+      `${schema}.add_to_outbox`,
+    );
+    const triggers = await readCatalog(
+      `SELECT tgname, tgenabled::text, tgfoid = pg_catalog.to_regproc($3), tgfoid::regproc::text FROM pg_catalog.pg_trigger
+       WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[]) ORDER BY 1`,
+      ...[`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
+    );
+    const findings: Finding[] = [];
+    const isCurrent = text === OUTBOX_FUNCTION.text && settings === OUTBOX_FUNCTION.settings;
+    if (!isCurrent) {
+      const [, other] = /INSERT INTO (\S+)\.outbox/.exec(`${text}`) ?? [];
+      const problem =
+        text === undefined
+          ? "It is missing, so the outbox cannot be switched on."
+          : other !== undefined && other !== schema
+            ? `It writes changes to the outbox of the schema ${other}.`
+            : "Its text is not that of this version.";
+      findings.push({ subject: "function add_to_outbox", problem, repair: `Replace it ${AS_PRINTED}.` });
+    }
+    const repair = "Run 'database outbox on' as the owner of the tables.";
+    const names = triggers.map(([name]) => name);
+    for (const name of OUTBOX_TRIGGERS)
+      if (triggers.length > 0 && !names.includes(name))
+        findings.push({ subject: `trigger ${name}`, problem: "It is missing, so changes are lost.", repair });
+    for (const [name, enabled, isOurs, target] of triggers) {
+      const subject = `trigger ${name}`;
+      if (!isTrue(isOurs))
+        findings.push({ subject, problem: `It calls ${target}, which is not of this schema.`, repair });
+      if (enabled !== "A")
+        findings.push({
+          subject,
+          problem: "It is not enabled in every session, so changes can be lost.",
+          repair,
+        });
+    }
+    return findings;
+  }
+
   return {
     async inspect(report) {
-      const found = await read({
-        text: `SELECT c.relname || ' ' || k.contype::text FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-               LEFT JOIN pg_index i ON i.indexrelid = k.conindid AND k.contype = 'p'
-               WHERE c.relnamespace = $1::regnamespace AND k.convalidated AND i.indisvalid IS NOT FALSE`,
-        values: [schema],
-      });
-      const known = found.map(([constraint]) => constraint);
-      for (const constraint of CONSTRAINTS.filter((each) => !known.includes(each))) {
-        const [table, type] = constraint.split(" ");
-        const kind = type === "p" ? "primary key" : "foreign key to accounts";
-        report({
-          subject: `table ${table}`,
-          problem: `It has no valid ${kind}, so wrong rows are not rejected.`,
-          repair: "Add it as 'database migrate --print' prints it, once no row breaks it.",
-        });
-      }
+      // What the role cannot read, or cannot read as a whole, is not read at all.
+      const hidden = await findHidden();
+      for (const finding of hidden) report(finding);
+      // Throws if the tables are of another version.
+      if (hidden.length === 0) await read({ text: "SELECT true", values: [] });
+      for (const finding of [...(await findKeys()), ...(await findOutbox())]) report(finding);
+      if (hidden.length > 0) return false;
       const orphans = await read({
         text: `SELECT k.id FROM ${schema}.api_keys k LEFT JOIN ${schema}.accounts a ON a.id = k.account WHERE a.id IS NULL`,
       });
@@ -75,4 +170,9 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     accounts: () => createAccountStore(database).list(),
     close: database.settled,
   };
+}
+
+/** A boolean, which some drivers return as text. */
+function isTrue(value: unknown): boolean {
+  return value === true || value === "t";
 }

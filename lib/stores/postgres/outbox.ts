@@ -2,7 +2,9 @@ import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { readStoredOrder } from "../../orders/wire.ts";
-import type { Database, Rows, Statement } from "./database.ts";
+import { holdersStatement, takeStrongLocks } from "./blockers.ts";
+import { CALL_TIMEOUT_MS, type Database, type Rows, type Statement } from "./database.ts";
+import { enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 /** The time at which a change that was set aside is due. */
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -58,22 +60,40 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     isOn,
 
     async switch(on) {
-      if ((await isOn()) === on) return;
-      const create = (name: string, event: string, tables: string) =>
+      const deadline = performance.now() + CALL_TIMEOUT_MS;
+      // Those that call our function in every session, and all.
+      const count = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
+        FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
+      const [row] = await read({
+        text: count,
+        values: [`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
+      });
+      const [working, all] = (row ?? []).map(Number);
+      if (on ? working === OUTBOX_TRIGGERS.length : all === 0) return;
+      const create = (name: string, event: string, tables: string) => [
         `CREATE OR REPLACE TRIGGER ${name} AFTER ${event} ON ${schema}.orders REFERENCING ${tables}
-         FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.add_to_outbox()`;
+         FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.add_to_outbox()`,
+        enableAlways(schema, name),
+      ];
       const texts = on
         ? [
-            create("outbox_placed", "INSERT", "NEW TABLE AS n"),
-            create("outbox_changed", "UPDATE", "OLD TABLE AS o NEW TABLE AS n"),
+            ...create("outbox_placed", "INSERT", "NEW TABLE AS n"),
+            ...create("outbox_changed", "UPDATE", "OLD TABLE AS o NEW TABLE AS n"),
           ]
-        : ["outbox_placed", "outbox_changed"].map(
-            (name) => `DROP TRIGGER IF EXISTS ${name} ON ${schema}.orders`,
-          );
-      await change({
-        durable: true,
-        first: [{ text: "SELECT true" }],
-        decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
+        : OUTBOX_TRIGGERS.map((name) => `DROP TRIGGER IF EXISTS ${name} ON ${schema}.orders`);
+      await takeStrongLocks({
+        deadline,
+        readHolders: () => read(holdersStatement({ schema, tables: ["orders"], isExclusive: !on })),
+        attempt: (maxLockWaitMs) =>
+          change(
+            {
+              durable: true,
+              maxLockWaitMs,
+              first: [{ text: "SELECT true" }],
+              decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
+            },
+            deadline - CALL_TIMEOUT_MS,
+          ),
       });
     },
 

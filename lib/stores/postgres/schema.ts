@@ -1,10 +1,53 @@
 import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
-import { isForbidden } from "./errors.ts";
+import { DatabaseError, isForbidden } from "./errors.ts";
 
-/** SQL: the number of changes in a history, and the instant of the one whose digits begin there; see `packChange`. */
-const changesIn = (history: string) => `length(${history}) - length(replace(${history}, ';', ''))`;
+/**
+ * SQL: the number of changes in a history, and the instant of the one whose digits begin there; see `packChange`. Each
+ * argument has the type of the function in pg_catalog: one without a type could call a function of somebody else.
+ */
+const changesIn = (history: string) =>
+  `length(${history}) - length(replace(${history}, ';'::text, ''::text))`;
 const instantAt = (history: string, start: string) =>
-  `split_part(split_part(split_part(substr(${history}, ${start}), ';', 1), ',', 1), '.', 1)::bigint`;
+  `split_part(split_part(split_part(substr(${history}, ${start}), ';'::text, 1), ','::text, 1), '.'::text, 1)::bigint`;
+
+/** What adds the changes of one statement to the table `outbox` of a schema. */
+const addToOutbox = (outbox: string) => `IF TG_OP = 'INSERT' THEN
+    INSERT INTO ${outbox} (id, delivered, changes, since)
+      SELECT id, 0, ${changesIn("history")}, ${instantAt("history", "2")} FROM n WHERE history <> ''
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO ${outbox} (id, delivered, changes, since)
+      SELECT n.id, ${changesIn("o.history")}, ${changesIn("n.history")}, ${instantAt("n.history", "length(o.history) + 2")}
+      FROM n JOIN o ON o.id = n.id WHERE length(n.history) > length(o.history) ORDER BY n.id
+      ON CONFLICT (id) DO UPDATE SET changes = excluded.changes;
+  END IF;
+  RETURN NULL;`;
+
+/** The settings and the text of the trigger function, as the server shows them. */
+export const OUTBOX_FUNCTION = {
+  settings: "search_path=pg_catalog, pg_temp",
+  /**
+   * It finds the table by the schema of its trigger, which can be renamed. The statements have no schema in their text: so
+   * their plans are kept, and made anew for another schema. The function's own setting ends what it sets.
+   */
+  text: `
+DECLARE
+  path text;
+BEGIN
+  path := pg_catalog.set_config('search_path', pg_catalog.format('pg_catalog, %I, pg_temp', TG_TABLE_SCHEMA), true);
+  ${addToOutbox("outbox")}
+END `,
+};
+
+/** The triggers that call it while the outbox is on. */
+export const OUTBOX_TRIGGERS = ["outbox_placed", "outbox_changed"];
+
+/**
+ * SQL: makes a trigger fire in sessions of every role. Otherwise a role with `session_replication_role = replica` would
+ * lose changes. Triggers of a statement are not fired for what logical replication applies.
+ */
+export const enableAlways = (schema: string, trigger: string) =>
+  `ALTER TABLE ${schema}.orders ENABLE ALWAYS TRIGGER ${trigger}`;
 
 /**
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
@@ -66,21 +109,37 @@ CREATE TABLE ${schema}.outbox (
 ) WITH (fillfactor = 50);
 CREATE INDEX outbox_due ON ${schema}.outbox (due, since);
 
-CREATE FUNCTION ${schema}.add_to_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION ${schema}.add_to_outbox() RETURNS trigger LANGUAGE plpgsql AS ${dollarQuoted(`
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO ${schema}.outbox (id, delivered, changes, since)
-      SELECT id, 0, ${changesIn("history")}, ${instantAt("history", "2")} FROM n WHERE history <> ''
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO ${schema}.outbox (id, delivered, changes, since)
-      SELECT n.id, ${changesIn("o.history")}, ${changesIn("n.history")}, ${instantAt("n.history", "length(o.history) + 2")}
-      FROM n JOIN o ON o.id = n.id WHERE length(n.history) > length(o.history) ORDER BY n.id
-      ON CONFLICT (id) DO UPDATE SET changes = excluded.changes;
-  END IF;
-  RETURN NULL;
-END $$;`,
+  ${addToOutbox(`${schema}.outbox`)}
+END `)};`,
+
+  (schema) => `CREATE OR REPLACE FUNCTION ${schema}.add_to_outbox() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS ${dollarQuoted(OUTBOX_FUNCTION.text)};
+
+DO ${dollarQuoted(`
+DECLARE
+  name text;
+BEGIN
+  FOR name IN SELECT t.tgname FROM pg_catalog.pg_trigger t
+    WHERE t.tgrelid = ${toLiteral(`${schema}.orders`)}::regclass AND t.tgname IN (${OUTBOX_TRIGGERS.map(toLiteral)})
+  LOOP
+    EXECUTE ${toLiteral(enableAlways(schema, ""))} || name;
+  END LOOP;
+END `)};
+
+CREATE UNIQUE INDEX api_keys_hash ON ${schema}.api_keys (hash);`,
 ];
+
+/** The tables that the scripts from the second on change, and that whose lock keeps the requests out. */
+export const MIGRATED_TABLES = ["settings", "orders", "api_keys"];
+
+/** A text in dollar quotes that it does not contain. */
+function dollarQuoted(text: string): string {
+  let quote = "$store_orders$";
+  while (text.includes(quote)) quote = quote.replace(/\$$/, "_$");
+  return `${quote}${text}${quote}`;
+}
 
 /** The schema version of this program. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -98,49 +157,70 @@ export function quoteSchema(name: string): string {
  * changes nothing, on those of a newer one it fails.
  */
 export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
-  return migrationSql(schema, MIGRATIONS);
+  return migrationSql(schema, MIGRATIONS, LONG_LOCK_WAIT_SQL);
 }
 
-function migrationSql(schema: string, scripts: typeof MIGRATIONS): string {
+/**
+ * Requests wait behind a lock that is waited for. So that wait is short, but not shorter than that after which autovacuum
+ * gives way.
+ */
+const LONG_LOCK_WAIT_SQL =
+  "((extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1000 + 500)::integer)::text";
+
+/** `lockWait` is SQL for the longest wait for a lock. Without it, that of the transaction is kept. */
+function migrationSql(schema: string, scripts: typeof MIGRATIONS, lockWait = "wait"): string {
   const name = quoteSchema(schema);
   const to = scripts.length;
   const steps = scripts.map((script, from) => `IF version < ${from + 1} THEN\n\n${script(name)}\n\nEND IF;`);
-  return `DO $store_orders$
+  return `DO ${dollarQuoted(`
 DECLARE
   version integer := 0;
+  path text := pg_catalog.current_setting('search_path');
+  wait text := pg_catalog.current_setting('lock_timeout');
 BEGIN
--- Of several migrations at once, one runs.
-PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
--- Creating a schema takes a permission that its owner need not have, also if it exists.
-IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${toLiteral(schema)}) THEN
-  CREATE SCHEMA ${name};
-END IF;
-IF ${hasTablesSql(schema)} THEN
-  SELECT value INTO STRICT version FROM ${name}.settings WHERE name = 'schema_version';
-  IF version = ${to} THEN
-    RETURN;
-  ELSIF version > ${to} THEN
-    RAISE EXCEPTION 'The tables have schema version %, and this is for version ${to}. Upgrade store-orders.', version;
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+PERFORM set_config('lock_timeout', ${lockWait}, true);
+BEGIN
+  -- Of several migrations at once, one runs.
+  PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
+  -- Creating a schema takes a permission that its owner need not have, also if it exists.
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${toLiteral(schema)}) THEN
+    CREATE SCHEMA ${name};
   END IF;
-  -- Waits for the transactions that have read the version. Those that begin wait for this one.
-  LOCK TABLE ${name}.settings IN ACCESS EXCLUSIVE MODE;
-END IF;
+  IF ${hasTablesSql(schema)} THEN
+    SELECT value INTO STRICT version FROM ${name}.settings WHERE name = 'schema_version';
+    IF version > ${to} THEN
+      RAISE EXCEPTION 'The tables have schema version %, and this is for version ${to}. Upgrade store-orders.', version;
+    ELSIF version < ${to} THEN
+      -- Waits for the transactions that have read the version. Those that begin wait for this one.
+      LOCK TABLE ${MIGRATED_TABLES.map((table) => `${name}.${table}`).join(", ")} IN ACCESS EXCLUSIVE MODE;
+    END IF;
+  END IF;
+EXCEPTION WHEN lock_not_available THEN
+  RAISE EXCEPTION 'Other transactions use the tables. Nothing was changed. Run this again.' USING ERRCODE = 'lock_not_available',
+    HINT = 'The oldest are the first of: SELECT pid, usename, state, query FROM pg_stat_activity ORDER BY xact_start';
+END;
+PERFORM set_config('lock_timeout', wait, true);
 
 ${steps.join("\n\n")}
 
-INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${to}')
-  ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-END $store_orders$;
+IF version < ${to} THEN
+  INSERT INTO ${name}.settings (name, value) VALUES ('schema_version', '${to}')
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+END IF;
+PERFORM set_config('search_path', path, true);
+END `)};
 `;
 }
 
 /** Reads the catalogue: a function such as to_regclass() can return what this session knew before it had the lock. */
 function hasTablesSql(schema: string): string {
-  return `EXISTS (SELECT FROM pg_tables WHERE schemaname = ${toLiteral(schema)} AND tablename = 'settings')`;
+  return `EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = ${toLiteral(schema)} AND tablename = 'settings')`;
 }
 
+/** The literal of a text, whether or not the session reads a backslash as the start of an escape. */
 function toLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
 /** The schema that has the tables, unless another one is given. */
@@ -156,7 +236,7 @@ export interface MigrationResult {
 type Execute = (text: string) => Promise<readonly (readonly unknown[])[]>;
 
 /** "SOrd": the number of the lock that one migration at a time holds. */
-const MIGRATION_LOCK = 0x534f7264;
+export const MIGRATION_LOCK = 0x534f7264;
 
 /**
  * Creates the tables or migrates them to the current version, in the transaction of the caller: either as a whole or not
@@ -168,19 +248,36 @@ export async function migrate(
   schema: string,
   { onlyIfEmpty = false, scripts = MIGRATIONS } = {},
 ): Promise<MigrationResult> {
-  await execute(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-  const [[hasTables] = []] = await execute(`SELECT ${hasTablesSql(schema)}`);
-  const text = `SELECT value FROM ${quoteSchema(schema)}.settings WHERE name = 'schema_version'`;
-  const from = hasTables === true || hasTables === "t" ? Number((await execute(text))[0]?.[0] ?? 0) : 0;
   const to = scripts.length;
+  const readVersion = async () => {
+    const [[hasTables] = []] = await execute(`SELECT ${hasTablesSql(schema)}`);
+    if (hasTables !== true && hasTables !== "t") return 0;
+    const text = `SELECT value FROM ${quoteSchema(schema)}.settings WHERE name = 'schema_version'`;
+    const version = Number((await execute(text))[0]?.[0] ?? 0);
+    if (version !== to && (!(version < to) || onlyIfEmpty)) throw wrongVersion(version);
+    return version;
+  };
+  // Tables of this version need no lock, which another session can hold.
+  if ((await readVersion()) === to) return { from: to, to };
+  await execute(`SELECT pg_catalog.pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+  const from = await readVersion();
   if (from === to) return { from, to };
-  if (!(from < to) || (onlyIfEmpty && from > 0)) throw wrongVersion(from);
   try {
     await execute(migrationSql(schema, scripts));
   } catch (error) {
-    throw isForbidden(error) ? mayNotMigrate(error) : error;
+    if (isForbidden(error)) throw mayNotMigrate(error);
+    throw error instanceof DatabaseError && error.sqlState === "23505" ? sameHash(schema, error) : error;
   }
   return { from, to };
+}
+
+/** The error of a key that two accounts have, which no command of this program gives them. */
+function sameHash(schema: string, cause: unknown): StoreUnavailableError {
+  const keys = `${quoteSchema(schema)}.api_keys`;
+  const message =
+    "Two accounts have the same key. Delete one of the rows, which this finds: SELECT account, id, hash FROM " +
+    `${keys} WHERE hash IN (SELECT hash FROM ${keys} GROUP BY hash HAVING count(*) > 1).`;
+  return new StoreUnavailableError(message, { cause });
 }
 
 /** The command with which an operator creates or migrates the tables. */

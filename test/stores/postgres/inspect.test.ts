@@ -1,4 +1,5 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Finding } from "../../../lib/stores/check.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../../lib/stores/postgres/inspect.ts";
@@ -45,6 +46,114 @@ test("missing keys of tables, a key without its account and half of the limits a
     },
   ]);
   await close();
+});
+
+describe("what the catalogue says", () => {
+  const MIGRATE = "as 'database migrate --print' prints it";
+  const ON = "Run 'database outbox on' as the owner of the tables.";
+
+  /** Opens a schema whose outbox is on. Returns the findings about it, and whether the rows were read. */
+  async function openSchema(schema: string) {
+    const store = createPostgresStore({ pool: server.pool, schema });
+    await store.outbox?.switch(true);
+    const { inspect } = inspectPostgres(server.pool, schema);
+    return {
+      store,
+      async inspected() {
+        const findings: Finding[] = [];
+        const isRead = await inspect((finding) => findings.push(finding));
+        return { isRead, findings };
+      },
+    };
+  }
+
+  test.each([
+    ["DROP FUNCTION x.add_to_outbox() CASCADE", "It is missing, so the outbox cannot be switched on."],
+    ["ALTER FUNCTION x.add_to_outbox() RESET search_path", "Its text is not that of this version."],
+    [
+      `CREATE OR REPLACE FUNCTION x.add_to_outbox() RETURNS trigger LANGUAGE plpgsql AS
+       $$BEGIN INSERT INTO "y".outbox (id) SELECT 1; RETURN NULL; END$$`,
+      'It writes changes to the outbox of the schema "y".',
+    ],
+  ])("%s is found", async (sql, problem) => {
+    const { inspected } = await openSchema("x");
+    expect(await inspected()).toEqual({ isRead: true, findings: [] });
+    await server.database.exec(sql);
+    const finding = { subject: "function add_to_outbox", problem, repair: `Replace it ${MIGRATE}.` };
+    expect(await inspected()).toEqual({ isRead: true, findings: [finding] });
+    await server.database.exec("DROP SCHEMA x CASCADE");
+  });
+
+  test("a trigger that is missing, disabled, for some sessions only or that calls another function is found, and 'outbox on' repairs it", async () => {
+    const { inspected, store } = await openSchema("triggers");
+    const { database } = server;
+    const other = "other.lose";
+    await database.exec(`CREATE SCHEMA other;
+      CREATE FUNCTION ${other}() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$`);
+    for (const [sql, problems] of [
+      ["DROP TRIGGER outbox_placed ON triggers.orders", ["It is missing, so changes are lost."]],
+      [
+        "ALTER TABLE triggers.orders DISABLE TRIGGER outbox_placed",
+        ["It is not enabled in every session, so changes can be lost."],
+      ],
+      [
+        `CREATE OR REPLACE TRIGGER outbox_placed AFTER INSERT ON triggers.orders FOR EACH STATEMENT EXECUTE FUNCTION ${other}()`,
+        [
+          `It calls ${other}, which is not of this schema.`,
+          "It is not enabled in every session, so changes can be lost.",
+        ],
+      ],
+    ] as const) {
+      await database.exec(sql);
+      const findings = problems.map((problem) => ({ subject: "trigger outbox_placed", problem, repair: ON }));
+      expect(await inspected()).toEqual({ isRead: true, findings });
+      await store.outbox?.switch(true);
+      expect(await inspected()).toEqual({ isRead: true, findings: [] });
+    }
+    await store.outbox?.switch(false);
+    expect(await inspected()).toEqual({ isRead: true, findings: [] });
+  });
+
+  test("a missing unique index on the hash of keys is found", async () => {
+    const { inspected } = await openSchema("unindexed");
+    for (const sql of [
+      "DROP INDEX unindexed.api_keys_hash; CREATE INDEX api_keys_hash ON unindexed.api_keys (hash)",
+      "DROP INDEX unindexed.api_keys_hash; CREATE UNIQUE INDEX api_keys_hash ON unindexed.api_keys (hash) WHERE hash <> ''",
+      "DROP INDEX unindexed.api_keys_hash; CREATE UNIQUE INDEX api_keys_hash ON unindexed.api_keys (hash, id)",
+    ]) {
+      await server.database.exec(sql);
+      const problem = "It has no valid unique index on hash, so two accounts can have the same key.";
+      const repair = `Create it ${MIGRATE}, once no row breaks it.`;
+      expect((await inspected()).findings).toEqual([{ subject: "table api_keys", problem, repair }]);
+    }
+  });
+
+  test("tables whose rows a policy can hide, or which the role may not read, are found, and no row is read", async () => {
+    const { database } = server;
+    const { inspected, store } = await openSchema("hidden");
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+    await database.exec(`CREATE ROLE reader; GRANT USAGE ON SCHEMA hidden TO reader;
+      GRANT SELECT ON ALL TABLES IN SCHEMA hidden TO reader; REVOKE SELECT ON hidden.accounts FROM reader`);
+    for (const table of ["settings", "orders"])
+      await database.exec(`ALTER TABLE hidden.${table} ENABLE ROW LEVEL SECURITY`);
+    // Its owner sees every row.
+    expect(await inspected()).toEqual({ isRead: true, findings: [] });
+    await database.exec("SET ROLE reader");
+    const found = await inspected().finally(() => database.exec("RESET ROLE"));
+    const secured = (table: string) => ({
+      subject: `table ${table}`,
+      problem: expect.stringContaining("a policy can hide rows"),
+      repair: expect.stringContaining(`'ALTER TABLE "hidden".${table} DISABLE ROW LEVEL SECURITY'`),
+    });
+    const forbidden = {
+      problem: "This role may not read it.",
+      repair: expect.stringContaining("GRANT SELECT"),
+    };
+    expect(found).toEqual({
+      isRead: false,
+      findings: [{ subject: "table accounts", ...forbidden }, secured("orders"), secured("settings")],
+    });
+  });
 });
 
 test("orders are read in pages of a thousand, each once", async () => {

@@ -112,12 +112,12 @@ test("requests of an account are admitted in their order, and those of another a
   };
   const settings = { pool: server.pool, schema: "in_order" };
   const { accounts } = createPostgresStore(settings);
-  const hash = "0".repeat(64);
+  const hashOf = (id: string) => id.padEnd(64, "0");
   for (const id of ["slow", "fast"])
-    await accounts.create({ id, plan: "free", keys: [{ id: `${id}.1`, hash, createdAt: 0 }] });
+    await accounts.create({ id, plan: "free", keys: [{ id: `${id}.1`, hash: hashOf(id), createdAt: 0 }] });
   const store = createPostgresStore({ ...settings, pool });
   const remaining = async (accountId: string) => {
-    const admission = await store.accounts.admit({ accountId, hash }, AT);
+    const admission = await store.accounts.admit({ accountId, hash: hashOf(accountId) }, AT);
     return admission.ok && admission.quota.remaining;
   };
   const first = remaining("slow");

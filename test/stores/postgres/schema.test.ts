@@ -8,7 +8,7 @@ import {
   postgresMigrationSql,
 } from "../../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../../lib/stores/postgres/inspect.ts";
-import { MIGRATIONS, migrate, SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
+import { MIGRATIONS, migrate, quoteSchema, SCHEMA_VERSION } from "../../../lib/stores/postgres/schema.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
 let server: Pglite;
@@ -26,6 +26,15 @@ const errorsOf = async (calls: readonly Promise<unknown>[]): Promise<readonly un
 async function versionIn(schema: string): Promise<unknown> {
   const text = `SELECT value FROM "${schema}".settings WHERE name = 'schema_version'`;
   return (await server.database.query<{ value: string }>(text)).rows[0]?.value;
+}
+
+/** Creates the tables of an older version. */
+async function migrateFrom(version: number, schema: string): Promise<void> {
+  const name = quoteSchema(schema);
+  const scripts = MIGRATIONS.slice(0, version).map((script) => script(name));
+  await server.database.exec(
+    `CREATE SCHEMA ${name}; ${scripts.join("\n")} INSERT INTO ${name}.settings VALUES ('schema_version', '${version}')`,
+  );
 }
 
 describe("the tables of an empty database", () => {
@@ -256,6 +265,44 @@ describe("tables of another version", () => {
     expect(await open("older").orders.place([ORDER])).toEqual(["placed"]);
   });
 
+  test("of the second version get triggers that fire in every session, and a function that is not tied to the name", async () => {
+    const { database } = server;
+    await migrateFrom(2, "second");
+    await database.exec(`CREATE TRIGGER outbox_placed AFTER INSERT ON second.orders REFERENCING NEW TABLE AS n
+        FOR EACH STATEMENT EXECUTE FUNCTION second.add_to_outbox();
+      CREATE TRIGGER outbox_changed AFTER UPDATE ON second.orders REFERENCING OLD TABLE AS o NEW TABLE AS n
+        FOR EACH STATEMENT EXECUTE FUNCTION second.add_to_outbox()`);
+    const triggers = async () => {
+      const text = "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'second.orders'::regclass";
+      return (await database.query<{ tgenabled: string }>(text)).rows.map(({ tgenabled }) => tgenabled);
+    };
+    expect(await triggers()).toEqual(["O", "O"]);
+    expect(await migratePostgres({ pool: server.pool, schema: "second" })).toEqual({
+      from: 2,
+      to: SCHEMA_VERSION,
+    });
+    expect(await triggers()).toEqual(["A", "A"]);
+    await database.exec("ALTER SCHEMA second RENAME TO renamed; SET session_replication_role = replica");
+    onTestFinished(async () => void (await database.exec("RESET session_replication_role")));
+    const { orders, outbox } = open("renamed", { existing: true });
+    await orders.place([ORDER]);
+    await orders.apply(1n, "cancel", 0);
+    expect(await outbox?.lease(1, 1, 2)).toMatchObject([{ order: { status: "cancelled" }, delivered: 0 }]);
+  });
+
+  test("in which two accounts have the same key are an error that finds them, and stay as they are", async () => {
+    await migrateFrom(2, "twice");
+    await server.database.exec(`INSERT INTO twice.accounts (id, plan) VALUES ('a', 'free'), ('b', 'free');
+      INSERT INTO twice.api_keys (account, hash, id, position, created_at) VALUES ('a', 'x', 'a.1', 1, 0), ('b', 'x', 'b.1', 1, 0)`);
+    const error = await migratePostgres({ pool: server.pool, schema: "twice" }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(isStoreUnavailable(error) && error.message).toContain("Two accounts have the same key.");
+    const query = /SELECT account.*(?=\.$)/.exec((error as Error).message)?.[0] ?? "";
+    expect((await server.database.query(query)).rows).toMatchObject([{ account: "a" }, { account: "b" }]);
+    expect(await versionIn("twice")).toBe("2");
+  });
+
   test("may take minutes to migrate, an empty database as long as a call", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -286,6 +333,59 @@ describe("tables of another version", () => {
     const error = await store.orders.find(1n).catch((reason: unknown) => reason);
     expect(isStoreUnavailable(error) && `${error.cause}`).toContain("record");
   });
+});
+
+const NAMES = [
+  "a$$b",
+  "a$1 $2",
+  "$store_orders$",
+  "x$store_orders_$store_orders$",
+  `q"u'o\\te`,
+  "a\\",
+  "%I per %s",
+];
+
+describe.each(["on", "off"])("with standard_conforming_strings = %s", (setting) => {
+  test.each(NAMES)("%j is a schema whose tables are created, migrated, checked and used", async (name) => {
+    const { database, pool } = server;
+    await database.exec(`SET standard_conforming_strings = ${setting}; SET escape_string_warning = off`);
+    onTestFinished(async () => void (await database.exec("RESET standard_conforming_strings")));
+    await migrateFrom(2, `${name} 2`);
+    expect(await migratePostgres({ pool, schema: `${name} 2` })).toMatchObject({ from: 2 });
+    expect(await migratePostgres({ pool, schema: name })).toMatchObject({ from: 0 });
+    await database.exec(postgresMigrationSql({ schema: `${name} 3` }));
+    for (const schema of [`${name} 2`, name, `${name} 3`]) {
+      const { orders, accounts, outbox = expect.fail() } = open(schema, { existing: true });
+      await outbox.switch(true);
+      await orders.place([ORDER, { ...ORDER, record: { id: 2n } }]);
+      const hash = "1".repeat(64);
+      await accounts.create({ id: "acme", plan: "free", keys: [{ id: "acme.1", hash, createdAt: 0 }] });
+      // Together, so that they share a transaction.
+      const cancel = (id: bigint) =>
+        accounts.admit({ accountId: "acme", hash }, 0, undefined, { type: "apply", id, event: "cancel" });
+      for (const cancelled of await Promise.all([cancel(1n), cancel(2n)]))
+        expect(cancelled).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
+      expect(await outbox.backlog()).toMatchObject({ waiting: 2 });
+      const findings: unknown[] = [];
+      await inspectPostgres(pool, schema).inspect((finding) => findings.push(finding));
+      expect(findings).toEqual([]);
+      await database.exec(`DROP SCHEMA ${quoteSchema(schema)} CASCADE`);
+    }
+  });
+});
+
+test("the SQL that is printed leaves the settings of a transaction around it as they were", async () => {
+  const { database } = server;
+  const settings = async () =>
+    (await database.query("SELECT current_setting('search_path'), current_setting('lock_timeout') AS wait"))
+      .rows;
+  await database.exec("BEGIN; SET LOCAL lock_timeout = '7s'; SET LOCAL search_path = public");
+  const before = await settings();
+  for (let time = 0; time < 2; time++) {
+    await database.exec(postgresMigrationSql({ schema: "surrounded" }));
+    expect(await settings()).toEqual(before);
+  }
+  await database.exec("COMMIT");
 });
 
 test.each(["", "pg_shop", "a\0b", "ä".repeat(32), "a".repeat(64), 5])(

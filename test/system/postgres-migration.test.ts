@@ -1,0 +1,393 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { errorMessage, isStoreUnavailable } from "../../lib/core/errors.ts";
+import {
+  type Blocker,
+  createPostgresStore,
+  migratePostgres,
+  postgresMigrationSql,
+} from "../../lib/stores/postgres/index.ts";
+import { MIGRATION_LOCK, MIGRATIONS, SCHEMA_VERSION } from "../../lib/stores/postgres/schema.ts";
+import { createCommandLine, waitForExit } from "../support/command-line.ts";
+import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+
+const AT = Date.UTC(2026, 10, 20, 12);
+const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+const ids = (first: number, count: number) =>
+  Array.from({ length: count }, (_, index) => BigInt(first + index));
+/** A request waits for an attempt to lock the tables, which takes half a second, on a machine with other work. */
+const MAX_REQUEST_MS = 2_500;
+
+describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other sessions on a server", () => {
+  const cli = createCommandLine();
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres({
+      settings: {
+        max_prepared_transactions: "5",
+        // A vacuum of a small table takes as long as one of a large table.
+        ...{
+          autovacuum_naptime: "1s",
+          autovacuum_vacuum_cost_delay: "100ms",
+          autovacuum_vacuum_cost_limit: "1",
+        },
+      },
+    });
+  });
+  afterAll(async () => {
+    cli[Symbol.dispose]();
+    await server.remove();
+  });
+
+  const urlOf = (role: string) => server.url().replace("postgres@", `${role}@`);
+
+  /** Begins a transaction in another session, which ends with the test or with the returned function. */
+  async function begin(text: string, role = "postgres") {
+    const client = new Client({ connectionString: urlOf(role), application_name: "report" });
+    await client.connect();
+    let ended: Promise<void> | undefined;
+    const end = () => {
+      ended ??= client.end();
+      return ended;
+    };
+    onTestFinished(end);
+    const pid = Number((await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.pid);
+    await client.query(`BEGIN; ${text}`);
+    return { pid, end };
+  }
+
+  /** Creates tables of the second version, with orders. */
+  async function createSecondVersion(schema: string, orders = 20): Promise<void> {
+    const scripts = MIGRATIONS.slice(0, 2).map((script) => script(schema));
+    await server.sql(`CREATE SCHEMA ${schema}; ${scripts.join("\n")}
+      INSERT INTO ${schema}.settings VALUES ('schema_version', '2');
+      ALTER TABLE ${schema}.orders SET (autovacuum_enabled = off);
+      INSERT INTO ${schema}.orders SELECT n, 'pending', '{"id":' || n || '}', 'p5;' FROM generate_series(1, ${orders}) AS n`);
+  }
+
+  function openStore(schema: string, role = "postgres") {
+    const store = createPostgresStore({ connectionString: urlOf(role), schema });
+    onTestFinished(() => store.close());
+    return store;
+  }
+
+  /** The time that a request takes, in milliseconds. */
+  async function timeOf(request: () => Promise<unknown>): Promise<number> {
+    const start = performance.now();
+    await request();
+    return performance.now() - start;
+  }
+
+  const migrate = (schema: string, ...flags: string[]) => {
+    const child = cli.spawn([
+      "database",
+      "migrate",
+      "--postgres",
+      `${server.url()}?schema=${schema}`,
+      ...flags,
+    ]);
+    child.stdin.end();
+    const output = { stderr: "" };
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      output.stderr += text;
+    });
+    return { output, exit: waitForExit(child) };
+  };
+
+  test.each([[], ["--json"]])(
+    "a migration behind a session that has read the settings names it, and requests go on (%s)",
+    async (...flags) => {
+      const schema = `behind_${flags.length}`;
+      await createSecondVersion(schema);
+      const reader = await begin(`SELECT value FROM ${schema}.settings`);
+      const { output, exit } = migrate(schema, ...flags);
+      const pool = new Pool({ connectionString: server.url() });
+      onTestFinished(() => pool.end());
+      // What a service of the second version does, before the first attempt, during it and afterwards.
+      let slowest = 0;
+      for (let made = 0, after = 0; after < 20; made++) {
+        slowest = Math.max(
+          slowest,
+          await timeOf(async () => {
+            const { rows } = await pool.query(
+              `WITH q AS (UPDATE ${schema}.orders SET status = 'cancelled', history = history || 'c6;' WHERE id = $1 RETURNING id)
+             SELECT q.id, value FROM q, ${schema}.settings WHERE name = 'schema_version'`,
+              [1 + (made % 20)],
+            );
+            expect(rows).toMatchObject([{ value: "2" }]);
+          }),
+        );
+        if (output.stderr !== "") after++;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      expect(slowest).toBeLessThan(MAX_REQUEST_MS);
+      await reader.end();
+      const { status, stdout } = await exit;
+      expect({ status, stderr: output.stderr }).toMatchObject({ status: 0 });
+      const lines = output.stderr.trim().split("\n");
+      expect(lines, output.stderr).toHaveLength(1);
+      const query = `BEGIN; SELECT value FROM ${schema}.settings`;
+      if (flags.length === 0) {
+        expect(lines[0]).toMatch(
+          new RegExp(
+            `^Waiting for pid ${reader.pid} \\(report, role postgres, idle in transaction since 20.*Z\\): BEGIN; `,
+          ),
+        );
+        return;
+      }
+      const blocker = {
+        pid: reader.pid,
+        application: "report",
+        user: "postgres",
+        state: "idle in transaction",
+        query,
+      };
+      expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "blocked", blockers: [blocker] });
+      expect(JSON.parse(stdout)).toMatchObject({ from: 2, to: SCHEMA_VERSION });
+    },
+  );
+
+  test("a role that may not see what the session of another does learns its process", async () => {
+    await server.sql("CREATE ROLE keeper LOGIN; CREATE ROLE colleague LOGIN");
+    await createSecondVersion("foreign_session");
+    await server.sql(`GRANT USAGE ON SCHEMA foreign_session TO colleague; GRANT SELECT ON ALL TABLES IN SCHEMA foreign_session TO colleague;
+      ALTER SCHEMA foreign_session OWNER TO keeper`);
+    for (const table of ["settings", "orders", "accounts", "api_keys", "outbox"])
+      await server.sql(`ALTER TABLE foreign_session.${table} OWNER TO keeper`);
+    await server.sql("ALTER FUNCTION foreign_session.add_to_outbox() OWNER TO keeper");
+    const reader = await begin("SELECT FROM foreign_session.orders", "colleague");
+    const found: (readonly Blocker[])[] = [];
+    const migrated = migratePostgres({
+      connectionString: urlOf("keeper"),
+      schema: "foreign_session",
+      onBlocked(blockers) {
+        found.push(blockers);
+        void reader.end();
+      },
+    });
+    expect(await migrated).toEqual({ from: 2, to: SCHEMA_VERSION });
+    const query = "<insufficient privilege>";
+    expect(found).toEqual([[{ pid: reader.pid, application: "report", user: "colleague", query }]]);
+  });
+
+  test("a store that creates its tables waits for the lock of a migration within its time, and names who holds it", async () => {
+    const holder = await begin(`COMMIT; SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+    const { orders } = openStore("locked_out");
+    const start = performance.now();
+    const error = await orders.place([pending(1n)]).catch((reason: unknown) => reason);
+    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
+      new RegExp(
+        `^Other sessions hold locks .*\\(pid ${holder.pid} \\(report, .*: BEGIN; COMMIT; SELECT pg_advisory_lock`,
+      ),
+    );
+    const placed = orders.place([pending(1n)]);
+    await holder.end();
+    expect(await placed).toEqual(["placed"]);
+    // Tables of this version need no lock.
+    await begin(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+    const again = { connectionString: server.url(), schema: "locked_out", onlyIfEmpty: true };
+    expect(await migratePostgres(again)).toMatchObject({ from: SCHEMA_VERSION });
+  });
+
+  test("a migration does not wait for autovacuum, which gives way", async () => {
+    await createSecondVersion("vacuumed", 50_000);
+    await server.sql("UPDATE vacuumed.orders SET status = 'shipped'");
+    await server.sql("ALTER TABLE vacuumed.orders RESET (autovacuum_enabled)");
+    const vacuums = () =>
+      server.sql(
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'autovacuum: VACUUM%vacuumed.orders%'",
+      );
+    await expect.poll(vacuums, { timeout: 60_000 }).toBe("1");
+    const found: (readonly Blocker[])[] = [];
+    const options = { connectionString: server.url(), schema: "vacuumed" };
+    const start = performance.now();
+    await migratePostgres({ ...options, onBlocked: (blockers) => found.push(blockers) });
+    expect(performance.now() - start).toBeLessThan(15_000);
+    expect(found).toMatchObject([[{ query: expect.stringMatching(/^autovacuum: /) }]]);
+  }, 120_000);
+
+  test("the SQL that is printed gives up soon, changes nothing, and says to run it again", async () => {
+    await createSecondVersion("printed");
+    const reader = await begin("SELECT FROM printed.api_keys");
+    const file = join(cli.directory, "printed.sql");
+    writeFileSync(file, postgresMigrationSql({ schema: "printed" }));
+    const apply = () => server.psql(["--file", file], { database: "postgres", role: "postgres" });
+    const start = performance.now();
+    await expect(apply()).rejects.toThrow(/Nothing was changed\. Run this again\.[\s\S]*pg_stat_activity/);
+    expect(performance.now() - start).toBeLessThan(5_000);
+    const version = () => server.sql("SELECT value FROM printed.settings");
+    expect(await version()).toBe("2");
+    await reader.end();
+    await apply();
+    expect(await version()).toBe(`${SCHEMA_VERSION}`);
+  });
+
+  test.each([
+    [
+      "a session that has written",
+      true,
+      "INSERT INTO switched_true.orders VALUES (0, 'pending', '{\"id\":0}')",
+    ],
+    ["a session that has read", false, "SELECT FROM switched_false.orders"],
+  ])("switching the outbox behind %s lets requests go on, and names it", async (_name, on, text) => {
+    const schema = `switched_${on}`;
+    const { orders, outbox = expect.fail() } = openStore(schema);
+    await orders.place(ids(1, 20).map(pending));
+    if (!on) await outbox.switch(true);
+    const other = await begin(text);
+    const start = performance.now();
+    const switched = outbox.switch(on).catch((reason: unknown) => reason);
+    let slowest = 0;
+    for (const id of ids(1, 20)) {
+      const cancel = async () => expect(await orders.apply(id, "cancel", AT)).toMatchObject({ ok: true });
+      slowest = Math.max(slowest, await timeOf(cancel));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(slowest).toBeLessThan(MAX_REQUEST_MS);
+    const error = await switched;
+    expect(performance.now() - start).toBeLessThan(slowest + 5_000);
+    expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
+      new RegExp(`nothing was changed.*\\(pid ${other.pid} \\(report, role postgres, .*\\): BEGIN; `),
+    );
+    expect(await outbox.isOn()).toBe(!on);
+    const again = outbox.switch(on);
+    await other.end();
+    await again;
+    expect(await outbox.isOn()).toBe(on);
+  });
+
+  test("switching the outbox on does not name readers, and names a prepared transaction", async () => {
+    const { orders, outbox = expect.fail() } = openStore("prepared");
+    await orders.place([pending(1n)]);
+    await begin("SELECT FROM prepared.orders");
+    await server.sql("BEGIN; UPDATE prepared.orders SET status = 'shipped'; PREPARE TRANSACTION 'it''s';");
+    const error = await outbox.switch(true).catch((reason: unknown) => reason);
+    expect(errorMessage(error)).toMatch(
+      /\(a prepared transaction \(prepared since 20.*Z\): ROLLBACK PREPARED 'it''s'\)$/,
+    );
+    await server.sql("ROLLBACK PREPARED 'it''s'");
+    await outbox.switch(true);
+  });
+
+  test("a schema that is renamed keeps its outbox, also if another has its old name", async () => {
+    const store = openStore("before");
+    await store.outbox?.switch(true);
+    await store.orders.place([pending(1n)]);
+    await server.sql("ALTER SCHEMA before RENAME TO after");
+    const renamed = openStore("after");
+    expect(await renamed.orders.apply(1n, "cancel", AT)).toMatchObject({ ok: true });
+    // The store that was there before creates tables anew. Its connections know the function by both names.
+    await store.outbox?.switch(true);
+    await store.orders.place([pending(2n), pending(3n)]);
+    expect(await renamed.orders.place([pending(4n)])).toEqual(["placed"]);
+    const waiting = async (schema: string) =>
+      server.sql(`SELECT string_agg(id::text, ',' ORDER BY id) FROM ${schema}.outbox`);
+    expect([await waiting("after"), await waiting("before")]).toEqual(["1,4", "2,3"]);
+    for (const schema of ["after", "before"]) {
+      const url = `${server.url()}?schema=${schema}`;
+      const { stdout } = await cli.run(["database", "check", "--postgres", url, "--json"]);
+      expect(JSON.parse(stdout)).toMatchObject({ findings: 0 });
+    }
+    await server.sql("DROP SCHEMA before CASCADE");
+  });
+
+  test("in one session, the plans of the function are those of the schema that the trigger has now", async () => {
+    const { outbox } = openStore("first_name");
+    await outbox?.switch(true);
+    const client = new Client({ connectionString: server.url() });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const place = (schema: string, first: number) =>
+      client.query(`INSERT INTO ${schema}.orders (id, status, record, history)
+        SELECT n, 'pending', '{"id":' || n || '}', 'p5;' FROM generate_series(${first}, ${first + 9}) AS n`);
+    // More than five times, so that plans are kept.
+    for (let time = 0; time < 8; time++) await place("first_name", 10 * time);
+    await server.sql("ALTER SCHEMA first_name RENAME TO second_name");
+    await migratePostgres({ connectionString: server.url(), schema: "first_name" });
+    await place("second_name", 80);
+    const count = async (schema: string) => (await client.query(`SELECT FROM ${schema}.outbox`)).rowCount;
+    expect([await count("second_name"), await count("first_name")]).toEqual([90, 0]);
+  });
+
+  test("what others put on the search path, or in the place of our tables, is not used by the function", async () => {
+    await server.sql(`CREATE ROLE service LOGIN; CREATE ROLE hostile LOGIN; GRANT CREATE ON SCHEMA public TO hostile;
+      CREATE SCHEMA store_of_service AUTHORIZATION service`);
+    const { orders, outbox = expect.fail() } = openStore("store_of_service", "service");
+    await outbox.switch(true);
+    await orders.place([pending(1n)]);
+    await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
+    const raise = (returns: string) =>
+      `RETURNS ${returns} LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'hostile code ran as %', current_user; END$$`;
+    const functions = [
+      ["length", "text", "integer"],
+      ["length", "varchar", "integer"],
+      ["replace", "text, text, text", "text"],
+      ["replace", "varchar, varchar, varchar", "text"],
+      ["substr", "text, integer", "text"],
+      ["split_part", "text, text, integer", "text"],
+      ["format", "text, name", "text"],
+      ["format", "text, variadic text[]", "text"],
+      ["set_config", "text, text, boolean", "text"],
+      ["ours_equal", "bigint, bigint", "boolean"],
+      ["ours_differ", "text, text", "boolean"],
+      ["ours_greater", "integer, integer", "boolean"],
+      ["ours_sum", "integer, integer", "integer"],
+    ] as const;
+    const operators = [
+      ["=", "bigint", "ours_equal"],
+      ["<>", "text", "ours_differ"],
+      ["=", "text", "ours_differ"],
+      [">", "integer", "ours_greater"],
+      ["+", "integer", "ours_sum"],
+      ["-", "integer", "ours_sum"],
+    ] as const;
+    const texts = [
+      ...functions.map(
+        ([name, args, returns]) => `CREATE FUNCTION public.${name}(${args}) ${raise(returns)}`,
+      ),
+      ...operators.map(
+        ([name, type, run]) =>
+          `CREATE OPERATOR public.${name} (FUNCTION = public.${run}, LEFTARG = ${type}, RIGHTARG = ${type})`,
+      ),
+      "CREATE TABLE public.outbox (id bigint PRIMARY KEY, delivered integer, changes integer, since bigint)",
+      "CREATE TABLE public.n (id bigint, history text)",
+      "GRANT ALL ON public.outbox, public.n TO service",
+    ];
+    for (const text of texts) await server.psql(["-c", text], { database: "postgres", role: "hostile" });
+    const client = new Client({ connectionString: urlOf("service") });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query("SET search_path = public, pg_catalog");
+    // The traps work.
+    await expect(client.query("SELECT length('x'::text)")).rejects.toThrow("hostile code ran as service");
+    await expect(client.query("SELECT 1::bigint = 1::bigint")).rejects.toThrow("hostile code ran as service");
+    await client.query(
+      "CREATE TEMP TABLE outbox (id bigint PRIMARY KEY, delivered integer, changes integer, since bigint)",
+    );
+    await client.query("INSERT INTO store_of_service.orders VALUES (2, 'pending', '{\"id\":2}', 'p5;')");
+    await client.query("UPDATE store_of_service.orders SET history = history OPERATOR(pg_catalog.||) 'c6;'");
+    expect((await client.query("SHOW search_path")).rows).toEqual([{ search_path: "public, pg_catalog" }]);
+    expect(await outbox.list("waiting", 10)).toMatchObject([
+      { order: { record: { id: 2n } }, delivered: 0 },
+      { order: { record: { id: 1n } }, delivered: 1 },
+    ]);
+    for (const table of ["public.outbox", "pg_temp.outbox"])
+      expect((await client.query(`SELECT FROM ${table}`)).rowCount).toBe(0);
+  });
+
+  test("a store opens no more connections than its pool may have", async () => {
+    const connectionString = `${server.url()}?application_name=narrow`;
+    const store = createPostgresStore({ connectionString, schema: "narrow", poolSize: 2 });
+    onTestFinished(() => store.close());
+    await store.orders.place([pending(1n)]);
+    await Promise.all(Array.from({ length: 20 }, () => store.orders.find(1n)));
+    const { busy, idle } = store.connections();
+    expect(busy + idle).toBe(2);
+    expect(await server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'narrow'")).toBe(
+      "2",
+    );
+  });
+});

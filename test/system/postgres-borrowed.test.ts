@@ -459,7 +459,6 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       expect(await outbox.backlog()).toMatchObject({ failed: 1 });
       expect(await outbox.list("failed", 10)).toHaveLength(1);
       expect(await outbox.retry()).toBe(1);
-      await outbox.switch(false);
       await client.query("BEGIN");
       const using = store.orders.using(client);
       expect(await using.place([pending(200n), pending(1n)])).toEqual(["placed", "unchanged"]);

@@ -27,6 +27,7 @@ import {
   missingTables,
   quoteSchema,
   SCHEMA_VERSION,
+  toLiteral,
   wrongVersion,
 } from "./schema.ts";
 
@@ -324,11 +325,6 @@ function withCondition(statement: Statement, condition: string): Statement {
 function areRowsHidden(schema: string): string {
   const isActive = (table: string) => `pg_catalog.row_security_active(${toLiteral(`${schema}.${table}`)})`;
   return `${isActive("orders")} OR ${isActive("settings")}`;
-}
-
-/** As a string with escapes, which no setting changes. */
-function toLiteral(text: string): string {
-  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
 type ToQuery = (statement: Statement) => PostgresQuery;

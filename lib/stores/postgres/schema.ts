@@ -219,7 +219,7 @@ function hasTablesSql(schema: string): string {
 }
 
 /** The literal of a text, whether or not the session reads a backslash as the start of an escape. */
-function toLiteral(text: string): string {
+export function toLiteral(text: string): string {
   return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 

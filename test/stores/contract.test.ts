@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
-import { decideAdmission } from "../../lib/accounts/admission.ts";
+import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import type { OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
@@ -517,6 +517,18 @@ const MISTAKES: readonly Mistake[] = [
     change: inAccounts(updateStale),
   },
   {
+    mistake: "an update that keeps the keys if it is given none",
+    fails: /^an account can have no key/,
+    change: inAccounts((accounts) => ({
+      update: (id, updater) =>
+        accounts.update(id, (found) => {
+          const result = updater(found);
+          if (!result.ok || result.account.keys.length > 0) return result;
+          return { ok: true, account: { ...result.account, keys: found.keys } };
+        }),
+    })),
+  },
+  {
     mistake: "an update that resets the counters",
     fails: /^an update leaves counters|^a plan change keeps the counts/,
     change: inAccounts((accounts) => ({
@@ -820,8 +832,21 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "plans that are ignored",
     fails:
-      /^requests are admitted exactly up to the limits of the plans|^a plan can have other limits|^an account whose plan is not among/,
+      /^requests are admitted exactly up to the limits of the plans|^a plan can have other limits|^an account whose plan is not among|^a table can have one plan/,
     change: inAccounts((accounts) => ({ admit: (key, at) => accounts.admit(key, at) })),
+  },
+  {
+    mistake: "a table with one plan that admits nobody",
+    fails: /^a table can have one plan/,
+    change: inAccounts((accounts) => ({
+      admit: (key, at, policy = DEFAULT_BAN_POLICY) =>
+        accounts.admit(
+          key,
+          at,
+          Object.keys(policy.plans ?? {}).length === 1 ? { ...policy, plans: {} } : policy,
+        ),
+    })),
+    message: /1 plans/,
   },
   {
     mistake: "an operation that is performed for a rejected request",
@@ -1136,6 +1161,13 @@ const MISTAKES: readonly Mistake[] = [
           all.map((each, place) => (isAll(each, place) ? { ...each, delivered: 3 } : each)),
         );
       },
+    })),
+  },
+  {
+    mistake: "an outbox that acknowledges at most one order in a call",
+    fails: /^no order, one or many are listed/,
+    change: inOutbox((outbox) => ({
+      acknowledge: (deliveries) => outbox.acknowledge(deliveries.slice(0, 1)),
     })),
   },
   {

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { type AccountSettings, type ApiKey, addKey, revokeKey, rotateKey } from "../../accounts/account.ts";
+import {
+  type AccountSettings,
+  type ApiKey,
+  addKey,
+  MAX_ACTIVE_KEYS,
+  revokeKey,
+  rotateKey,
+} from "../../accounts/account.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { collect, type UnboundedCase } from "./contract-case.ts";
 import { outcomeName } from "./fixture.ts";
@@ -150,6 +157,27 @@ export const accountCases: readonly UnboundedCase[] = [
       const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
       assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
       assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
+    },
+  },
+  {
+    name: "an account can have no key, one, or as many as are permitted, and be updated from each of them to any other",
+    async check({ accounts }) {
+      const keys = Array.from({ length: MAX_ACTIVE_KEYS }, (_, index) => apiKey(index + 1));
+      await accounts.create(account);
+      for (const count of [0, 1, MAX_ACTIVE_KEYS, 1, 0, MAX_ACTIVE_KEYS, 0]) {
+        const kept = keys.slice(0, count);
+        const updated = await accounts.update("acme", (found) => ({
+          ok: true,
+          account: { ...found, keys: kept },
+        }));
+        assert.ok(updated.ok);
+        assert.deepEqual((await accounts.find("acme"))?.keys, kept);
+        for (const { id, hash } of [apiKey(1), apiKey(MAX_ACTIVE_KEYS)]) {
+          const outcome = outcomeName(await accounts.admit({ accountId: "acme", hash }, AT));
+          const isKept = kept.some((key) => key.id === id);
+          assert.equal(outcome, isKept ? "admitted" : "unknown_key", `${id} of ${count} keys`);
+        }
+      }
     },
   },
   {

@@ -64,6 +64,20 @@ const cases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "no order, one or many are listed, leased and acknowledged in one call",
+    async check(store) {
+      const outbox = await switchOn(store);
+      for (const count of [0, 1, 120]) {
+        const orders = Array.from({ length: count }, (_, index) => pending(BigInt(count + index)));
+        await store.orders.place(orders, AT);
+        assert.equal((await outbox.list("waiting", 200)).length, count, `${count} orders listed`);
+        assert.equal((await lease(outbox, AT, 200)).length, count, `${count} orders leased`);
+        await outbox.acknowledge(orders.map(({ record: { id } }) => ({ id, delivered: 1 })));
+        assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+      }
+    },
+  },
+  {
     name: "a change that follows while one is delivered is next, and a late or repeated acknowledgement changes nothing",
     async check(store) {
       const outbox = await switchOn(store);

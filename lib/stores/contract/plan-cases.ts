@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
+import type { PlanTable } from "../../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import type { UnboundedCase } from "./contract-case.ts";
 import { AT, FIRST, outcomeName, SECOND } from "./fixture.ts";
@@ -10,6 +11,21 @@ const POLICY: AdmissionPolicy = {
 };
 
 const THIRD = { ...SECOND, id: "acme.third", hash: "3".repeat(64) };
+
+/** Tables of plans with the name of the plan that the account has, and what its three requests get. */
+const TABLES: readonly (readonly [plans: PlanTable, plan: string, outcome: string])[] = [
+  [{ only: { perMinute: 2, perDay: 9 } }, "only", "admitted"],
+  [{ only: "custom" }, "only", "admitted"],
+  [{ only: { perMinute: 2, perDay: 9 } }, "other", "plan_without_limits"],
+  [{}, "only", "plan_without_limits"],
+  [manyPlans(20), "plan-19", "admitted"],
+];
+
+/** So many plans with the same limits: `plan-0`, `plan-1`, … */
+function manyPlans(count: number): PlanTable {
+  const names = Array.from({ length: count }, (_, index) => `plan-${index}`);
+  return Object.fromEntries(names.map((name) => [name, { perMinute: 2, perDay: 9 }]));
+}
 
 /** The guarantees of `AccountStore.admit` with plans of the embedder. */
 export const planCases: readonly UnboundedCase[] = [
@@ -45,6 +61,24 @@ export const planCases: readonly UnboundedCase[] = [
         const admission = await accounts.admit({ accountId, hash }, AT, POLICY);
         assert.ok(admission.ok);
         assert.equal(admission.quota.remaining, remaining);
+      }
+    },
+  },
+  {
+    name: "a table can have one plan, as many as are permitted, or none, which admits nobody",
+    async check({ accounts }) {
+      for (const [index, [plans, plan, outcome]] of TABLES.entries()) {
+        const id = `acme-${index}`;
+        const key = { ...FIRST, id: `${id}.key`, hash: `${index}`.repeat(64) };
+        const limits = Object.values(plans).includes("custom") && {
+          customLimits: { perMinute: 2, perDay: 9 },
+        };
+        await accounts.create({ id, plan, ...limits, keys: [key] });
+        const admit = () =>
+          accounts.admit({ accountId: id, hash: key.hash }, AT, { ...DEFAULT_BAN_POLICY, plans });
+        const outcomes = [await admit(), await admit(), await admit()].map(outcomeName);
+        const third = outcome === "admitted" ? "rate_limit_exceeded" : outcome;
+        assert.deepEqual(outcomes, [outcome, outcome, third], `${Object.keys(plans).length} plans`);
       }
     },
   },

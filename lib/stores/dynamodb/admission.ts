@@ -44,8 +44,9 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
     async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
       // The operation of the request is not performed here: orders are in another table.
       const token = newWriteToken();
+      const first = admitUpdate(hash, at, policy.plans);
       const change: ItemChange<Admission> = {
-        first: combine(countOnce(token), admitUpdate(hash, at, policy.plans)),
+        first: first && combine(countOnce(token), first),
         decide(item = {}) {
           const state = keyStateOf(item, hash);
           const { admission: result, save } = decideAdmission(state, at, policy);
@@ -106,14 +107,19 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
  *     limitsOf, hasCapacity              #plan = … AND #minuteCount < … AND #dayCount < …, for one of the plans
  *
  * They differ in one case, a ban that has ended: it fails the condition, and the second write removes it. A property
- * test compares both for any item and instant.
+ * test compares both for any item and instant. `undefined` without a plan, as then no request is admitted.
  */
-export function admitUpdate(hash: string, at: Instant, plans: PlanTable = PLAN_LIMITS): ConditionalUpdate {
+function admitUpdate(
+  hash: string,
+  at: Instant,
+  plans: PlanTable = PLAN_LIMITS,
+): ConditionalUpdate | undefined {
   const capacity = Object.entries(plans).map(([plan, limits], index) => {
     const [perMinute, perDay] =
       limits === "custom" ? ["#perMinute", "#perDay"] : [`:perMinute${index}`, `:perDay${index}`];
     return {
-      clause: `(#plan = :plan${index} AND #minuteCount < ${perMinute} AND #dayCount < ${perDay})`,
+      // Without parentheses: around a single plan they would be redundant, which DynamoDB rejects.
+      clause: `#plan = :plan${index} AND #minuteCount < ${perMinute} AND #dayCount < ${perDay}`,
       values: {
         [`:plan${index}`]: { S: plan },
         ...(limits === "custom"
@@ -125,6 +131,7 @@ export function admitUpdate(hash: string, at: Instant, plans: PlanTable = PLAN_L
       },
     };
   });
+  if (capacity.length === 0) return undefined;
   return {
     set: ["#minuteCount = #minuteCount + :one", "#dayCount = #dayCount + :one"],
     conditions: [

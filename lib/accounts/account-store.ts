@@ -1,4 +1,5 @@
 import type { Instant } from "../core/time.ts";
+import type { OrderStore } from "../orders/order-store.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
 import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
@@ -10,6 +11,12 @@ import type { Environment, ParsedKey } from "./api-key.ts";
  * The counts of `admit` and `recordRejections` survive the process; a power failure may lose the most recent ones.
  */
 export interface AccountStore {
+  /**
+   * The orders on which `admit` performs an operation, compared by identity. The caller performs it after the admission
+   * on any other, such as a wrapper of these, and if there are none. A wrapper of both names the orders that it returns.
+   */
+  readonly performsOn?: OrderStore | undefined;
+
   /** Records the environment of the store's keys, unless one is recorded, and returns the one that is. */
   recordEnvironment(environment: Environment): Promise<Environment>;
 
@@ -44,8 +51,9 @@ export interface AccountStore {
    * Applies `decideAdmission` to the key's account: exact for any number of processes, and never cached. The end of a
    * ban may remove it, but not the count of the key's rejections.
    *
-   * A store with transactions may perform `operation` in the one that admits the request, and return its `outcome`;
-   * both are then durable if it changes an order. Without an outcome, the caller performs it.
+   * A store with transactions may perform `operation` on the orders that it `performsOn`, in the one that admits the
+   * request, and return its `outcome`; both are then durable if it changes an order. Without an outcome, the caller
+   * performs it. A caller that uses other orders passes no operation.
    */
   admit(
     key: ParsedKey,

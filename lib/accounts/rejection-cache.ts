@@ -227,7 +227,12 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   }
 
   return {
-    ...accounts,
+    performsOn: accounts.performsOn,
+    recordEnvironment: (environment) => accounts.recordEnvironment(environment),
+    find: (id) => accounts.find(id),
+    list: (after, limit) => accounts.list(after, limit),
+    recordRejections: (key, count, at, policy, token) =>
+      accounts.recordRejections(key, count, at, policy, token),
 
     async admit(key, at, policy = DEFAULT_BAN_POLICY, operation) {
       for (;;) {
@@ -267,6 +272,12 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       return result;
     },
 
+    async delete(id) {
+      const result = await accounts.delete(id);
+      expireAccount(id);
+      return result;
+    },
+
     async resetUsage(id) {
       const result = await accounts.resetUsage(id);
       expireAccount(id);
@@ -282,7 +293,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
         rejected.delete(hash);
       }
     },
-  };
+  } satisfies Required<RejectionCache>;
 }
 
 function isRejection(admission: Admission): admission is Rejection {

@@ -1,3 +1,4 @@
+import type { AccountStore } from "../accounts/account-store.ts";
 import {
   type AdmissionPolicy,
   type Admitted,
@@ -47,15 +48,16 @@ const CHALLENGES = {
 
 /** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans or the ban policy is invalid. */
 export function createAccessControl(
-  { store, banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true }: HandlerOptions,
+  { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true }: HandlerOptions,
+  accountStore: AccountStore,
   clock: Clock,
 ): AccessControl {
   if (plans !== undefined) validatePlans(plans);
   validateBanPolicy(banPolicy);
   const policy: AdmissionPolicy = { ...banPolicy, plans };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
-  const cache = cacheRejections ? withRejectionCache(store.accounts) : undefined;
-  const accounts = cache ?? store.accounts;
+  const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
+  const accounts = cache ?? accountStore;
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 

@@ -29,14 +29,17 @@ const UNKNOWN_ADDRESS = "unknown";
 /** Creates the service: `Request` to `Response`. Throws `InvalidInputError` if an option is invalid. */
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
-  const { store, clock = systemClock, basePath = "", pets = async () => undefined } = options;
+  const { clock = systemClock, basePath = "", pets = async () => undefined } = options;
   const { onRequest, onTransition, onHookError = logHookError } = options;
+  const { orders, accounts } = options.store;
+  // Otherwise the store would perform operations on other orders than these, which may be wrapped.
+  const performsOwnOrders = accounts.performsOn === orders;
   const operations = servedOperations(options);
-  const accessControl = createAccessControl(options, clock);
+  const accessControl = createAccessControl(options, accounts, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
   const removeBasePath = createBasePathRemover(basePath);
   const publicReply = createPublicReplies(options, { operations, cors, clock });
-  const route = createRouter(operations, { orders: store.orders, pets, clock });
+  const route = createRouter(operations, { orders, pets, clock });
   const listener = onTransition && { onTransition, onHookError };
 
   /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
@@ -80,11 +83,11 @@ export function createHandler(options: HandlerOptions): Handler {
       access = await accessControl.admit(
         request.headers.get("authorization"),
         address,
-        storeOperation && { ...storeOperation, requestId },
+        performsOwnOrders && storeOperation ? { ...storeOperation, requestId } : undefined,
       );
       if (!access.ok) return { ...matched, ...access };
       const { quota, caller, outcome } = access;
-      const reply = await perform({ request, requestId, caller }, outcome);
+      const reply = await perform({ request, requestId, caller }, performsOwnOrders ? outcome : undefined);
       // The change is durable by now.
       if (reply.error === undefined && reply.change !== undefined)
         await announceTransition(listener, reply.change.event, reply.change.order, requestId);

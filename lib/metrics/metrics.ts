@@ -153,11 +153,14 @@ export function createMetrics({
     instrument({ orders, accounts, ...store }) {
       connections = store.connections;
       outbox = store.outbox;
+      const counting = { ...orders, list: () => counted(orders.list()) };
       return {
         ...store,
-        orders: { ...orders, list: () => counted(orders.list()) },
+        orders: counting,
         accounts: {
           ...accounts,
+          // What `admit` lists is counted below. Orders that somebody else has wrapped stay wrapped.
+          ...(accounts.performsOn === orders && { performsOn: counting }),
           async admit(...args) {
             const admission = await accounts.admit(...args);
             const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;

@@ -257,6 +257,14 @@ describe("an unban, a better plan and a reset of the counters", () => {
     expect(await admit(AT + 33)).toBe("admitted");
   });
 
+  test("an account that is deleted through the same store is unknown at once", async () => {
+    const { admit, cached } = await createCacheFixture();
+    for (let request = 0; request < 3; request++) await admit(AT + request);
+    expect(await admit(AT + 3)).toBe("rate_limit_exceeded");
+    expect(await cached.delete("acme")).toMatchObject({ ok: true });
+    expect(await admit(AT + 4)).toBe("invalid_api_key");
+  });
+
   test("an unban, a better plan and a reset of the counters take effect within a second when another process applies them", async () => {
     const { accounts, admit, setPlan } = await createCacheFixture();
     for (let request = 0; request < 25; request++) await admit(AT + request);

@@ -67,15 +67,16 @@ test("a HEAD of a long list reads one page and releases the store, with and with
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
   };
+  const orders = { ...store.orders, list };
   /** Like a store with transactions: reads the first page in that of the admission, and then waits for its commit. */
   const admit: AccountStore["admit"] = async (key, at, policy, operation) => {
     const admission = await store.accounts.admit(key, at, policy);
-    const outcome = operation && (await performStoreOperation({ ...store.orders, list }, operation, at));
+    const outcome = operation && (await performStoreOperation(orders, operation, at));
     await turns(20);
     return admission.ok && outcome !== undefined ? { ...admission, outcome } : admission;
   };
   const { send } = await createHandlerFixture({
-    store: { ...store, orders: { ...store.orders, list }, accounts: { ...store.accounts, admit } },
+    store: { ...store, orders, accounts: { ...store.accounts, performsOn: orders, admit } },
   });
   for (const [encoding, expected] of [
     ["identity", null],

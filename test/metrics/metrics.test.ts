@@ -99,6 +99,7 @@ test("orders are counted that the store lists in the transaction of the admissio
     ...memory,
     accounts: {
       ...memory.accounts,
+      performsOn: memory.orders,
       async admit(...[key, at, policy, operation]: Parameters<typeof memory.accounts.admit>) {
         const admission = await memory.accounts.admit(key, at, policy);
         if (!admission.ok || operation === undefined) return admission;

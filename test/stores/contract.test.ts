@@ -8,6 +8,7 @@ import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import type { OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, Outbox } from "../../lib/orders/order-store.ts";
+import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -849,9 +850,39 @@ const MISTAKES: readonly Mistake[] = [
     message: /1 plans/,
   },
   {
+    mistake: "an operation that is performed without saying on which orders",
+    fails: /^an admission performs operations on the orders of its store/,
+    change: inAccounts((accounts, { orders }) => ({
+      async admit(key, at, policy, operation) {
+        const admission = await accounts.admit(key, at, policy);
+        if (!admission.ok || operation === undefined) return admission;
+        return { ...admission, outcome: await performStoreOperation(orders, operation, at) };
+      },
+    })),
+    message: /needs performsOn/,
+  },
+  {
+    mistake: "an operation that is performed, and whose outcome is not returned",
+    fails: /^an admission performs operations on the orders of its store/,
+    change: inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
+      async admit(key, at, policy, operation) {
+        if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
+        return accounts.admit(key, at, policy);
+      },
+    })),
+  },
+  {
+    mistake: "an admission that names the orders of another store",
+    fails: /^an admission performs operations on the orders of its store/,
+    change: inAccounts((_accounts, { orders }) => ({ performsOn: { ...orders } })),
+    message: /own orders/,
+  },
+  {
     mistake: "an operation that is performed for a rejected request",
     fails: /^the operation of a rejected request/,
     change: inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
       async admit(key, at, policy, operation) {
         if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
         return accounts.admit(key, at, policy);
@@ -861,7 +892,8 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "an admission whose event is always answered as a missing order",
     fails: /^a request whose order does not allow the event/,
-    change: inAccounts((accounts) => ({
+    change: inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
       async admit(...args) {
         const result: ApplyResult = { ok: false, code: "order_not_found" };
         const admission = await accounts.admit(...args);
@@ -873,6 +905,7 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "an admission whose event has another instant",
     fails: /^an event with its admission takes place at the instant/,
     change: inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
       async admit(key, at, policy, operation) {
         const admission = await accounts.admit(key, at, policy);
         if (!admission.ok || operation?.type !== "apply") return admission;
@@ -885,6 +918,7 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "an admission whose list ends with the first page",
     fails: /^a list with its admission is complete/,
     change: inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
       async admit(key, at, policy, operation) {
         const admission = await accounts.admit(key, at, policy);
         if (!admission.ok || operation?.type !== "list") return admission;
@@ -910,6 +944,7 @@ const MISTAKES: readonly Mistake[] = [
     change: ({ orders, accounts }, network) => ({
       accounts: {
         ...accounts,
+        performsOn: orders,
         async admit(key, at, policy, operation) {
           const admission = await accounts.admit(key, at, policy);
           if (!admission.ok || operation?.type !== "apply") return admission;

@@ -3,7 +3,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/core": [],
   "lib/orders": ["lib/core"],
   "lib/plans": ["lib/core"],
-  "lib/accounts": ["lib/core", "lib/plans", "lib/orders/store-operation.ts"],
+  "lib/accounts": ["lib/core", "lib/plans", "lib/orders/order-store.ts", "lib/orders/store-operation.ts"],
   "lib/domains": ["lib/core", "lib/plans"],
   "lib/http": ["lib/core", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   "lib/stores": ["lib/core", "lib/orders", "lib/plans", "lib/accounts"],

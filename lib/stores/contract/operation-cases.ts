@@ -12,7 +12,8 @@ const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "can
 
 /** Admits a request and performs its operation as the HTTP service does: in one transaction if the store has them. */
 export async function request({ accounts, orders }: Store, operation: StoreOperation, key = KEY) {
-  const admission = await accounts.admit(key, AT, DEFAULT_BAN_POLICY, operation);
+  const performed = accounts.performsOn === orders ? operation : undefined;
+  const admission = await accounts.admit(key, AT, DEFAULT_BAN_POLICY, performed);
   if (!admission.ok) {
     assert.equal("outcome" in admission, false, "a rejected request has no outcome");
     return { name: outcomeName(admission) };
@@ -24,6 +25,23 @@ export async function request({ accounts, orders }: Store, operation: StoreOpera
 
 /** The guarantees of `AccountStore.admit` about the operation of a request. */
 export const operationCases: readonly UnboundedCase[] = [
+  {
+    name: "an admission performs operations on the orders of its store, which it names, or on none",
+    async check({ accounts, orders }) {
+      await createAccountFixture(accounts);
+      await orders.place([ORDER]);
+      const { performsOn } = accounts;
+      assert.ok(performsOn === undefined || performsOn === orders, "performsOn is the store's own orders");
+      for (const operation of [CANCEL, { type: "list" }] as const) {
+        const admission = await accounts.admit(KEY, AT, DEFAULT_BAN_POLICY, operation);
+        assert.ok(admission.ok);
+        const isPerformed = admission.outcome !== undefined;
+        assert.ok(!isPerformed || performsOn === orders, "an outcome needs performsOn");
+        if (operation === CANCEL)
+          assert.equal((await findOrder(orders, 7n))?.status, isPerformed ? "cancelled" : "pending");
+      }
+    },
+  },
   {
     name: "the operation of a rejected request is not performed",
     async check(store) {

@@ -80,9 +80,10 @@ export function createPostgresStore({ existing = false, ...options }: PostgresSt
   const { pool, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;
+  const orders = createOrderStore(database);
   return {
-    orders: createOrderStore(database),
-    accounts: createAccountStore(database),
+    orders,
+    accounts: { ...createAccountStore(database), performsOn: orders },
     outbox: createOutbox(database),
     check: () => check(database),
     connections() {

@@ -57,9 +57,10 @@ export function createSqliteStore({ path, existing = false }: SqliteStoreOptions
   });
   const database = openDatabase(path, prepare, { existing });
   const { check, close } = database;
+  const orders = createOrderStore(database);
   return {
-    orders: createOrderStore(database),
-    accounts: createAccountStore(database),
+    orders,
+    accounts: { ...createAccountStore(database), performsOn: orders },
     outbox: createOutbox(database),
     check,
     close,

@@ -34,13 +34,18 @@ export function createTracedHandler(options: HandlerOptions): Handler {
   };
 }
 
-/** A store whose every call is a span: `store.accounts.admit`. */
-function traceCalls<T extends object>(name: string, target: T): T {
-  return new Proxy(target, {
+/**
+ * A store whose every call is a span: `store.accounts.admit`. Each object of it has one wrapper, so that the accounts
+ * perform operations on the wrapped orders (`performsOn`).
+ */
+function traceCalls<T extends object>(name: string, target: T, wrappers = new Map<object, unknown>()): T {
+  const known = wrappers.get(target);
+  if (known !== undefined) return known as T;
+  const wrapper = new Proxy(target, {
     get(_target, key) {
       const value: unknown = Reflect.get(target, key);
       const called = `${name}.${String(key)}`;
-      if (typeof value === "object" && value !== null) return traceCalls(called, value);
+      if (typeof value === "object" && value !== null) return traceCalls(called, value, wrappers);
       if (typeof value !== "function") return value;
       return (...args: unknown[]) =>
         tracer.startActiveSpan(called, { kind: SpanKind.CLIENT }, (span) => {
@@ -55,6 +60,8 @@ function traceCalls<T extends object>(name: string, target: T): T {
         });
     },
   });
+  wrappers.set(target, wrapper);
+  return wrapper;
 }
 
 /** A list is read while the response is sent: its span ends with its last page. */

@@ -119,7 +119,10 @@ const WRAPPINGS: readonly Wrapping[] = [
     how: "the orders are wrapped by inheritance",
     wrap: (store) => {
       const { apply, list } = guarded(store.orders);
-      const orders = Object.assign(Object.create(store.orders) as OrderStore, { apply, list });
+      const orders: OrderStore = Object.create(store.orders, {
+        apply: { value: apply },
+        list: { value: list },
+      });
       return { ...store, orders, accounts: spread(store.accounts) };
     },
     isGuarded: true,

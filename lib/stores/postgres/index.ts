@@ -13,7 +13,7 @@
  */
 
 import { invalidInput } from "../../core/errors.ts";
-import type { Store } from "../store.ts";
+import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { Blocker } from "./blockers.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
@@ -80,7 +80,7 @@ export function createPostgresStore({ existing = false, ...options }: PostgresSt
   const { pool, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;
-  const orders = createOrderStore(database);
+  const orders = withReadOnlyMethods(createOrderStore(database));
   return {
     orders,
     accounts: { ...createAccountStore(database), performsOn: orders },

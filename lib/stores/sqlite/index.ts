@@ -14,7 +14,7 @@
  * @module store-orders/sqlite
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Store } from "../store.ts";
+import { type Store, withReadOnlyMethods } from "../store.ts";
 import { accountQueries, createAccountStore } from "./accounts.ts";
 import { admissionQueries } from "./admission.ts";
 import { openDatabase } from "./database.ts";
@@ -57,7 +57,7 @@ export function createSqliteStore({ path, existing = false }: SqliteStoreOptions
   });
   const database = openDatabase(path, prepare, { existing });
   const { check, close } = database;
-  const orders = createOrderStore(database);
+  const orders = withReadOnlyMethods(createOrderStore(database));
   return {
     orders,
     accounts: { ...createAccountStore(database), performsOn: orders },

@@ -40,7 +40,7 @@ export async function announceTransition(
 ): Promise<void> {
   if (listener === undefined) return;
   const context = requestId === undefined ? {} : { requestId };
-  await announce(listener, { order, event, from: statusBefore(event), to: order.status, ...context });
+  await announce(listener, order, { event, from: statusBefore(event), ...context });
 }
 
 /** Calls the hook after an order was placed. Without a listener it does nothing. */
@@ -48,11 +48,17 @@ export async function announcePlaced(
   listener: TransitionListener | undefined,
   order: StoredOrder,
 ): Promise<void> {
-  if (listener !== undefined) await announce(listener, { order, event: "place", to: order.status });
+  if (listener !== undefined) await announce(listener, order, { event: "place" });
 }
 
-function announce({ onTransition, onHookError }: TransitionListener, transition: OrderTransition) {
-  return callHook("onTransition", () => onTransition(transition), onHookError);
+/** The hook gets a copy: the order is also what the caller of the change gets. */
+function announce(
+  { onTransition, onHookError }: TransitionListener,
+  { record, status }: StoredOrder,
+  transition: Omit<OrderTransition, "order" | "to">,
+) {
+  const order = { record: { ...record }, status };
+  return callHook("onTransition", () => onTransition({ order, to: status, ...transition }), onHookError);
 }
 
 /** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */

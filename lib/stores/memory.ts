@@ -23,7 +23,10 @@ import type { Store } from "./store.ts";
 
 export type { Store } from "./store.ts";
 
-/** Creates an empty store. No method awaits between a read and a write, so every method is atomic. */
+/**
+ * Creates an empty store. No method awaits between a read and a write, so every method is atomic. It keeps and returns
+ * copies, as a database does: nobody can change what is stored but by a method.
+ */
 export function createMemoryStore(): Store {
   return { ...memoryOrders(), accounts: memoryAccounts(), check: async () => {}, close: async () => {} };
 }
@@ -37,13 +40,13 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
 
   function find(id: bigint) {
     const order = orders.get(id);
-    return order && { ...order, history: histories.get(id) ?? [] };
+    return order && structuredClone({ ...order, history: histories.get(id) ?? [] });
   }
 
   function save(order: StoredOrder, change: OrderChange): void {
     const { id } = order.record;
     const history = histories.get(id) ?? [];
-    orders.set(id, order);
+    orders.set(id, structuredClone(order));
     histories.set(id, [...history, change]);
     mark(id, history.length);
   }
@@ -61,7 +64,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
     find: async (id) => find(id),
 
     async apply(id, event, at, origin = {}) {
-      const order = orders.get(id);
+      const order = structuredClone(orders.get(id));
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transitionStoredOrder(order, event, at);
       if (result.ok && isChange(order, event)) save(result.order, { event, at, ...origin });
@@ -85,7 +88,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
       const found = [...orders.values()]
         .filter((each) => isBeyond(each.record.id) && (status === undefined || each.status === status))
         .sort((a, b) => ascending(a.record.id, b.record.id));
-      const page = (order === "desc" ? found.reverse() : found).slice(0, limit);
+      const page = structuredClone((order === "desc" ? found.reverse() : found).slice(0, limit));
       const last = page.at(-1);
       return found.length > limit && last !== undefined
         ? { orders: page, next: last.record.id }
@@ -195,31 +198,31 @@ function memoryAccounts(): AccountStore {
 
     async create(settings) {
       if (accounts.has(settings.id)) return { ok: false, code: "account_exists" };
-      accounts.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
+      accounts.set(settings.id, structuredClone({ ...settings, usage: NO_USAGE, rejections: {} }));
       return { ok: true, account: settings };
     },
 
-    find: async (id) => accounts.get(id),
+    find: async (id) => structuredClone(accounts.get(id)),
 
     async *list(after = "", limit = Number.POSITIVE_INFINITY) {
       const ids = [...accounts.keys()].filter((id) => id > after).sort();
       for (const id of ids.slice(0, limit)) {
         const account = accounts.get(id);
-        if (account !== undefined) yield account;
+        if (account !== undefined) yield structuredClone(account);
       }
     },
 
     async update(id, updater) {
-      const account = accounts.get(id);
+      const account = structuredClone(accounts.get(id));
       if (account === undefined) return { ok: false, code: "account_not_found" };
-      const result = updater(account);
+      const { usage, rejections, lastUses = {}, ...settings } = account;
+      const result = updater(settings);
       if (!result.ok) return result;
       const ids = new Set(result.account.keys.map((key) => key.id));
       const kept = <Value>(byKey: Readonly<Record<string, Value>>) =>
         Object.fromEntries(Object.entries(byKey).filter(([keyId]) => ids.has(keyId)));
-      const { usage, rejections, lastUses = {} } = account;
       const state = { usage, rejections: kept(rejections), lastUses: kept(lastUses) };
-      accounts.set(id, { ...result.account, ...state });
+      accounts.set(id, structuredClone({ ...result.account, ...state }));
       return result;
     },
 
@@ -234,7 +237,7 @@ function memoryAccounts(): AccountStore {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
       accounts.set(id, { ...account, usage: resetCounts(account.usage) });
-      return { ok: true, account };
+      return { ok: true, account: structuredClone(account) };
     },
 
     async unban(accountId, keyId) {
@@ -254,7 +257,7 @@ function memoryAccounts(): AccountStore {
         accounts.set(account.id, { ...account, usage: save.usage, lastUses });
       }
       if (save.rejections !== undefined) {
-        const rejections = { ...account.rejections, [state.key.id]: save.rejections };
+        const rejections = { ...account.rejections, [state.key.id]: { ...save.rejections } };
         accounts.set(account.id, { ...account, rejections });
       }
       return admission;

@@ -29,6 +29,19 @@ test("onTransition is called once for each change, after it is stored, and not f
   for (const { order, stored } of seen) expect(stored).toMatchObject(order);
 });
 
+test("a hook that changes its order changes neither what is stored nor what the caller gets", async () => {
+  const { orders: store } = createMemoryStore();
+  const onTransition = ({ order }: OrderTransition) => {
+    Object.assign(order, { status: "pending" });
+    Object.assign(order.record, { quantity: 666 });
+  };
+  const orders = createOrders({ store, onTransition });
+  const cancelled = { record: { id: 1n, quantity: 2 }, status: "cancelled" };
+  expect(await orders.place({ id: 1n, quantity: 2 })).toMatchObject({ record: cancelled.record });
+  expect(await orders.cancel(1n)).toEqual({ ok: true, order: cancelled });
+  expect(await orders.find(1n)).toMatchObject(cancelled);
+});
+
 test.each([
   [
     "throws",

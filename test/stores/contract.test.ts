@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ApiKey } from "../../lib/accounts/account.ts";
+import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
@@ -930,6 +930,36 @@ const MISTAKES: readonly Mistake[] = [
         return admission;
       },
     })),
+  },
+  {
+    mistake: "an order that is returned as it is stored",
+    fails: /^what was passed to a store or returned by it/,
+    change: inOrders((orders) => {
+      const found = new Map<bigint, ReturnType<OrderStore["find"]>>();
+      return {
+        async find(id) {
+          if (!found.has(id)) found.set(id, orders.find(id));
+          return found.get(id);
+        },
+      };
+    }),
+  },
+  {
+    mistake: "an account that is stored as it was passed",
+    fails: /^what was passed to a store or returned by it/,
+    change: inAccounts((accounts) => {
+      const created = new Map<string, Account>();
+      return {
+        async create(settings) {
+          created.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
+          return accounts.create(settings);
+        },
+        async find(id) {
+          const found = await accounts.find(id);
+          return found && { ...found, keys: created.get(id)?.keys ?? found.keys };
+        },
+      };
+    }),
   },
   {
     mistake: "a check that changes something",

@@ -122,7 +122,7 @@ function readParameters(
 ): Readonly<Record<string, bigint | string>> | undefined {
   const read: Record<string, bigint | string> = {};
   let index = 0;
-  for (const name in parameters) {
+  for (const name of Object.keys(parameters)) {
     const segment = decode(segments[index++] ?? "");
     const value = parameters[name]?.type === "string" ? segment : parseInt64(segment);
     if (value === undefined) return undefined;

@@ -17,7 +17,8 @@ export type HandlerResponse = PlainResponse | Response;
 
 /** True if the response is that of a request which a key was admitted for: it has a quota, and no error that needs no key. */
 export function isAdmitted({ status, headers }: HandlerResponse): boolean {
-  const hasQuota = Symbol.iterator in headers ? headers.has(QUOTA_HEADER) : QUOTA_HEADER in headers;
+  const hasQuota =
+    Symbol.iterator in headers ? headers.has(QUOTA_HEADER) : Object.hasOwn(headers, QUOTA_HEADER);
   return hasQuota && status < 500 && !NOT_ADMITTED.has(status);
 }
 
@@ -69,7 +70,7 @@ function writeHead(
 function fieldsOf(headers: HandlerResponse["headers"]): string[] {
   const fields: string[] = [];
   if (Symbol.iterator in headers) for (const [name, value] of headers) fields.push(name, value);
-  else for (const name in headers) fields.push(name, headers[name] as string);
+  else for (const name of Object.keys(headers)) fields.push(name, headers[name] as string);
   return fields;
 }
 

@@ -104,7 +104,7 @@ const PLAIN_LINE = new RegExp(
 function hasRepeatedField(line: string, order: object): boolean {
   // No value of a valid order contains a quotation mark.
   let strings = 0;
-  for (const name in order) strings += typeof order[name as keyof typeof order] === "string" ? 2 : 1;
+  for (const value of Object.values(order)) strings += typeof value === "string" ? 2 : 1;
   let quotes = 0;
   for (let at = line.indexOf('"'); at !== -1; at = line.indexOf('"', at + 1)) quotes++;
   return quotes !== 2 * strings;

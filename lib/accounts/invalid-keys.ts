@@ -1,3 +1,4 @@
+import { notPromise } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
 import type { Account } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
@@ -106,7 +107,8 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
     const listed: string[] = [];
     isComplete = false;
     try {
-      for await (const { id } of accounts.list(undefined, MAX_KNOWN_ACCOUNTS + 1)) listed.push(id);
+      const accountsFound = notPromise(accounts.list(undefined, MAX_KNOWN_ACCOUNTS + 1), "list()");
+      for await (const { id } of accountsFound) listed.push(id);
       isComplete = listed.length <= MAX_KNOWN_ACCOUNTS;
     } catch {
       // The process may not list accounts, or the store fails.

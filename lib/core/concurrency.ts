@@ -23,16 +23,27 @@ export async function mapBounded<T, R>(
   return results;
 }
 
-/** Settles like a call of a store, but rejects with `StoreUnavailableError` if that takes longer. */
-export async function settleWithin<T>(milliseconds: number, call: Promise<T>): Promise<T> {
+/** Settles like a call, by default of a store, but rejects with `StoreUnavailableError` if that takes longer. */
+export async function settleWithin<T>(
+  milliseconds: number,
+  call: T | Promise<T>,
+  called = "The store",
+): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const message = `The store did not respond within ${milliseconds} ms.`;
+  const message = `${called} did not respond within ${milliseconds} ms.`;
   const timer = setTimeout(() => reject(new StoreUnavailableError(message)), milliseconds);
   try {
     return await Promise.race([call, late]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns what code of the embedder has returned. Throws if that is a promise, whose rejection nobody would handle. */
+export function notPromise<T>(value: T, from: string): T {
+  if (typeof (Object(value) as { readonly then?: unknown }).then !== "function") return value;
+  Promise.resolve(value).catch(() => {});
+  throw new TypeError(`${from} returned a promise. Return its value.`);
 }
 
 /** The part of a writable Node stream that `waitForDrain` uses. */

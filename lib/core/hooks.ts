@@ -1,6 +1,7 @@
+import { settleWithin } from "./concurrency.ts";
 import { errorMessage } from "./errors.ts";
 
-/** Receives each error that a hook threw, with the name of the hook. Errors that it throws itself are ignored. */
+/** Receives each error that a hook threw, with the name of the hook. If it fails itself, `logHookError` gets the error. */
 export type HookErrorReporter = (error: unknown, hook: string) => void;
 
 /** Writes the error to the console, as one line without a stack trace. */
@@ -9,10 +10,13 @@ export const logHookError: HookErrorReporter = (error, hook) => {
   console.error(`store-orders: ${hook} failed: ${errorMessage(error)}`);
 };
 
-/** Calls a hook of the embedder and waits for it. An error is reported and goes no further. */
+/** The longest time for which anybody waits for a hook, in milliseconds. */
+const MAX_HOOK_MS = 20_000;
+
+/** Calls a hook of the embedder and waits for it. An error is reported and goes no further, nor does a hook that hangs. */
 export async function callHook(name: string, hook: () => unknown, report: HookErrorReporter): Promise<void> {
   try {
-    await hook();
+    await settleWithin(MAX_HOOK_MS, hook(), "The hook");
   } catch (error) {
     reportSafely(error, name, report);
   }
@@ -31,8 +35,12 @@ export function startHook(name: string, hook: () => unknown, report: HookErrorRe
 
 /** Reports an error of a hook. */
 export function reportSafely(error: unknown, name: string, report: HookErrorReporter): void {
-  // A failing error hook has nowhere to report to.
+  const failed = () => {
+    if (report !== logHookError) reportSafely(error, name, logHookError);
+  };
   try {
-    Promise.resolve(report(error, name) as unknown).catch(() => {});
-  } catch {}
+    Promise.resolve(report(error, name) as unknown).catch(failed);
+  } catch {
+    failed();
+  }
 }

@@ -1,13 +1,15 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import {
+  type Admission,
   type AdmissionPolicy,
   type Admitted,
   type Caller,
   DEFAULT_BAN_POLICY,
+  type Rejection,
   validateBanPolicy,
 } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
-import { parseKeyAsync } from "../accounts/api-key.ts";
+import { type ParsedKey, parseKeyAsync } from "../accounts/api-key.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
@@ -83,6 +85,7 @@ export function createAccessControl(
         if (invalid !== undefined) return deny("invalid_api_key", address, at);
       }
       const admission = await accounts.admit(key, at, policy, storeOperation);
+      assertDecision(admission, key);
       if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
       const { code, caller, quota, retryAfterSeconds } = admission;
@@ -93,6 +96,19 @@ export function createAccessControl(
     unusedQuota: (at = clock()) => anonymous.unused(at),
   };
 }
+
+/** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */
+function assertDecision(admission: Admission, { accountId }: ParsedKey): void {
+  const { ok, code, caller, quota, retryAfterSeconds }: UntypedDecision = Object(admission);
+  if (ok === false && code === "invalid_api_key") return;
+  const isRejection = ok === false && (code === "rate_limit_exceeded" || code === "api_key_banned");
+  const isDecision = ok === true || (isRejection && Number.isFinite(retryAfterSeconds));
+  const isCounted = [quota?.limit, quota?.remaining, quota?.resetsAt].every(Number.isFinite);
+  if (!isDecision || !isCounted || caller?.accountId !== accountId || typeof caller.keyId !== "string")
+    throw new TypeError("The store returned no decision about a request of this account.");
+}
+
+type UntypedDecision = Partial<Record<"ok" | "code", unknown> & Omit<Rejection, "ok" | "code">>;
 
 function retryAfter(seconds: number): { readonly "retry-after": string } {
   return { "retry-after": `${seconds}` };

@@ -144,7 +144,7 @@ export function defineOperation<
       const reply = await handle({ ...call, query: parameters.value, body: content.value });
       const code = reply?.error ?? "";
       const own = ownErrors && Object.hasOwn(ownErrors, code) ? ownErrors[code] : undefined;
-      return own === undefined ? checkReply(reply) : toReply(code, own, {}, reply.headers);
+      return own === undefined ? reply : toReply(code, own, {}, reply.headers);
     },
   };
 }
@@ -383,43 +383,3 @@ async function collect(
   }
   return bytes.subarray(0, size);
 }
-
-/** Returns a reply. Throws if the runtime could not send it, so that the caller gets a 500. */
-function checkReply(reply: Reply): Reply {
-  const problem = findReplyProblem(Object(reply));
-  if (problem !== undefined) throw new TypeError(problem);
-  return reply;
-}
-
-function findReplyProblem(reply: Reply): string | undefined {
-  if (reply.error !== undefined) {
-    if (!Object.hasOwn(ERRORS, reply.error))
-      return `There is no error code '${reply.error}'. Return a code of ERRORS.`;
-  } else {
-    const { status, body } = reply;
-    if (!STATUSES.has(status))
-      return `The status ${status} cannot be sent. Use one of: ${[...STATUSES].join(", ")}.`;
-    if (body !== undefined && status === 204)
-      return "A response with status 204 has no body. Leave it out, or use 200.";
-    if (body !== undefined && !isBody(body))
-      return "A body is a string, a Uint8Array or a ReadableStream. Convert any other value with JSON.stringify().";
-  }
-  const wrong = Object.entries(reply.headers ?? {}).find(
-    ([name, value]) => !HEADER_NAME.test(name) || !HEADER_VALUE.test(value),
-  );
-  return (
-    wrong && `The header ${JSON.stringify(wrong[0])} cannot be sent. Encode its name and value as ASCII.`
-  );
-}
-
-function isBody(body: unknown): boolean {
-  if (typeof body === "string" || body instanceof Uint8Array) return true;
-  const { getReader, read } = Object(body);
-  return typeof getReader === "function" || typeof read === "function";
-}
-
-const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
-
-/** RFC 9110, section 5. */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

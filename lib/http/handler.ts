@@ -1,4 +1,4 @@
-import { invalidInput } from "../core/errors.ts";
+import { invalidInput, isStoreUnavailable } from "../core/errors.ts";
 import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
 import { systemClock } from "../core/time.ts";
 import { announceTransition } from "../orders/transition-hook.ts";
@@ -108,6 +108,9 @@ export function createHandler(options: HandlerOptions): Handler {
     });
     const response = createResponse(result, requestId, isHead);
     cors?.addHeaders(response.headers, request);
+    // Otherwise nobody would learn of a defect.
+    if (onRequest === undefined && result.thrown !== undefined && !isStoreUnavailable(result.thrown))
+      reportSafely(result.thrown, "handler", onHookError);
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
@@ -116,7 +119,10 @@ export function createHandler(options: HandlerOptions): Handler {
     };
     const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;
     if (ended === undefined) emit({ status: "complete" });
-    else void Promise.resolve(ended).then(emit, (error) => emit({ status: "failed", error }));
+    else
+      void Promise.resolve(ended)
+        .then(emit, (error) => emit({ status: "failed", error }))
+        .catch((error) => reportSafely(error, "handler", onHookError));
     return response;
   }
 

@@ -54,7 +54,10 @@ export interface HandlerOptions {
   readonly documents?: DocumentSource;
   /** Called after an order was cancelled, once that is durable. The response waits for it. */
   readonly onTransition?: TransitionHook;
-  /** Called with each error of `onTransition` and `onRequest`. @default writes a line to the console */
+  /**
+   * Called with each error of `onTransition` and `onRequest`, and, without `onRequest`, with the error behind each 500.
+   * @default writes a line to the console
+   */
   readonly onHookError?: HookErrorReporter;
   /** Called once for each finished request. Only the second argument identifies the caller. */
   readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
@@ -131,9 +134,12 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 
+/** True if a value has what the handler calls. A class whose methods a spread has lost has not. */
 function isStore(value: unknown): boolean {
   const { orders, accounts, check } = Object(value);
-  return Boolean(orders?.apply && accounts?.admit && check);
+  const { admit, find, list, recordRejections } = Object(accounts);
+  const methods = [orders?.apply, orders?.list, admit, find, list, recordRejections, check];
+  return methods.every((method) => typeof method === "function");
 }
 
 const STORE_RULE =

@@ -1,13 +1,20 @@
-import { settleWithin } from "../core/concurrency.ts";
+import { notPromise, settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
-import type { Clock, Instant } from "../core/time.ts";
-import type { HostTable } from "../domains/routing.ts";
+import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
+import type { HostRoute, HostTable } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
 import { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
 import type { HandlerOptions, RequestContext } from "./options.ts";
 import { OPENAPI_PATH } from "./path.ts";
-import { type Reply, type RequestHead, type RequestResult, STORE_UNAVAILABLE } from "./response.ts";
+import {
+  type DocumentSource,
+  type Reply,
+  type RequestHead,
+  type RequestResult,
+  readReply,
+  STORE_UNAVAILABLE,
+} from "./response.ts";
 
 /** A request whose target has been parsed. */
 export interface ParsedRequest {
@@ -33,7 +40,7 @@ export function createPublicReplies(
   return ({ request, context, target, path }) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
-    const hostReply = hosts && replyForHost(hosts(), hostOf(request, context), target);
+    const hostReply = hosts && replyForHost(routeOf(hosts, hostOf(request, context), target));
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
     if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
       return { reply: hostReply };
@@ -45,25 +52,37 @@ export function createPublicReplies(
       const publicUrl = context.origin && `${context.origin}${basePath}`;
       return openApi(request, publicUrl).then((reply) => ({ reply }));
     }
-    return documents?.(path, request).then((reply) => reply && { reply });
+    const document = documents?.(path, request);
+    return document === undefined ? undefined : readDocument(document);
   };
 }
 
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
+function routeOf(hosts: () => HostTable, host: string | undefined, target: string): HostRoute {
+  return notPromise(notPromise(hosts(), "hosts()").route(host, target), "The table of hosts()");
+}
+
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/README.md#serving-and-redirects. */
-function replyForHost(hosts: HostTable, host: string | undefined, target: string): Reply | undefined {
-  const route = hosts.route(host, target);
-  if (route.action === "serve") return undefined;
-  if (route.action === "misdirected") return { error: "misdirected_request" };
-  const { status, location } = route;
+function replyForHost({ action, ...route }: HostRoute): Reply | undefined {
+  if (action === "serve") return undefined;
+  if (action === "misdirected") return { error: "misdirected_request" };
+  const { status, location } = route as Extract<HostRoute, { readonly action: "redirect" }>;
   const headers = {
     location,
     "cache-control": `public, max-age=${REDIRECT_MAX_AGE_SECONDS}`,
     "content-type": "text/plain; charset=utf-8",
   };
-  return { status, headers, body: `Moved permanently to ${location}\n` };
+  if (action !== "redirect" || status !== 301 || !location) throw new TypeError("hosts() returned no route.");
+  return readReply({ status, headers, body: `Moved permanently to ${location}\n` }, "hosts()");
+}
+
+async function readDocument(
+  document: Exclude<ReturnType<DocumentSource>, undefined>,
+): Promise<RequestResult | undefined> {
+  const reply = await settleWithin(MAX_STORE_CALL_MS, document, "documents()");
+  return (reply ?? undefined) === undefined ? undefined : { reply: readReply(reply, "documents()") };
 }
 
 function hostOf({ headers, url }: RequestHead, { host }: RequestContext): string | undefined {
@@ -85,7 +104,8 @@ function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () 
 
   async function check(): Promise<RequestResult> {
     try {
-      await settleWithin(READINESS_TIMEOUT_MS, store.check());
+      const checked: unknown = await settleWithin(READINESS_TIMEOUT_MS, store.check());
+      if (checked === false) throw new TypeError("check() returned false. It rejects with what is wrong.");
       return HEALTHY;
     } catch (thrown) {
       return { reply: STORE_UNAVAILABLE, thrown };

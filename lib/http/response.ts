@@ -56,7 +56,10 @@ export interface SuccessReply {
 }
 
 /** Serves documents beside the API, without a key and without counting. Returns `undefined` for any other path. */
-export type DocumentSource = (path: string, request: RequestHead) => Promise<Reply | undefined>;
+export type DocumentSource = (
+  path: string,
+  request: RequestHead,
+) => Reply | undefined | Promise<Reply | undefined>;
 
 /** The end of a streamed body: complete, cancelled by its consumer, or failed because of a store error. */
 export type StreamEnd =
@@ -74,6 +77,64 @@ export interface RequestResult {
   readonly operation?: Operation;
   readonly thrown?: unknown;
 }
+
+/**
+ * Reads a reply that code of the embedder has returned, each field once. Throws if it is none, or if no response can be
+ * made of it, so that the caller gets a 500 and the event says why.
+ */
+export function readReply(given: unknown, from: string): Reply {
+  const { error, status, body, headers = {}, ended, change } = Object(given) as SuccessReply;
+  const fields = Object.entries<unknown>(Object(headers)).map(([name, value]) => {
+    return [name.toLowerCase(), typeof value === "number" ? `${value}` : value];
+  });
+  const reply = { error, status, body, headers: Object.fromEntries(fields) } as Reply;
+  const problem = findReplyProblem(reply);
+  if (problem !== undefined) throw new TypeError(`${from} returned what is no reply. ${problem}`);
+  if (reply.error !== undefined) return reply;
+  const end = ended && Promise.resolve(ended).then(readStreamEnd);
+  return { ...reply, ...(end && { ended: end }), ...(change && { change }) };
+}
+
+function findReplyProblem({ error, status, body, headers = {} }: Reply): string | undefined {
+  if (error === undefined) {
+    if (!STATUSES.has(status))
+      return `The status ${status} cannot be sent. Use one of: ${[...STATUSES].join(", ")}.`;
+    if (body !== undefined && status === 204)
+      return "A response with status 204 has no body. Leave it out, or use 200.";
+    if (body !== undefined && !isBody(body))
+      return "A body is a string, a Uint8Array or a ReadableStream. Convert any other value with JSON.stringify().";
+  } else if (!Object.hasOwn(ERRORS, error) && !(/^[45]\d\d$/.test(`${status}`) && typeof body === "string"))
+    return `There is no error code '${error}'. Return a code of ERRORS.`;
+  const wrong = Object.entries(headers).find(
+    ([name, value]) => typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value),
+  );
+  if (wrong !== undefined)
+    return `The header ${JSON.stringify(wrong[0])} cannot be sent. Encode its name and value as ASCII.`;
+  const isEmpty = (typeof body === "string" || body instanceof Uint8Array) && body.length === 0;
+  return isEmpty && /^application\/json/i.test(headers["content-type"] ?? JSON_TYPE)
+    ? "An empty body is not JSON. Leave it out, or set the header content-type."
+    : undefined;
+}
+
+function isBody(body: unknown): boolean {
+  if (typeof body === "string" || body instanceof Uint8Array) return true;
+  const { getReader, read } = Object(body);
+  return typeof getReader === "function" || typeof read === "function";
+}
+
+function readStreamEnd(end: unknown): StreamEnd {
+  const { status, error } = Object(end);
+  if (status === "complete" || status === "cancelled") return { status };
+  return { status: "failed", error: error ?? new TypeError("'ended' resolved without a status.") };
+}
+
+const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
+
+/** RFC 9110, section 5. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const JSON_TYPE = "application/json";
 
 /** A response as plain data. */
 export interface PlainResponse {
@@ -93,7 +154,7 @@ export function createResponse(
   const headers: Record<string, string> =
     body === null
       ? { "cache-control": "no-store", "x-request-id": requestId }
-      : { "content-type": "application/json", "cache-control": "no-store", "x-request-id": requestId };
+      : { "content-type": JSON_TYPE, "cache-control": "no-store", "x-request-id": requestId };
   if (quota !== undefined) Object.assign(headers, rateLimitHeaders(quota));
   if (operation?.deprecation !== undefined)
     Object.assign(headers, deprecationHeaders(operation.deprecation, operation.path));
@@ -135,7 +196,7 @@ const ERROR_BODIES = Object.fromEntries(
 /** Creates a `Response` from plain data. */
 export function toResponse({ status, headers, body }: PlainResponse): Response {
   // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
-  const encoding = "content-encoding" in headers ? { encodeBody: "manual" } : {};
+  const encoding = Object.hasOwn(headers, "content-encoding") ? { encodeBody: "manual" } : {};
   return new Response(body === null ? null : toWebBody(body), { status, headers, ...encoding });
 }
 

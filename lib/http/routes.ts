@@ -15,7 +15,7 @@ import {
   type PetSource,
   type StoreImplementation,
 } from "./operations.ts";
-import type { Reply } from "./response.ts";
+import { type Reply, readReply } from "./response.ts";
 
 /** A request to the API before it is admitted. Nothing of it has happened yet. */
 export interface PreparedCall {
@@ -96,7 +96,11 @@ function prepareCall(
   const parameters = readParameters(operation.parameters, match);
   if (parameters === undefined) return answered({ error: notFound }, operation);
   if (typeof implementation === "function")
-    return { operation, perform: (call) => implementation({ ...call, parameters, orders }) };
+    return {
+      operation,
+      perform: async (call) =>
+        readReply(await implementation({ ...call, parameters, orders }), `The operation ${operation.id}`),
+    };
   const storeOperation = implementation.toStoreOperation(parameters);
   return {
     operation,

@@ -90,7 +90,7 @@ export function deliverChanges({
   let recorded = Promise.resolve();
 
   const report = (error: unknown, change?: DeliveredChange) =>
-    reportSafely(error, "", () => onError(error, change));
+    reportSafely(error, "deliverChanges", () => onError(error, change));
 
   /** Records a delivery, together with those that end while the deliveries before it are recorded. */
   function acknowledge(delivery: AcknowledgedOrder): Promise<void> {
@@ -147,7 +147,7 @@ export function deliverChanges({
       try {
         if (!isOn) await outbox.switch(true);
         isOn = true;
-        if (isTime) found = await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS);
+        if (isTime) found = [...(await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS))];
       } catch (error) {
         report(error);
       }

@@ -150,11 +150,12 @@ export async function* importOrders(
     const rejects: RejectedLine[] = [];
     for (const entry of entries) {
       if ("order" in entry) {
-        const outcome = outcomes.next().value ?? "conflict";
-        if (outcome !== "conflict") {
+        const outcome = outcomes.next().value;
+        if (outcome === "placed" || outcome === "unchanged") {
           newCounts[outcome] += 1;
           continue;
         }
+        if (outcome !== "conflict") throw new TypeError("The store returned no outcome of a placed order.");
       }
       const reject = "order" in entry ? rejectConflict(entry) : entry;
       if (reject.reason !== undefined) newCounts.rejected += 1;

@@ -98,6 +98,9 @@ export function createOrders({
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
         const { record } = parsed.order;
         const [outcome] = await store.place([parsed.order], clock(), origin);
+        // A store of the embedder's own can return anything. What it does not confirm is not taken for stored.
+        if (outcome !== "placed" && outcome !== "unchanged" && outcome !== "conflict")
+          throw new TypeError("The store returned no outcome of the placed order.");
         // Another order already has the generated identifier, so generate one of the next millisecond.
         if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };

@@ -1,5 +1,5 @@
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { callHook, startHook } from "../../lib/core/hooks.ts";
 
 /** The rejections that nothing handles while a task and everything that it starts runs. */
@@ -23,13 +23,39 @@ const fail = () => {
 test.each([
   ["throws", fail],
   ["rejects", async () => fail()],
-])("an error reporter that %s affects nothing", async (_how, report) => {
+])("an error reporter that %s affects nothing, and the console gets its errors", async (_how, report) => {
+  const log = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
   const unhandled = await unhandledOf(async () => {
     startHook("onRequest", fail, report);
     startHook("onRequest", async () => fail(), report);
     await callHook("onTransition", fail, report);
   });
   expect(unhandled).toEqual([]);
+  const failed = (hook: string) => [`store-orders: ${hook} failed: hook`];
+  expect(log.mock.calls.toSorted()).toEqual([
+    failed("onRequest"),
+    failed("onRequest"),
+    failed("onTransition"),
+  ]);
+});
+
+test("nobody waits for a hook for longer than 20 seconds, and one that takes longer is reported", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const reported: unknown[] = [];
+  const called = callHook(
+    "onTransition",
+    () => new Promise(() => {}),
+    (...args) => reported.push(args),
+  );
+  await vi.advanceTimersByTimeAsync(19_999);
+  expect(reported).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  await called;
+  expect(reported).toEqual([
+    [expect.objectContaining({ message: expect.stringContaining("The hook did not") }), "onTransition"],
+  ]);
 });
 
 test("the error of a promise from another realm is reported", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InvalidInputError } from "../../lib/core/errors.ts";
+import { importOrders, splitLines } from "../../lib/orders/import.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
@@ -86,6 +87,25 @@ test("a store that has an order for each generated identifier does not occupy th
   const { store } = open();
   const orders = createOrders({ store: { ...store, place: async () => ["conflict"] } });
   await expect(orders.place({ quantity: 1 })).rejects.toThrow("for each generated identifier");
+});
+
+test.each([
+  ["nothing", undefined],
+  ["no outcome", []],
+  ["an outcome that is undefined", [undefined]],
+  ["another word", ["ok"]],
+  ["true", [true]],
+])("a store that returns %s has not placed the order", async (_what, outcomes) => {
+  const { store } = open();
+  const place = async () => outcomes as never;
+  const transitions: unknown[] = [];
+  const onTransition = (transition: unknown) => void transitions.push(transition);
+  const orders = createOrders({ store: { ...store, place }, onTransition });
+  await expect(orders.place({ id: 1n })).rejects.toThrow(TypeError);
+  await expect(orders.place({ quantity: 1 })).rejects.toThrow(TypeError);
+  const steps = importOrders(splitLines(ReadableStream.from([Buffer.from('{"id":1}\n')])), { place });
+  await expect(steps.next()).rejects.toThrow(TypeError);
+  expect(transitions).toEqual([]);
 });
 
 test("an invalid order is rejected with every issue, and nothing is stored", async () => {

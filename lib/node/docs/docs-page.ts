@@ -89,14 +89,15 @@ export function docsPage({
     return body && toDocument(VENDOR_FILES[name] ?? "", body, IMMUTABLE_CACHE);
   }
 
-  return async function serve(path, request) {
+  // Not asynchronous: most requests are for other paths, and do not wait.
+  return function serve(path, request) {
     if (path === "/docs/") return TO_PAGE;
     if (path === "/" && request.headers.get("accept")?.includes("text/html")) return FROM_ROOT;
     const [, root, name = "", ...rest] = path.split("/");
     if (root !== "docs" || rest.length > 0 || !FILES.has(name)) return undefined;
     const loaded = files.get(name) ?? load(name);
     files.set(name, loaded);
-    return (await loaded)?.(request);
+    return loaded.then((document) => document?.(request));
   };
 }
 

@@ -178,7 +178,9 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
 
     async getAll(keys, abortSignal) {
       const items: Item[] = [];
-      for (let Keys = [...keys], round = 0; Keys.length > 0; round++) {
+      // An index that is read page by page can return an item twice, and DynamoDB rejects a key that occurs twice.
+      const different = new Map(keys.map((key) => [JSON.stringify(key), key])).values();
+      for (let Keys = [...different], round = 0; Keys.length > 0; round++) {
         if (round > 0) await backOff(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
         const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);

@@ -1,6 +1,7 @@
 import { BatchGetItemCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { expect, test } from "vitest";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { createTableClient } from "../../../lib/stores/dynamodb/table.ts";
 import { clientFor, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
@@ -34,6 +35,20 @@ test("items that DynamoDB leaves out of a response are requested again until all
   });
   expect(await throttled.accounts.find("acme")).toMatchObject(ACCOUNT);
   expect(requested).toEqual([2, 2, 1]);
+});
+
+test("no item, one item, and one that is requested twice are found once each", async () => {
+  const { client } = emulator;
+  await createDynamodbTables({ prefix: "repeated", client });
+  await createDynamodbStore({ prefix: "repeated", client }).accounts.create(ACCOUNT);
+  const { getAll } = createTableClient(client, "repeated-accounts");
+  const key = { id: { S: "acme" } };
+  for (const [keys, found] of [
+    [[], 0],
+    [[key], 1],
+    [[key, { ...key }, key], 1],
+  ] as const)
+    expect(await getAll(keys, AbortSignal.timeout(5_000))).toHaveLength(found);
 });
 
 test("a store decides alike on an engine that does not return the item of a failed condition", async () => {

@@ -293,6 +293,18 @@ describe.each(["memory", "sqlite", "postgres", "dynamodb"] as const)(
   },
 );
 
+test.each(["sqlite", "postgres"] as const)(
+  "a method cannot be put into the own orders of a store on %s, which an admission would not call",
+  (kind) => {
+    const pool = { connect: () => Promise.reject(new Error("It is not used.")) };
+    const { orders } =
+      kind === "sqlite" ? createSqliteStore({ path: ":memory:" }) : createPostgresStore({ pool });
+    for (const name of ["apply", "list"] as const) {
+      expect(() => Object.assign(orders, { [name]: guarded(orders)[name] })).toThrow(/read only property/);
+    }
+  },
+);
+
 const { newPath } = temporaryDirectory();
 
 test("orders in a transaction of the caller are cancelled in that, and not in the admission's", async () => {

@@ -2,6 +2,7 @@
 import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import { errorMessage } from "../../lib/core/errors.ts";
 import { changeToJson, type DeliveredChange, deliverChanges } from "../../lib/orders/delivery.ts";
+import { DamagedOrderError } from "../../lib/orders/wire.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { createTelemetry } from "./telemetry.ts";
 
@@ -50,8 +51,8 @@ export async function handler(
     concurrency: 16,
     untilEmpty: true,
     onError(error, change) {
-      if (change === undefined) storeError = error;
-      else write(`${JSON.stringify({ level: "ERROR", message: errorMessage(error), change: change.id })}\n`);
+      if (change === undefined && !(error instanceof DamagedOrderError)) storeError = error;
+      else write(`${JSON.stringify({ level: "ERROR", message: errorMessage(error), change: change?.id })}\n`);
     },
   });
   const timer = setTimeout(() => void delivery.stop(), context.getRemainingTimeInMillis() - 2 * CALL_MS);

@@ -1,3 +1,5 @@
+import { BASE62, randomBase62 } from "../core/base62.ts";
+
 /** The environment of a key: the second part of `so_test_…`, visible to secret scanners and to people. */
 export type Environment = "test" | "live";
 
@@ -82,20 +84,6 @@ export function redactKeys(text: string): string {
 /** Also matches keys that are incomplete, mistyped, or percent-encoded any number of times. */
 const KEY_PATTERN =
   /(so(?:_|%(?:25)*5[Ff])(?:test|live)(?:_|%(?:25)*5[Ff])(?:[a-z0-9-]|%(?:25)*2[Dd])+(?:_|%(?:25)*5[Ff]))[0-9A-Za-z]+/g;
-
-/** A random base62 string, uniformly distributed, from a CSPRNG. */
-export function randomBase62(length: number): string {
-  let text = "";
-  while (text.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // 248 is the largest multiple of 62 in a byte. Larger values would favour the first characters.
-      if (byte < 248 && text.length < length) text += BASE62[byte % 62];
-    }
-  }
-  return text;
-}
-
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 function checksum(body: string): string {
   let rest = crc32(body);

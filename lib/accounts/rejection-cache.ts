@@ -1,3 +1,4 @@
+import { randomBase62 } from "../core/base62.ts";
 import { mapBounded, settleWithin } from "../core/concurrency.ts";
 import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
@@ -11,7 +12,7 @@ import {
   type InvalidKey,
   type Rejection,
 } from "./admission.ts";
-import { type ParsedKey, randomBase62 } from "./api-key.ts";
+import type { ParsedKey } from "./api-key.ts";
 import { createInvalidKeys } from "./invalid-keys.ts";
 
 /** The lifetime of a cached rejection. */

@@ -34,8 +34,12 @@ export async function seedDemo(
 
 async function isEmpty(store: Store): Promise<boolean> {
   for await (const _account of store.accounts.list(undefined, 1)) return false;
-  for await (const _orders of eachOrder(store.orders, { limit: 1 })) return false;
-  return true;
+  let hasDamaged = false;
+  const onDamaged = () => {
+    hasDamaged = true;
+  };
+  for await (const _orders of eachOrder(store.orders, { limit: 1 }, onDamaged)) return false;
+  return !hasDamaged;
 }
 
 function demoOrders(now: Instant): readonly StoredOrder[] {

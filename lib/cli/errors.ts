@@ -10,6 +10,7 @@ import {
   isStoreUnavailable,
 } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
+import { DamagedOrderError } from "../orders/wire.ts";
 
 /** The exit statuses of a command. */
 export const EXIT = {
@@ -53,7 +54,8 @@ export function toErrorReport(error: unknown): ErrorReport {
   const message = errorMessage(error);
   if (isInvalidInput(error)) return { code: error.code, message, issues: error.issues };
   if (comesFromNewerSchema(error)) return { code: "newer_schema", message };
-  return { code: isStoreUnavailable(error) ? error.code : "internal_error", message };
+  const isKnown = isStoreUnavailable(error) || error instanceof DamagedOrderError;
+  return { code: isKnown ? error.code : "internal_error", message };
 }
 
 /** True if a newer version has written the database, also if that was noticed while it was in use. */

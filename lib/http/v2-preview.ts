@@ -104,6 +104,12 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
         properties: {
           orders: { type: "array", items: { $ref: "#/components/schemas/Order" } },
           next: { type: "string", description: "The cursor of the next page. Missing on the last one." },
+          damaged: {
+            type: "array",
+            items: { type: "integer", format: "int64" },
+            description:
+              "The orders of this page that the store cannot read, by `id`. Missing if there is none. Tell the operator.",
+          },
         },
       },
     },
@@ -111,7 +117,9 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
     stability: "experimental",
     async handle({ query, orders }) {
       const page = await orders.page(query);
-      const body = `{"orders":[${page.orders.map(({ record }) => orderToJson(record)).join(",")}]`;
+      const damaged =
+        page.damaged === undefined ? "" : `,"damaged":[${page.damaged.map(({ id }) => id).join(",")}]`;
+      const body = `{"orders":[${page.orders.map(({ record }) => orderToJson(record)).join(",")}]${damaged}`;
       if (page.next === undefined) return { status: 200, body: `${body}}` };
       const { limit, status, order } = query;
       const cursor = cursorAt(page.next, query);

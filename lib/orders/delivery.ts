@@ -1,15 +1,17 @@
 import { invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
 import { type Clock, MAX_STORE_CALL_MS, systemClock } from "../core/time.ts";
-import type { OrderChange } from "./history.ts";
+import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
 import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "./order-store.ts";
 import { type OrderTransition, statusBefore } from "./transition-hook.ts";
-import { orderToJson } from "./wire.ts";
+import { DamagedOrderError, orderToJson } from "./wire.ts";
 
 /** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */
-export interface DeliveredChange extends Omit<OrderTransition, "requestId">, Omit<OrderChange, "event"> {
-  /** `<order>:<number>`: the same for every delivery of this change, and for no other change. */
+export interface DeliveredChange
+  extends Omit<OrderTransition, "requestId">,
+    Omit<OrderChange, "event" | "token"> {
+  /** The same for every delivery of this change, and for no other change; see `changeIdOf`. */
   readonly id: string;
 }
 
@@ -63,7 +65,8 @@ const MAX_RETRY_MS = 3_600_000;
 /**
  * Switches the outbox of a store on, and delivers every change from then on at least once: those of one order in their
  * order, also after a crash, and with any number of processes that do the same. A change that cannot be delivered is
- * retried with exponential backoff, and holds up later changes of its order only. See lib/README.md#delivery.
+ * retried with exponential backoff, and holds up later changes of its order only. An order that cannot be read is set
+ * aside with a `DamagedOrderError`. See lib/README.md#delivery.
  */
 export function deliverChanges({
   store,
@@ -102,10 +105,13 @@ export function deliverChanges({
 
   /** Delivers the first change of an order that waits. */
   async function attempt(waiting: WaitingOrder): Promise<void> {
-    const { order, delivered, attempts, due = 0 } = waiting;
-    const { id } = order.record;
+    const { id, order, delivered, attempts, due = 0 } = waiting;
+    if (order === undefined) {
+      report(new DamagedOrderError(`${waiting.problem} Its changes are set aside.`));
+      return outbox.postpone(id, due, undefined);
+    }
     if (delivered >= order.history.length) return acknowledge({ id, delivered });
-    const change = changeOf(waiting);
+    const change = changeOf(order, delivered);
     const time = new AbortController();
     const late = wait(timeoutMs, time.signal).then(() =>
       raise(new Error(`It took more than ${timeoutMs} ms.`)),
@@ -180,12 +186,12 @@ export function changeToJson({ order, id, event, at, from, to, by, requestId }: 
   return `${JSON.stringify(rest).slice(0, -1)},"order":${orderToJson(record)}}`;
 }
 
-/** The first change of an order that waits. */
-export function changeOf({ order, delivered }: WaitingOrder): DeliveredChange {
-  const { record, status, history } = order;
+/** The change of an order that follows the first `delivered` ones. */
+export function changeOf({ record, status, history }: OrderWithHistory, delivered: number): DeliveredChange {
   const [change, next] = history.slice(delivered);
-  const { event, ...rest } = change ?? raise(new Error(`Order ${record.id} has no change ${delivered + 1}.`));
-  const id = `${record.id}:${delivered + 1}`;
+  if (change === undefined) throw new Error(`Order ${record.id} has no change ${delivered + 1}.`);
+  const { event, token: _token, ...rest } = change;
+  const id = changeIdOf(record.id, delivered + 1, change);
   // Nobody records the status in which an order was placed. It is the one that the next event required.
   if (event === "place") {
     const to = next === undefined ? status : statusBefore(next.event as OrderEvent);

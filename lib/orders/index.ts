@@ -24,7 +24,14 @@ export {
   type Delivery,
   deliverChanges,
 } from "./delivery.ts";
-export { type ChangeOrigin, isChange, type OrderChange, type OrderWithHistory } from "./history.ts";
+export {
+  type ChangeOrigin,
+  changeIdOf,
+  isChange,
+  newChange,
+  type OrderChange,
+  type OrderWithHistory,
+} from "./history.ts";
 export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
   acceptsEvent,
@@ -45,6 +52,7 @@ export {
 export type { OrderRecord } from "./order.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./order.ts";
 export {
+  type DamagedOrder,
   eachOrder,
   MAX_PAGE_ORDERS,
   type OrderQuery,
@@ -67,6 +75,7 @@ export { performStoreOperation, type StoreOperation, type StoreOutcome } from ".
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
 export {
   countRecords,
+  DamagedOrderError,
   orderFromJson,
   orderToJson,
   type ParsedOrder,

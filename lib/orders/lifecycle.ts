@@ -86,6 +86,23 @@ export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
   return isOrderStatus(status) && isOrderEvent(event) && "to" in LIFECYCLE[status][event];
 }
 
+/** True for an event that sets a field of the record, false for one that changes the status only. */
+export function changesRecord(event: OrderEvent): boolean {
+  return ORDER_STATUSES.some((status) => "set" in LIFECYCLE[status][event]);
+}
+
+/** Adds up counts by status. Those of a status that no rule knows are left out. */
+export function sumByStatus(
+  counted: Iterable<readonly [status: unknown, count: number]>,
+): Record<OrderStatus, number> {
+  const counts = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as Record<
+    OrderStatus,
+    number
+  >;
+  for (const [status, count] of counted) if (isOrderStatus(status)) counts[status] += count;
+  return counts;
+}
+
 /** Throws `InvalidInputError`, which lists the events, unless the lifecycle has this one. */
 export function assertOrderEvent(event: OrderEvent): void {
   lookUp(LIFECYCLE.pending, event, "event");

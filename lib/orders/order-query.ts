@@ -1,4 +1,5 @@
 import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { logHookError } from "../core/hooks.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
 import type { OrderStore } from "./order-store.ts";
 
@@ -17,10 +18,19 @@ export interface OrderQuery {
   readonly limit: number;
 }
 
+/** An order whose record or history cannot be read. */
+export interface DamagedOrder {
+  readonly id: bigint;
+  /** What is wrong, in a sentence that names the order. */
+  readonly problem: string;
+}
+
 /** One page of a query. */
 export interface OrderQueryPage {
   /** Orders with their status. There can be fewer than `limit`, even none, although a page follows. */
   readonly orders: readonly StoredOrder[];
+  /** Those of this part of the store that cannot be read. Together with `orders` at most `limit`. Missing without one. */
+  readonly damaged?: readonly DamagedOrder[] | undefined;
   /** The `after` of the next page, beyond that of this one. Missing on the last page. */
   readonly next?: bigint;
   /** The cost of the page, if the database bills reads (DynamoDB: read units). */
@@ -31,10 +41,13 @@ export interface OrderQueryPage {
 export async function* eachOrder(
   store: Pick<OrderStore, "page">,
   { limit = MAX_PAGE_ORDERS, ...query }: Partial<OrderQuery> = {},
+  /** Called with each order that cannot be read, which is left out. @default writes a line to the console */
+  onDamaged: (order: DamagedOrder) => void = ({ problem }) => logHookError(new Error(problem), "eachOrder"),
 ): AsyncGenerator<readonly StoredOrder[]> {
   let after = query.after;
   do {
-    const { orders, next } = await store.page({ ...query, after, limit });
+    const { orders, damaged = [], next } = await store.page({ ...query, after, limit });
+    damaged.forEach(onDamaged);
     if (orders.length > 0) yield orders;
     after = next;
   } while (after !== undefined);

@@ -21,16 +21,19 @@ export interface OrderPage {
 /** The number of orders with each status. */
 export type OrderCounts = Readonly<Record<OrderStatus, number>>;
 
-/** An order with changes that have not been delivered. */
-export interface WaitingOrder {
-  readonly order: OrderWithHistory;
+/** An order with changes that have not been delivered. One that cannot be read has a `problem` instead of the `order`. */
+export type WaitingOrder = (
+  | { readonly order: OrderWithHistory; readonly problem?: undefined }
+  | { readonly order?: undefined; readonly problem: string }
+) & {
+  readonly id: bigint;
   /** The number of its changes that have been delivered. The one that follows is next. */
   readonly delivered: number;
   /** The failed attempts to deliver that change. */
   readonly attempts: number;
   /** The end of a lease, or the next attempt. Missing if the change was set aside. */
   readonly due?: Instant;
-}
+};
 
 /** An order of which the first `delivered` changes were delivered. */
 export interface AcknowledgedOrder {
@@ -56,13 +59,16 @@ export interface Outbox {
   switch(on: boolean): Promise<void>;
   /** True while writes mark orders. */
   isOn(): Promise<boolean>;
-  /** Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. */
+  /**
+   * Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. Each
+   * is read on its own: one that is damaged stops no other.
+   */
   lease(limit: number, at: Instant, until: Instant): Promise<readonly WaitingOrder[]>;
   /** Records how many changes of orders were delivered, and removes the marks of those that have no others. */
   acknowledge(deliveries: readonly AcknowledgedOrder[]): Promise<void>;
   /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
   postpone(id: bigint, lease: Instant, due: Instant | undefined): Promise<void>;
-  /** Lists at most `limit` orders, the oldest first: those that wait, or those that were set aside. */
+  /** Lists at most `limit` orders, the oldest first: those that wait, or those that were set aside. Also damaged ones. */
   list(kind: "waiting" | "failed", limit: number): Promise<readonly WaitingOrder[]>;
   /** Makes the changes that were set aside due at once, of one order or of all. Returns their number. */
   retry(id?: bigint): Promise<number>;
@@ -78,7 +84,7 @@ export interface OrderStore {
   /**
    * Adds orders, never overwrites one, and returns an outcome for each, in their order: `unchanged` if the order exists
    * with the same record and status, `conflict` if it exists with others. The history of a new order begins with `place`
-   * at the instant, by default the current time.
+   * (a `newChange`) at the instant, by default the current time.
    */
   place(
     orders: readonly StoredOrder[],
@@ -86,12 +92,13 @@ export interface OrderStore {
     origin?: ChangeOrigin,
   ): Promise<readonly PlaceOutcome[]>;
 
-  /** Returns the order with its history, or `undefined` if there is none. */
+  /** Returns the order with its history, or `undefined` if there is none. Rejects if it cannot be read. */
   find(id: bigint): Promise<OrderWithHistory | undefined>;
 
   /**
    * Applies `transition` to the stored order, and adds the event to the history in the same write, unless it leaves the
-   * order as it was. Concurrent events on one order are applied one after another.
+   * order as it was. What is added is a `newChange`, with a token of its own. Concurrent events on one order are applied one
+   * after another.
    */
   apply<E extends OrderEvent>(
     id: bigint,
@@ -108,7 +115,8 @@ export interface OrderStore {
 
   /**
    * Returns one page of orders. An order that exists during the whole walk and keeps its status is on exactly one page.
-   * An unknown status is returned as it is. Rejects with `InvalidInputError`; see `validateOrderQuery`.
+   * An unknown status is returned as it is. Each order is read on its own: one that is damaged stops no other. Rejects with
+   * `InvalidInputError`; see `validateOrderQuery`.
    */
   page(query: OrderQuery): Promise<OrderQueryPage>;
 

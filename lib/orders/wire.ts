@@ -1,6 +1,13 @@
-import type { Issue } from "../core/errors.ts";
+import { type Issue, StoreOrdersError } from "../core/errors.ts";
+import type { OrderChange, OrderWithHistory } from "./history.ts";
 import { parseInt64Json } from "./int64.ts";
-import { ORDER_STATUSES, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
+import {
+  changesRecord,
+  ORDER_STATUSES,
+  type OrderEvent,
+  type OrderStatus,
+  type StoredOrder,
+} from "./lifecycle.ts";
 import { ORDER_FIELDS, type OrderField, type OrderRecord } from "./order.ts";
 
 /** Every serialised record starts with this, and no other field can contain it. */
@@ -56,16 +63,62 @@ export function toRecord({ id, petId, quantity, shipDate, complete }: JsonRecord
   return record;
 }
 
-/** Reads an order as a database keeps it, also with an unknown status. Throws if the record cannot be read. */
-export function readStoredOrder(wire: string, status: string): StoredOrder {
+/** A row of an order cannot be read. The row was not changed. */
+export class DamagedOrderError extends StoreOrdersError {
+  override readonly name = "DamagedOrderError";
+  readonly code = "damaged_order";
+  readonly retryable = false;
+}
+
+/** Reads an order as a database keeps it, also with an unknown status. Throws `DamagedOrderError`. */
+export function readStoredOrder(id: bigint, wire: string, status: string): StoredOrder {
   try {
-    return { record: orderFromJson(wire), status: status as OrderStatus };
+    const record = orderFromJson(wire);
+    const { quantity = 0, shipDate = "", complete = false } = record;
+    if (record.id !== id) throw new Error(`It is that of order ${record.id}.`);
+    // Another type would be sent as it is, and nobody could read the page that it is on.
+    const isDate = typeof shipDate === "string" && PLAIN_STRING.test(shipDate);
+    if (typeof quantity !== "number" || !isDate || typeof complete !== "boolean")
+      throw new Error("A field has another type.");
+    return { record, status: status as OrderStatus };
   } catch (cause) {
-    throw new Error(`The record of an order is damaged: ${wire.slice(0, MAX_SHOWN_CHARS)}`, { cause });
+    throw new DamagedOrderError(`The record of order ${id} is damaged: ${wire.slice(0, MAX_SHOWN_CHARS)}`, {
+      cause,
+    });
+  }
+}
+
+/** Reads an order with its history; see `readStoredOrder`. */
+export function readOrderWithHistory(
+  id: bigint,
+  wire: string,
+  status: string,
+  readHistory: () => readonly OrderChange[],
+): OrderWithHistory {
+  const order = readStoredOrder(id, wire, status);
+  try {
+    return { ...order, history: readHistory() };
+  } catch (cause) {
+    throw new DamagedOrderError(`The history of order ${id} is damaged.`, { cause });
+  }
+}
+
+/**
+ * Reads an order to apply an event to it. One that changes no field of the record takes place also if that is damaged, and
+ * must leave it as it is: then only the identifier is known.
+ */
+export function readOrderToChange(id: bigint, wire: string, status: string, event: OrderEvent): StoredOrder {
+  try {
+    return readStoredOrder(id, wire, status);
+  } catch (error) {
+    if (changesRecord(event)) throw error;
+    return { record: { id }, status: status as OrderStatus };
   }
 }
 
 const MAX_SHOWN_CHARS = 80;
+
+const PLAIN_STRING = /^[^"\\\p{Cc}]*$/u;
 
 /** A parsed order, or every issue found. */
 export type ParsedOrder =

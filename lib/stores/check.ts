@@ -2,7 +2,7 @@
 import { type Account, isActive, MAX_ACTIVE_KEYS } from "../accounts/account.ts";
 import { MAX_BAN_MS } from "../accounts/admission.ts";
 import { isAccountId } from "../accounts/api-key.ts";
-import { explainIssues, isInvalidInput } from "../core/errors.ts";
+import { errorMessage, explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import type { OrderChange } from "../orders/history.ts";
 import {
@@ -30,8 +30,8 @@ export interface InspectedOrder {
   readonly id: bigint;
   readonly status: string;
   readonly wire: string;
-  /** Those of its history. */
-  readonly changes: readonly OrderChange["event"][];
+  /** Reads its history. Throws if it is damaged. */
+  readonly readHistory: () => readonly OrderChange[];
   /** What only this kind of database can have wrong with an order. */
   readonly findings?: readonly Finding[];
 }
@@ -84,9 +84,16 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-function findInOrder({ id, status, wire, changes, findings = [] }: InspectedOrder): readonly Finding[] {
+function findInOrder({ id, status, wire, readHistory, findings = [] }: InspectedOrder): readonly Finding[] {
   const found = [...findings];
   const add = (problem: string, repair: string) => found.push({ subject: `order ${id}`, problem, repair });
+  let changes: readonly OrderChange[] = [];
+  try {
+    changes = readHistory();
+  } catch (error) {
+    const repair = "Correct it in the database, or remove the history; then run 'changes retry'.";
+    add(`The history cannot be read, so its changes are not delivered: ${errorMessage(error)}`, repair);
+  }
   if (!isOrderStatus(status))
     add(
       `The status '${status}' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
@@ -107,8 +114,8 @@ function findInOrder({ id, status, wire, changes, findings = [] }: InspectedOrde
 }
 
 /** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
-function isExplained(status: OrderStatus, changes: InspectedOrder["changes"]): boolean {
-  const events = changes.filter((change) => change !== "place");
+function isExplained(status: OrderStatus, changes: readonly OrderChange[]): boolean {
+  const events = changes.map(({ event }) => event).filter((event) => event !== "place");
   const leadsHere = (event: OrderEvent) => {
     const rule = LIFECYCLE[statusBefore(event)][event];
     return "to" in rule && rule.to === status;

@@ -13,8 +13,8 @@ import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
 import { type Instant, systemClock } from "../core/time.ts";
-import { isChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
-import { isOrderStatus, type StoredOrder, transitionStoredOrder } from "../orders/lifecycle.ts";
+import { isChange, newChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
+import { type StoredOrder, sumByStatus, transitionStoredOrder } from "../orders/lifecycle.ts";
 import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
 import { orderToJson, toLine } from "../orders/wire.ts";
@@ -52,22 +52,22 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
   }
 
   const store: OrderStore = {
-    async place(placed, at = systemClock(), origin = {}) {
+    async place(placed, at = systemClock(), origin) {
       return placed.map((order) => {
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
-        save(order, { event: "place", at, ...origin });
+        save(order, newChange("place", at, origin));
         return "placed";
       });
     },
 
     find: async (id) => find(id),
 
-    async apply(id, event, at, origin = {}) {
+    async apply(id, event, at, origin) {
       const order = structuredClone(orders.get(id));
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transitionStoredOrder(order, event, at);
-      if (result.ok && isChange(order, event)) save(result.order, { event, at, ...origin });
+      if (result.ok && isChange(order, event)) save(result.order, newChange(event, at, origin));
       return result;
     },
 
@@ -96,9 +96,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
     },
 
     async countByStatus() {
-      const counts = { pending: 0, shipped: 0, cancelled: 0 };
-      for (const { status } of orders.values()) if (isOrderStatus(status)) counts[status]++;
-      return counts;
+      return sumByStatus([...orders.values()].map(({ status }) => [status, 1]));
     },
   };
   return { orders: store, outbox };
@@ -116,7 +114,7 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
 
   function waitingOrder(id: bigint, { due, ...mark }: Mark): readonly WaitingOrder[] {
     const order = find(id);
-    return order === undefined ? [] : [{ order, ...mark, ...(due < Infinity && { due }) }];
+    return order === undefined ? [] : [{ id, order, ...mark, ...(due < Infinity && { due }) }];
   }
 
   const marked = (kind: "waiting" | "failed") =>

@@ -2,15 +2,9 @@ import { createHash } from "node:crypto";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import {
-  generateKey,
-  keyIdOf,
-  parseKeyAsync,
-  randomBase62,
-  redactKeys,
-  shortHash,
-} from "../../lib/accounts/api-key.ts";
+import { generateKey, keyIdOf, parseKeyAsync, redactKeys, shortHash } from "../../lib/accounts/api-key.ts";
 import { findKey, hashKey, parseKey } from "../../lib/accounts/hash-key.ts";
+import { randomBase62 } from "../../lib/core/base62.ts";
 
 test("a key is so_<environment>_<account>_<secret><checksum>, 32 and 6 characters of base62", () => {
   const key = generateKey("live", "my-shop-1");

@@ -3,11 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import {
   countRecords,
+  DamagedOrderError,
   idOfWire,
   orderFromJson,
   orderToJson,
   parseLine,
   parseOrder,
+  readOrderToChange,
   readStoredOrder,
   toLine,
 } from "../../lib/orders/wire.ts";
@@ -163,7 +165,7 @@ test.each([
 
 test("an order that was stored before its ship date was forbidden can still be read", () => {
   const wire = '{"id":1,"shipDate":"2024-12-31t23:59:60z"}';
-  expect(readStoredOrder(wire, "pending").record.shipDate).toBe("2024-12-31t23:59:60z");
+  expect(readStoredOrder(1n, wire, "pending").record.shipDate).toBe("2024-12-31t23:59:60z");
 });
 
 test("every issue of a line is reported, not just the first", () => {
@@ -195,19 +197,38 @@ test("only the own fields of an object count, as they were validated", () => {
     expect(parseOrder(value)).toEqual({ ok: true, order: { record: { id: 1n }, status: "pending" } });
 });
 
-test("a damaged record is an error that shows the start of it", () => {
-  const wire = `{"id":1,"shipDate":"${"x".repeat(100)}`;
-  expect(() => readStoredOrder(wire, "pending")).toThrow(
-    `The record of an order is damaged: ${wire.slice(0, 80)}`,
-  );
-});
-
 test("a damaged record of a database is named by its beginning, with the cause", () => {
   const wire = `{"id":1,"petId":${"x".repeat(500)}`;
-  expect(() => readStoredOrder(wire, "pending")).toThrow(
+  expect(() => readStoredOrder(1n, wire, "pending")).toThrow(
     expect.objectContaining({
-      message: `The record of an order is damaged: ${wire.slice(0, 80)}`,
+      ...{ code: "damaged_order", retryable: false },
+      message: `The record of order 1 is damaged: ${wire.slice(0, 80)}`,
       cause: expect.any(SyntaxError),
     }),
   );
+});
+
+test.each([
+  "",
+  "null",
+  "[]",
+  '"1"',
+  "{}",
+  '{"id":2}',
+  '{"id":1,"petId":"x"}',
+  '{"id":1,"quantity":"2"}',
+  '{"id":1,"quantity":{}}',
+  '{"id":1,"quantity":null}',
+  '{"id":1,"shipDate":5}',
+  '{"id":1,"shipDate":["2026-11-20"]}',
+  String.raw`{"id":1,"shipDate":"\","x":"}`,
+  String.raw`{"id":1,"shipDate":"\""}`,
+  String.raw`{"id":1,"shipDate":"\n"}`,
+  '{"id":1,"complete":1}',
+  '{"id":1,"complete":"},{"}',
+])("the stored record %s is damaged: nobody could read what would be sent of it", (wire) => {
+  expect(() => readStoredOrder(1n, wire, "pending")).toThrow(DamagedOrderError);
+  expect(readOrderToChange(1n, wire, "pending", "cancel")).toEqual({ record: { id: 1n }, status: "pending" });
+  for (const event of ["ship", "fulfil"] as const)
+    expect(() => readOrderToChange(1n, wire, "pending", event)).toThrow(DamagedOrderError);
 });

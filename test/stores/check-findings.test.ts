@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import { MAX_BAN_MS } from "../../lib/accounts/admission.ts";
+import { type OrderChange, unpackChanges } from "../../lib/orders/history.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { type CheckProgress, checkDatabase, type InspectedOrder } from "../../lib/stores/check.ts";
@@ -201,7 +202,7 @@ test.each<[name: string, account: Partial<Account>, findings: unknown[]]>([
 
 test("an order has the findings of its database, of its status and of its record", async () => {
   const order = (id: bigint, status: string, wire: string): InspectedOrder => ({
-    ...{ id, status, wire, changes: [] },
+    ...{ id, status, wire, readHistory: () => [] },
   });
   const own = { subject: "order 1", problem: "It is misplaced.", repair: "Move it." };
   const { found } = await check({}, [
@@ -228,9 +229,20 @@ test("an order has the findings of its database, of its status and of its record
   ]);
 });
 
+test("a damaged history is a finding, and no further one follows from it", async () => {
+  const { found } = await check({}, [
+    { id: 7n, status: "shipped", wire: '{"id":7}', readHistory: () => unpackChanges("p1;s;") },
+  ]);
+  const problem =
+    "The history cannot be read, so its changes are not delivered: The instant of 'ship' is no number of milliseconds.";
+  const repair = "Correct it in the database, or remove the history; then run 'changes retry'.";
+  expect(found).toEqual([["order 7", problem, repair]]);
+});
+
 test("a status is explained if one of the changes leads to it, and progress is reported after each page", async () => {
-  const order = (id: bigint, status: string, changes: InspectedOrder["changes"]): InspectedOrder => ({
-    ...{ id, status, changes, wire: `{"id":${id}}` },
+  const order = (id: bigint, status: string, events: readonly OrderChange["event"][]): InspectedOrder => ({
+    ...{ id, status, wire: `{"id":${id}}` },
+    readHistory: () => events.map((event) => ({ event, at: AT })),
   });
   const { found, progress } = await check({}, [
     order(1n, "shipped", ["place", "ship", "fulfil"]),

@@ -5,9 +5,9 @@ import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import type { OrderChange } from "../../lib/orders/history.ts";
+import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
-import type { ApplyResult, OrderStore, Outbox } from "../../lib/orders/order-store.ts";
+import type { ApplyResult, OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
@@ -23,14 +23,16 @@ type Change = (store: Store, network: Network) => Partial<Store>;
 interface Network {
   isDown: boolean;
   losesResponse: boolean;
+  /** Orders with a damaged part. */
+  readonly damaged: Map<bigint, "record" | "history">;
   /** By account: the last call that has its lock. */
   readonly locks: Map<string, Promise<unknown>>;
 }
 
 /** Checks a case over a memory store behind a network, each instance of which makes the mistake. */
 async function checkWith(change: Change, { check }: ContractCase): Promise<AssertionError | undefined> {
-  const network: Network = { isDown: false, losesResponse: false, locks: new Map() };
-  const database = withTokens(createMemoryStore());
+  const network: Network = { isDown: false, losesResponse: false, damaged: new Map(), locks: new Map() };
+  const database = withDamage(network.damaged, withTokens(createMemoryStore()));
   const open = () => {
     const store = behind(network, database);
     return { ...store, ...change(store, network) };
@@ -47,6 +49,7 @@ async function checkWith(change: Change, { check }: ContractCase): Promise<Asser
       loseResponse() {
         network.losesResponse = true;
       },
+      damage: (id, part) => void network.damaged.set(id, part),
     });
     expect(skipped).toBeUndefined();
     return undefined;
@@ -104,6 +107,54 @@ function withTokens(store: Store): Store {
       },
     },
   };
+}
+
+/** Orders that are damaged, as a store that keeps text has them. */
+function withDamage(damaged: Network["damaged"], { orders, outbox = expect.fail(), ...store }: Store): Store {
+  const problemOf = (id: bigint) => `The ${damaged.get(id)} of order ${id} is damaged.`;
+  const hasRecord = ({ record: { id } }: StoredOrder) => damaged.get(id) !== "record";
+  const read = (waiting: WaitingOrder): WaitingOrder => {
+    if (!damaged.has(waiting.id)) return waiting;
+    const { order: _order, ...rest } = waiting;
+    return { ...rest, problem: problemOf(waiting.id) };
+  };
+  return {
+    ...store,
+    orders: {
+      ...orders,
+      async find(id) {
+        if (damaged.has(id)) throw new Error(problemOf(id));
+        return orders.find(id);
+      },
+      async apply(id, event, at, origin) {
+        if (damaged.get(id) === "record" && event !== "cancel") throw new Error(problemOf(id));
+        return orders.apply(id, event, at, origin);
+      },
+      async place(placed, at, origin) {
+        const outcomes = await orders.place(placed, at, origin);
+        return outcomes.map((outcome, index) =>
+          damaged.has(placed[index]?.record.id ?? 0n) ? "conflict" : outcome,
+        );
+      },
+      async page(query) {
+        const page = await orders.page(query);
+        const unread = page.orders.filter((order) => !hasRecord(order));
+        const problems = unread.map(({ record: { id } }) => ({ id, problem: problemOf(id) }));
+        return { ...page, orders: page.orders.filter(hasRecord), damaged: problems };
+      },
+    },
+    outbox: {
+      ...outbox,
+      lease: async (...args) => (await outbox.lease(...args)).map(read),
+      list: async (...args) => (await outbox.list(...args)).map(read),
+    },
+  };
+}
+
+/** Fails if one of the orders is damaged, as a store does that reads all of them together. */
+async function together(waiting: Promise<readonly WaitingOrder[]>): Promise<readonly WaitingOrder[]> {
+  for (const { problem } of await waiting) if (problem !== undefined) throw new Error(problem);
+  return waiting;
 }
 
 const inOrders =
@@ -1244,6 +1295,102 @@ const MISTAKES: readonly Mistake[] = [
         await outbox.postpone(id, lease + 1, due);
       },
     })),
+  },
+  {
+    mistake: "changes without a token",
+    fails: /^each change keeps a token of its own/,
+    change: inOrders((orders) => ({
+      async find(id) {
+        const found = await orders.find(id);
+        return found && { ...found, history: found.history.map(({ event, at }) => ({ event, at })) };
+      },
+    })),
+    message: /the token of newChange/,
+  },
+  {
+    mistake: "a token that is that of the order",
+    fails: /^each change keeps a token of its own/,
+    change: inOrders((orders) => ({
+      async find(id) {
+        const found = await orders.find(id);
+        const token = found?.history[0]?.token ?? "";
+        return found && { ...found, history: found.history.map((change) => ({ ...change, token })) };
+      },
+    })),
+    message: /no two changes/,
+  },
+  {
+    mistake: "a token that is made when the change is read",
+    fails: /^each change keeps a token of its own/,
+    change: inOrders((orders) => ({
+      async find(id) {
+        const found = await orders.find(id);
+        return found && { ...found, history: found.history.map(({ event, at }) => newChange(event, at)) };
+      },
+    })),
+    message: /they stay the same/,
+  },
+  {
+    mistake: "orders that are leased together, also with a damaged one",
+    fails: /^orders with a damaged record or history/,
+    change: inOutbox((outbox) => ({ lease: (...args) => together(outbox.lease(...args)) })),
+    message: /every other order is delivered/,
+  },
+  {
+    mistake: "damaged orders that are not leased",
+    fails: /^orders with a damaged record or history/,
+    change: inOutbox((outbox) => ({
+      lease: async (...args) => (await outbox.lease(...args)).filter(({ problem }) => problem === undefined),
+    })),
+    message: /failed/,
+  },
+  {
+    mistake: "damaged orders that are not listed",
+    fails: /^orders with a damaged record or history/,
+    change: inOutbox((outbox) => ({
+      list: async (...args) => (await outbox.list(...args)).filter(({ problem }) => problem === undefined),
+    })),
+    message: /names the order/,
+  },
+  {
+    mistake: "a page that leaves out damaged orders",
+    fails: /^an order with a damaged record is named on its page/,
+    change: inOrders((orders) => ({
+      async page(query) {
+        const { damaged: _damaged, ...page } = await orders.page(query);
+        return page;
+      },
+    })),
+  },
+  {
+    mistake: "a walk that ends at a page with damaged orders",
+    fails: /^an order with a damaged record is named on its page/,
+    change: inOrders((orders) => ({
+      async page(query) {
+        const { next, ...page } = await orders.page(query);
+        return next === undefined || (page.damaged ?? []).length > 0 ? page : { ...page, next };
+      },
+    })),
+  },
+  {
+    mistake: "a damaged order that is compared by its identifier only",
+    fails: /^an order that is placed where a damaged one is/,
+    change: inOrders((orders) => ({
+      place: async (...args) =>
+        (await orders.place(...args)).map((outcome) => (outcome === "conflict" ? "unchanged" : outcome)),
+    })),
+  },
+  {
+    mistake: "a cancel that reads the order after it was done",
+    fails: /^an event of a damaged order is done and says so/,
+    change: inOrders((orders) => ({
+      async apply(id, event, at, origin) {
+        const result = await orders.apply(id, event, at, origin);
+        if (result.ok) await orders.find(id);
+        return result;
+      },
+    })),
+    message: /what is cancelled is acknowledged/,
   },
   {
     mistake: "a token that is ignored",

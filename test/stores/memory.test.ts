@@ -8,5 +8,6 @@ describe("the memory store fulfils the store contract", () => {
     openAnother: reason,
     interrupt: reason,
     loseResponse: reason,
+    damage: "it keeps objects, not text",
   });
 });

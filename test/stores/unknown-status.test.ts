@@ -63,7 +63,7 @@ test("a record of SQLite that is damaged fails what reads its order, with an err
   const db = new DatabaseSync(path);
   db.exec(`UPDATE orders SET record = '{"id":1,"petId":'`);
   db.close();
-  const problem = 'The record of an order is damaged: {"id":1,"petId":';
+  const problem = 'The record of order 1 is damaged: {"id":1,"petId":';
   await expect(store.orders.find(1n)).rejects.toThrow(problem);
   await expect(store.orders.apply(1n, "ship", 0)).rejects.toThrow(problem);
   await store.close();

@@ -14,7 +14,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
   group
     .command("list")
     .description(
-      "Lists the orders whose changes wait to be delivered, with the next change of each, the oldest first.",
+      "Lists the orders whose changes wait to be delivered, with the next change of each, the oldest first. One that cannot be read has a problem instead.",
     )
     .option("--failed", "list those whose next change was set aside, because it could not be delivered")
     .addOption(
@@ -23,12 +23,16 @@ export function defineChanges(group: Command, context: CommandContext): void {
     .action(({ failed, limit }: { failed?: true; limit: number }) =>
       withStore(context, async ({ store }) => {
         const found = await outboxOf(store).list(failed ? "failed" : "waiting", limit);
-        const rows = found.map((waiting) => {
-          const { id, event, at, by } = changeOf(waiting);
-          const next = waiting.due ? new Date(waiting.due).toISOString() : undefined;
-          return { change: id, event, at: new Date(at).toISOString(), by, attempts: waiting.attempts, next };
+        const rows = found.map(({ id: order, due, delivered, attempts, ...waiting }) => {
+          const next = due ? new Date(due).toISOString() : undefined;
+          if (waiting.order === undefined)
+            return { change: `${order}:${delivered + 1}`, attempts, next, problem: waiting.problem };
+          const { id, event, at, by } = changeOf(waiting.order, delivered);
+          return { change: id, event, at: new Date(at).toISOString(), by, attempts, next };
         });
-        await printResults(context, ["change", "event", "at", "by", "attempts", "next"], rows);
+        const columns = ["change", "event", "at", "by", "attempts", "next"];
+        const hasProblem = rows.some((row) => "problem" in row);
+        await printResults(context, hasProblem ? [...columns, "problem"] : columns, rows);
       }),
     );
 

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { InvalidInputError } from "../../core/errors.ts";
 import { escapeControls, formatCount } from "../../core/text.ts";
 import { ERRORS } from "../../http/errors.ts";
+import { changeIdOf } from "../../orders/history.ts";
 import {
   explainTransitionError,
   explainUnknownStatus,
@@ -11,12 +12,13 @@ import {
   type OrderStatus,
   type StoredOrder,
 } from "../../orders/lifecycle.ts";
-import { eachOrder, MAX_PAGE_ORDERS } from "../../orders/order-query.ts";
+import { type DamagedOrder, eachOrder, MAX_PAGE_ORDERS } from "../../orders/order-query.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder } from "../../orders/orders.ts";
 import { parseOrder, toLine } from "../../orders/wire.ts";
 import { invalid, readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
+import { EXIT } from "../errors.ts";
 import { createProgress, printResult, printResults, type Result } from "../output.ts";
 import { addImportCommand } from "./orders-import.ts";
 
@@ -39,13 +41,13 @@ export function defineOrders(group: Command, context: CommandContext): void {
       withStore(context, async ({ store }) => {
         const order = await store.orders.find(id);
         if (order === undefined) return fail({ code: "order_not_found", message: `${id}: ${NO_ORDER}` });
-        const changes = order.history.map(({ at, ...change }) => ({
-          at: new Date(at).toISOString(),
-          ...change,
-        }));
+        const changes = order.history.map((change, index) => {
+          const { at, token: _token, ...rest } = change;
+          return { id: changeIdOf(id, index + 1, change), at: new Date(at).toISOString(), ...rest };
+        });
         const history = context.flags.json
           ? changes
-          : changes.map((change) => Object.values(change).join(" "));
+          : changes.map(({ id: _id, ...change }) => Object.values(change).join(" "));
         return printResult(context, { ...summarizeOrder(order), history });
       }),
     );
@@ -58,7 +60,9 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {
         // One more, to know whether there are more.
-        const orders = await findOrders(store.orders, status, limit + 1);
+        const orders = await findOrders(store.orders, status, limit + 1, ({ problem }) =>
+          terminal.log(escapeControls(`Warning: ${problem}`)),
+        );
         await printResults(context, COLUMNS, orders.slice(0, limit).map(summarizeOrder));
         if (orders.length > limit)
           terminal.log(
@@ -110,16 +114,20 @@ export function defineOrders(group: Command, context: CommandContext): void {
   addEventCommand("cancel", "Cancels a pending order.");
 }
 
-async function exportOrders(orders: OrderStore, { terminal }: CommandContext): Promise<void> {
+async function exportOrders(orders: OrderStore, { terminal, exit }: CommandContext): Promise<void> {
   // On a terminal that shows the orders themselves, progress would be mixed with them.
   const screen = terminal.display ? undefined : terminal.screen;
   const progress = await createProgress(
     { screen, log: terminal.log },
     { format: "{exported} orders exported", initial: { exported: 0 } },
   );
-  let exported = 0;
+  let [exported, damaged] = [0, 0];
+  const onDamaged = ({ problem }: DamagedOrder) => {
+    damaged++;
+    progress.log(escapeControls(`Warning: An order is not exported. ${problem}`));
+  };
   try {
-    for await (const page of eachOrder(orders)) {
+    for await (const page of eachOrder(orders, {}, onDamaged)) {
       for (const order of page.filter(({ status }) => !isOrderStatus(status)))
         progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
       if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
@@ -129,6 +137,11 @@ async function exportOrders(orders: OrderStore, { terminal }: CommandContext): P
   } finally {
     progress.stop();
   }
+  if (damaged === 0) return;
+  terminal.log(
+    `${damaged} orders were not exported, because they cannot be read. 'database check' says what to do.`,
+  );
+  exit(EXIT.failed);
 }
 
 /** Shows an order's fields and its status. */
@@ -155,9 +168,11 @@ export async function findOrders(
   store: Pick<OrderStore, "page">,
   status: OrderStatus | undefined,
   limit: number,
+  onDamaged?: (order: DamagedOrder) => void,
 ): Promise<readonly StoredOrder[]> {
   const found: StoredOrder[] = [];
-  for await (const page of eachOrder(store, { status, limit: Math.min(limit, MAX_PAGE_ORDERS) })) {
+  const query = { status, limit: Math.min(limit, MAX_PAGE_ORDERS) };
+  for await (const page of eachOrder(store, query, onDamaged)) {
     found.push(...page);
     if (found.length >= limit) break;
   }

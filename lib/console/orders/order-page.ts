@@ -1,5 +1,6 @@
 /** One order of the console: its page, its status, its events, and the form that places it. */
 import { html } from "hono/html";
+import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../../orders/order.ts";
 import type { NewOrder, Orders } from "../../orders/orders.ts";
-import { toLine } from "../../orders/wire.ts";
+import { DamagedOrderError, toLine } from "../../orders/wire.ts";
 import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
 import {
   backLink,
@@ -38,7 +39,15 @@ export async function sendOrderPage(
 ): Promise<Response> {
   const view = c.get("view");
   const back = backLink(view, "orders");
-  const order = await store.orders.find(id);
+  const order = await store.orders.find(id).catch((error: unknown) => {
+    if (error instanceof DamagedOrderError) return error;
+    throw error;
+  });
+  if (order instanceof DamagedOrderError) {
+    const problem = html`<p>${errorMessage(order)}</p><p>'store-orders database check' says what to do.</p>`;
+    const body = html`<div>${back}<h1 class="number">Order ${id} is damaged</h1></div>${panel("record", "Record", problem)}`;
+    return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice });
+  }
   if (order === undefined) {
     const message = html`There is no order with the ID ${id}.`;
     return sendMissing(c, "order", { back, message, notice: result?.notice });

@@ -5,6 +5,7 @@ import type { Instant } from "../../core/time.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
+import type { DamagedOrder } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
@@ -69,22 +70,30 @@ const MAX_CALLS = 4;
 
 /** One page of the table, with the tables that are in front of it and behind it. */
 interface TablePage {
-  readonly orders: readonly StoredOrder[];
+  readonly rows: readonly TableRow[];
   /** The cost of the page, if the database bills reads. */
   readonly readUnits: number | undefined;
   readonly previous?: OrderTable | undefined;
   readonly next?: OrderTable | undefined;
 }
 
+/** An order, or what is wrong with one that cannot be read. */
+type TableRow = { readonly order: StoredOrder } | { readonly damaged: DamagedOrder };
+
+function idOf(row: TableRow): bigint {
+  return "order" in row ? row.order.record.id : row.damaged.id;
+}
+
 async function readTable(store: OrderStore, table: OrderTable): Promise<TablePage> {
   const { status, sort, side, id } = table;
   const order = (sort === "oldest") === (side === "after") ? "asc" : "desc";
-  const orders: StoredOrder[] = [];
+  const rows: TableRow[] = [];
   let readUnits: number | undefined;
   let end = id;
-  for (let calls = 0; calls < MAX_CALLS && orders.length < PAGE_SIZE; calls++) {
-    const page = await store.page({ after: end, status, order, limit: PAGE_SIZE - orders.length });
-    orders.push(...page.orders);
+  for (let calls = 0; calls < MAX_CALLS && rows.length < PAGE_SIZE; calls++) {
+    const page = await store.page({ after: end, status, order, limit: PAGE_SIZE - rows.length });
+    rows.push(...page.orders.map((each) => ({ order: each })));
+    rows.push(...(page.damaged ?? []).map((damaged) => ({ damaged })));
     end = page.next;
     if (page.readUnits !== undefined) readUnits = (readUnits ?? 0) + page.readUnits;
     if (end === undefined) break;
@@ -92,17 +101,17 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   // Nothing is in front of these orders: they are on the first page, which may hold more of them.
   if (side === "before" && id !== undefined && end === undefined)
     return readTable(store, { ...table, side: "after", id: undefined });
-  if (side === "before") orders.reverse();
+  rows.sort((a, b) => ((sort === "oldest") === idOf(a) < idOf(b) ? -1 : 1));
   const at = (beyond: OrderTable["side"], from: bigint | undefined) =>
     from === undefined ? undefined : { ...table, side: beyond, id: from };
-  const [first, last] = [orders.at(0)?.record.id, orders.at(-1)?.record.id];
+  const [first, last] = [rows.at(0), rows.at(-1)].map((row) => row && idOf(row));
   const isEdge = id === undefined;
   // Others have changed every order of this page, such as the last one of a queue.
-  if (orders.length === 0 && !isEdge && end === undefined)
-    return { orders, readUnits, previous: { ...table, side: "before", id: undefined } };
+  if (rows.length === 0 && !isEdge && end === undefined)
+    return { rows, readUnits, previous: { ...table, side: "before", id: undefined } };
   return side === "after"
-    ? { orders, readUnits, previous: isEdge ? undefined : at("before", first), next: at("after", end) }
-    : { orders, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
+    ? { rows, readUnits, previous: isEdge ? undefined : at("before", first), next: at("after", end) }
+    : { rows, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
 }
 
 /** Sends one page of the table of orders. */
@@ -125,13 +134,15 @@ export async function sendOrdersPage(
     const query = formatTable(to);
     return `${pathOf(view, "orders")}${query === "" ? "" : `?${query}`}`;
   };
-  const rows = page.orders.map((order) => {
-    const { record, status } = order;
+  const rows = page.rows.map((row) => {
+    const orderId = idOf(row);
+    const link = html`<a href="${pathOf(view, "orders", `${orderId}`)}">${orderId}</a>`;
+    if ("damaged" in row) return { id: `order-${orderId}`, cells: [link, DAMAGED, "–", "–", "–", "–", ""] };
+    const { record, status } = row.order;
     const { petId = "–", quantity = "–", shipDate = "–" } = record;
-    const link = html`<a href="${pathOf(view, "orders", `${record.id}`)}">${record.id}</a>`;
-    const actions = orderActions(view, order, clock(), list);
+    const actions = orderActions(view, row.order, clock(), list);
     const cells = [link, statusBadge(status), petId, quantity, shipDate, formatComplete(record), actions];
-    return { id: `order-${record.id}`, cells };
+    return { id: `order-${orderId}`, cells };
   });
   const kind = `${id === undefined ? "" : "more "}${status === undefined ? "" : `${status} `}`;
   const empty =
@@ -172,6 +183,9 @@ export async function sendOrdersPage(
     ${isMetered ? updateCost(readUnits) : ""}`;
   return sendPage(c, { title: "Orders", body, notice: result?.notice });
 }
+
+/** In the place of a status. The page of the order says what is wrong. */
+const DAMAGED = html`<span class="badge bad">damaged</span>`;
 
 const COLUMNS = [
   ["Order", "number"],

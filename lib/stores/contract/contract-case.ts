@@ -14,6 +14,11 @@ export interface ContractOptions {
    * learn of it. Not needed for a database without a network.
    */
   readonly loseResponse?: () => unknown;
+  /**
+   * Replaces the record of an order in the database, or its history, by text that nobody can read, as a faulty restore
+   * does. Not needed for a store that keeps objects.
+   */
+  readonly damage?: (id: bigint, part: "record" | "history") => unknown;
 }
 
 /** One guarantee of a store, with its check. Every check ends, and says in at most `MAX_MESSAGE_CHARS` what is wrong. */

@@ -5,7 +5,13 @@ import type { UnboundedCase } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
-const historyOf = async (orders: OrderStore, id: bigint) => (await orders.find(id))?.history;
+/** Without the tokens, which another case is about. */
+const historyOf = async (orders: OrderStore, id: bigint) =>
+  (await orders.find(id))?.history.map(({ token: _token, ...change }) => change);
+const tokensOf = async (orders: OrderStore, ids: readonly bigint[]) => {
+  const found = await Promise.all(ids.map((id) => orders.find(id)));
+  return found.flatMap((order = assert.fail()) => order.history.map(({ token }) => token));
+};
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const place = { event: "place", at: AT } as const;
 
@@ -65,6 +71,23 @@ export const historyCases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "each change keeps a token of its own, so that no other change ever has its identifier",
+    async check(store) {
+      const { orders } = store;
+      await createAccountFixture(store.accounts);
+      // Orders that are placed together may share one: their identifiers differ.
+      for (const id of [1n, 2n, 3n]) await orders.place([pending(id)], AT);
+      for (const event of ["ship", "fulfil"] as const) await orders.apply(1n, event, AT);
+      await orders.apply(2n, "cancel", AT);
+      await request(store, { type: "apply", id: 3n, event: "cancel", requestId: "req-1" });
+      const tokens = await tokensOf(orders, [1n, 2n, 3n]);
+      assert.equal(tokens.length, 7);
+      for (const token of tokens) assert.match(`${token}`, /^[0-9A-Za-z]{10}$/, "the token of newChange()");
+      assert.equal(new Set(tokens).size, 7, "no two changes have the same token");
+      assert.deepEqual(await tokensOf(orders, [1n, 2n, 3n]), tokens, "they stay the same");
+    },
+  },
+  {
     name: "of events that instances apply at the same time, the history has the one that succeeded",
     needs: "openAnother",
     async check(store, { openAnother }) {
@@ -79,8 +102,8 @@ export const historyCases: readonly UnboundedCase[] = [
         ]),
       );
       for (const id of ids) {
-        const { status, history } = (await another.orders.find(id)) ?? assert.fail();
-        const [first, change, ...more] = history;
+        const { status } = (await another.orders.find(id)) ?? assert.fail();
+        const [first, change, ...more] = (await historyOf(another.orders, id)) ?? [];
         assert.deepEqual([first, more], [place, []], `order ${id}`);
         assert.equal(change?.event, status === "shipped" ? "ship" : "cancel", `order ${id}`);
       }

@@ -18,6 +18,7 @@ import { accountCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
 import { banCases } from "./ban-cases.ts";
 import { bounded, type ContractCase, collect, findOrder, type UnboundedCase } from "./contract-case.ts";
+import { damageCases } from "./damage-cases.ts";
 import { historyCases } from "./history-cases.ts";
 import { instanceCases } from "./instance-cases.ts";
 import { operationCases } from "./operation-cases.ts";
@@ -41,6 +42,7 @@ const cases: readonly UnboundedCase[] = [
   ...instanceCases,
   ...historyCases,
   ...outboxCases,
+  ...damageCases,
   ...outageCases,
   {
     name: "what was passed to a store or returned by it can be changed, which changes nothing that is stored",

@@ -99,7 +99,7 @@ function orderOf(item: Item, buckets: number): InspectedOrder {
   const { bucket, id, status, wire } = item;
   const order = {
     ...{ id: BigInt(id?.N ?? 0), status: stringOf(status), wire: stringOf(wire) },
-    changes: historyOf(item).map(({ event }) => event),
+    readHistory: () => historyOf(item),
   };
   const expected = bucketOf(order.id, buckets);
   if (bucket?.N === `${expected}`) return order;

@@ -1,8 +1,9 @@
 import { nextTurn } from "../../core/time.ts";
-import { isOrderStatus, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
+import { sumByStatus } from "../../orders/lifecycle.ts";
 import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
-import { idOfWire, readStoredOrder } from "../../orders/wire.ts";
+import { idOfWire } from "../../orders/wire.ts";
+import { readOrders } from "../order-rows.ts";
 import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
 import { type Item, type ReadRange, stringOf, type TableClient } from "./table.ts";
 
@@ -241,19 +242,18 @@ export async function readPage(
       .sort((a, b) => (a.rank < b.rank ? -1 : 1));
     if (bound !== undefined && found.length < limit / 2 && reads < MAX_READS) continue;
     const next = found.length > limit ? found[limit - 1]?.rank : bound;
-    const orders = found.slice(0, limit).map(({ item }) => orderOf(item));
-    return { orders, readUnits, ...(next === undefined ? {} : { next: rankOf(next) }) };
+    const rows = found
+      .slice(0, limit)
+      .map(({ item }) => [idOf(item), stringOf(item["status"]), stringOf(item["wire"])] as const);
+    return { ...readOrders(rows), readUnits, ...(next === undefined ? {} : { next: rankOf(next) }) };
   }
 }
 
 /** Counts the orders by status. Reads every order, in pages of 1 MB, of all buckets in parallel. */
 export async function countOrders(table: TableClient, buckets: number): Promise<OrderCounts> {
-  const counts: Record<OrderStatus, number> = { pending: 0, shipped: 0, cancelled: 0 };
+  const counts = new Map<string, number>();
   const count = (items: readonly Item[]) => {
-    for (const { status } of items) {
-      const name = stringOf(status);
-      if (isOrderStatus(name)) counts[name]++;
-    }
+    for (const { status } of items) counts.set(stringOf(status), (counts.get(stringOf(status)) ?? 0) + 1);
   };
   const countBucket = async (_: unknown, bucket: number) => {
     const values = { ":bucket": { N: String(bucket) } };
@@ -265,15 +265,11 @@ export async function countOrders(table: TableClient, buckets: number): Promise<
     }
   };
   await Promise.all(Array.from({ length: buckets }, countBucket));
-  return counts;
+  return sumByStatus(counts);
 }
 
-/** Reads the order of an item. */
-export function orderOf({ wire, status }: Item): StoredOrder {
-  return readStoredOrder(stringOf(wire), stringOf(status));
-}
-
-function idOf({ id }: Item): bigint {
+/** The identifier of the order of an item. */
+export function idOf({ id }: Item): bigint {
   return BigInt(`${id?.N}`);
 }
 

@@ -1,14 +1,18 @@
 import { mapBounded } from "../../core/concurrency.ts";
 import { type Instant, systemClock } from "../../core/time.ts";
 import {
-  type ChangeOrigin,
+  EVENT_LETTERS,
+  eventOf,
   isChange,
+  newChange,
   type OrderChange,
-  packOrigin,
-  unpackOrigin,
+  type OrderWithHistory,
+  packDetails,
+  unpackDetails,
 } from "../../orders/history.ts";
 import {
   assertOrderEvent,
+  changesRecord,
   LIFECYCLE,
   ORDER_STATUSES,
   type OrderEvent,
@@ -17,9 +21,9 @@ import {
 } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { orderToJson } from "../../orders/wire.ts";
+import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
-import { countOrders, createList, orderOf, readPage } from "./list.ts";
+import { countOrders, createList, idOf, readPage } from "./list.ts";
 import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./schema.ts";
 import {
   type ConditionalUpdate,
@@ -27,7 +31,6 @@ import {
   combine,
   type Item,
   type ItemChange,
-  newWriteToken,
   stringOf,
   type TableClient,
 } from "./table.ts";
@@ -69,18 +72,19 @@ export function createOrderStore(
   const placeOne = async (order: StoredOrder, at: Instant, change: string): Promise<Placed> => {
     const signal = callTimeout();
     const [key, markOf] = await Promise.all([primaryKeyOf(order.record.id), marking(at)]);
-    const item = { ...key, ...orderItem(order), [CHANGES.place]: { S: change }, ...markOf(0) };
+    const item = { ...key, ...orderItem(order), [EVENT_LETTERS.place]: { S: change }, ...markOf(0) };
     const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
-    // A retry that finds the same order: the response to the first attempt was lost.
-    const existing = added.sentAgain ? "placed" : "unchanged";
-    return { outcome: isSame(before, item) ? existing : "conflict", stored: before };
+    // Its token shows that this call has placed it: the response to the first attempt was lost.
+    const isPlaced = before[EVENT_LETTERS.place]?.S === change;
+    const outcome = isPlaced ? "placed" : isSame(before, item) ? "unchanged" : "conflict";
+    return { outcome, stored: isPlaced ? item : before };
   };
 
   return {
-    async place(orders, at = systemClock(), origin = {}) {
-      const change = packChange(at, origin);
+    async place(orders, at = systemClock(), origin) {
+      const change = packDetails(newChange("place", at, origin), BASE);
       const placed = new Map<bigint, Promise<Placed>>();
       return mapBounded(orders, MAX_CONCURRENT_WRITES, async (order) => {
         const { id } = order.record;
@@ -97,12 +101,12 @@ export function createOrderStore(
     async find(id) {
       const signal = callTimeout();
       const item = await table.get(await primaryKeyOf(id), signal);
-      return item && { ...orderOf(item), history: historyOf(item) };
+      return item && orderWithHistoryOf(item);
     },
 
-    async apply(id, event, at, origin = {}) {
+    async apply(id, event, at, origin) {
       assertOrderEvent(event);
-      const written = packChange(at, origin, newWriteToken());
+      const written = packDetails(newChange(event, at, origin), BASE);
       const signal = callTimeout();
       const [key, markOf] = await Promise.all([primaryKeyOf(id), marking(at)]);
       const first = statusUpdate(event, written);
@@ -111,15 +115,16 @@ export function createOrderStore(
         first: first && combine(first, markUpdate(markOf(1))),
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
-          const order = orderOf(item);
+          const order = orderToChange(item, event);
           const result = transitionStoredOrder(order, event, at);
           if (!result.ok || !isChange(order, event)) return { result };
-          const mark = markUpdate(markOf(historyOf(item).length));
-          return { result, update: () => combine(recordUpdate(item, result.order, event, written), mark) };
+          const mark = markUpdate(markOf(countChanges(item)));
+          const update = () => first ?? recordUpdate(item, result.order, event, written);
+          return { result, update: () => combine(update(), mark) };
         },
         resultIfApplied(item, decided) {
-          const isApplied = item[CHANGES[event]]?.S === written;
-          return isApplied ? (decided ?? { ok: true, order: orderOf(item) }) : undefined;
+          const isApplied = item[EVENT_LETTERS[event]]?.S === written;
+          return isApplied ? (decided ?? { ok: true, order: orderToChange(item, event) }) : undefined;
         },
       };
       return changeItem(table, key, change, signal);
@@ -163,24 +168,38 @@ function isSame(a: Item, b: Item): boolean {
   return a["wire"]?.S === b["wire"]?.S && a["status"]?.S === b["status"]?.S;
 }
 
-/**
- * The attributes of the history, in the order of the changes, since no event changes an order twice. Short, because a
- * list reads them too. That of an event has a write token: a shipment is recognised even if the order was fulfilled since.
- */
-const CHANGES = { place: "p", cancel: "c", ship: "s", fulfil: "f" } as const;
+/** The instants in the attributes of the history: short, because a list reads them too. */
+const BASE = 36;
 
-function packChange(at: Instant, origin: ChangeOrigin, token?: string): string {
-  return `${Math.trunc(at).toString(36)}${token === undefined ? "" : `.${token}`}${packOrigin(origin)}`;
+/** All other attributes of one letter are events; see outbox.ts. */
+export const OUTBOX_ATTRIBUTES = ["u", "o", "d", "a"] as const;
+
+/** The letters of the changes of an item, in the order of the changes, since no event changes an order twice. */
+function changeLetters(item: Item): readonly string[] {
+  const order: readonly string[] = Object.values(EVENT_LETTERS);
+  return Object.keys(item)
+    .filter((name) => name.length === 1 && !(OUTBOX_ATTRIBUTES as readonly string[]).includes(name))
+    .sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
-/** Reads the history of an item. */
+/** The number of changes of an item, also if they cannot be read. */
+export function countChanges(item: Item): number {
+  return changeLetters(item).length;
+}
+
+/** Reads the history of an item. Throws if it is damaged. */
 export function historyOf(item: Item): readonly OrderChange[] {
-  return Object.entries(CHANGES).flatMap(([event, attribute]) => {
-    const text = item[attribute]?.S;
-    if (text === undefined) return [];
-    // The number ends before the first dot or comma.
-    return [{ event: event as keyof typeof CHANGES, at: Number.parseInt(text, 36), ...unpackOrigin(text) }];
-  });
+  return changeLetters(item).map((letter) => unpackDetails(eventOf(letter), stringOf(item[letter]), BASE));
+}
+
+/** Reads the order of an item with its history. */
+export function orderWithHistoryOf(item: Item): OrderWithHistory {
+  const { wire, status } = item;
+  return readOrderWithHistory(idOf(item), stringOf(wire), stringOf(status), () => historyOf(item));
+}
+
+function orderToChange(item: Item, event: OrderEvent): StoredOrder {
+  return readOrderToChange(idOf(item), stringOf(item["wire"]), stringOf(item["status"]), event);
 }
 
 /**
@@ -190,12 +209,12 @@ export function historyOf(item: Item): readonly OrderChange[] {
 function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
   const moves = ORDER_STATUSES.flatMap((from) => {
     const rule = LIFECYCLE[from][event];
-    return "to" in rule ? [{ from, to: rule.to, statusOnly: !("set" in rule) }] : [];
+    return "to" in rule ? [{ from, to: rule.to }] : [];
   });
   const to = moves[0]?.to;
-  if (to === undefined || moves.some((move) => !move.statusOnly || move.to !== to)) return undefined;
+  if (to === undefined || changesRecord(event) || moves.some((move) => move.to !== to)) return undefined;
   return {
-    set: ["#status = :to", `#${CHANGES[event]} = :change`],
+    set: ["#status = :to", `#${EVENT_LETTERS[event]} = :change`],
     conditions: [`#status IN (${moves.map((_, index) => `:from${index}`).join(", ")})`],
     values: {
       ":to": { S: to },
@@ -217,7 +236,7 @@ function markUpdate(mark: Item): Partial<ConditionalUpdate> {
 /** Replaces an order, conditional on the one that was read. */
 function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, change: string): ConditionalUpdate {
   return {
-    set: ["#wire = :wire", "#status = :status", `#${CHANGES[event]} = :change`],
+    set: ["#wire = :wire", "#status = :status", `#${EVENT_LETTERS[event]} = :change`],
     conditions: ["#wire = :wireSeen", "#status = :statusSeen"],
     values: {
       ":wire": { S: orderToJson(order.record) },

@@ -3,9 +3,10 @@ import { mapBounded } from "../../core/concurrency.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
-import { orderOf } from "./list.ts";
-import { historyOf, type Marking, type OrderKeys } from "./orders.ts";
+import { idOf } from "./list.ts";
+import { countChanges, type Marking, type OrderKeys, orderWithHistoryOf } from "./orders.ts";
 import { BUCKET_COUNT_KEY, OUTBOX_INDEX } from "./schema.ts";
 import {
   changeItem,
@@ -27,9 +28,6 @@ import {
 
 /** The time for which a process relies on the setting that it has read. */
 const SETTING_TTL_MS = 1_000;
-
-/** The time at which a change that was set aside is due. */
-const NEVER = Number.MAX_SAFE_INTEGER;
 
 const MAX_CONCURRENT_WRITES = 16;
 const MAX_BATCH_KEYS = 100;
@@ -98,7 +96,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
         const values = { ...unchanged.values, ":d": numberValue(delivered), ":zero": numberValue(0) };
         const result = undefined;
         if (u === undefined) return { result };
-        if (delivered >= historyOf(item).length)
+        if (delivered >= countChanges(item))
           return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
         if (delivered <= numberOf(d)) return { result };
         return { result, update: () => ({ ...unchanged, ...advance, values }) };
@@ -220,13 +218,9 @@ function byAge(a: Item, b: Item): number {
 }
 
 function waitingOrderOf(item: Item): WaitingOrder {
-  const due = numberOf(item["u"]);
-  return {
-    order: { ...orderOf(item), history: historyOf(item) },
-    delivered: numberOf(item["d"]),
-    attempts: Number(item["a"]?.N ?? 0),
-    ...(due < NEVER && { due }),
-  };
+  const { u, d, a } = item;
+  const mark = { delivered: numberOf(d), attempts: Number(a?.N ?? 0), due: numberOf(u) };
+  return readWaitingOrder(idOf(item), mark, () => orderWithHistoryOf(item));
 }
 
 /** Tables of an unreleased version have no index. */

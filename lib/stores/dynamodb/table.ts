@@ -52,7 +52,8 @@ export function stringOf(value: AttributeValue | undefined): string {
  *   another one can follow before the retry. See admission.ts.
  * - in `revision` of an account, by a change of an operator. It is a version as well: whatever was decided from another
  *   revision is decided again.
- * - in the history of an order, by each event: none changes an order twice.
+ *
+ * In an order, the token of its change does the same; see `newChange`.
  */
 export function newWriteToken(): string {
   return randomBytes(5).toString("base64url").slice(0, 6);
@@ -91,8 +92,6 @@ export interface WriteResult {
   readonly done: boolean;
   /** The item before; `undefined` if there was none. */
   readonly before: Item | undefined;
-  /** True if the request was sent more than once and failed, so that `before` may already contain this write. */
-  readonly sentAgain: boolean;
 }
 
 /**
@@ -157,11 +156,10 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
 
   const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
     if (!isConditionFailure(error)) throw error;
-    const sentAgain = (error.$metadata?.attempts ?? 1) > 1;
     if (error.Item !== undefined) returnsOldItem = true;
     const before = returnsOldItem ? error.Item : await get(key, signal);
     rejectLaterLayout(before);
-    return { done: false, before, sentAgain };
+    return { done: false, before };
   };
 
   /** Another process can change the layout at any time, so each item is checked. */
@@ -202,7 +200,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       });
       try {
         await send(() => client.send(command, { abortSignal }), name);
-        return { done: true, before: undefined, sentAgain: false };
+        return { done: true, before: undefined };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
@@ -226,7 +224,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
-        return { done: true, before, sentAgain: false };
+        return { done: true, before };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
       }
@@ -385,7 +383,6 @@ function hasLaterLayout({ layout }: Item): boolean {
 
 interface ConditionFailure {
   readonly Item?: Item;
-  readonly $metadata?: { readonly attempts?: number };
 }
 
 // By name, because another copy of the AWS client has another class.

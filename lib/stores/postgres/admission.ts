@@ -8,21 +8,22 @@ import {
   type KeyState,
   withoutOneRequest,
 } from "../../accounts/admission.ts";
-import { type ParsedKey, randomBase62 } from "../../accounts/api-key.ts";
+import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import { isChange, packChange } from "../../orders/history.ts";
+import { isChange, newChange, type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import {
   acceptsEvent,
   LIFECYCLE,
   ORDER_STATUSES,
+  type OrderEvent,
   type StoredOrder,
   transitionStoredOrder,
 } from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import type { StoreOperation } from "../../orders/store-operation.ts";
-import { readStoredOrder } from "../../orders/wire.ts";
+import { readOrderToChange } from "../../orders/wire.ts";
 import { PLAN_LIMITS, type PlanLimits, type PlanTable } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
@@ -37,7 +38,7 @@ import {
 } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listOutcome, listPageStatement } from "./list.ts";
-import { updateOrders } from "./orders.ts";
+import { type OrderUpdate, updateOrders } from "./orders.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 
 /** A request, or rejections to record. */
@@ -46,8 +47,8 @@ interface Task {
   readonly at: Instant;
   readonly policy?: AdmissionPolicy | undefined;
   readonly operation?: StoreOperation | undefined;
-  /** What the history of an order has with the event that `cancelAtOnce` applied for this request. */
-  readonly token?: string;
+  /** The change that `operation` makes. Its token shows that `cancelAtOnce` has made it. */
+  readonly change?: OrderChange | undefined;
   readonly rejections?: { readonly count: number; readonly token: string | undefined };
 }
 
@@ -79,10 +80,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   const separate = new Map<string, Job[]>();
   const shared: Job[] = [];
   const text = cancelText(database.schema);
-  /** Together they tell apart the cancels of an order. The clock cannot: that of a test may stand still. */
-  const instance = randomBase62(4);
-  let cancels = 0;
-  const newToken = () => `${instance}${(cancels++).toString(36)}`;
   /** The accounts of the groups that are being committed. */
   const busy = new Set<string>();
   let groups = 0;
@@ -167,7 +164,8 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
       const job = cancels.get(`${id}`);
       if (job === undefined) continue;
       done.add(job);
-      const result = transitionStoredOrder(readStoredOrder(`${record}`, `${status}`), "cancel", job.task.at);
+      const order = readOrderToChange(BigInt(`${id}`), `${record}`, `${status}`, "cancel");
+      const result = transitionStoredOrder(order, "cancel", job.task.at);
       const admission = accounts.decide(job.task);
       job.resolve(admission?.ok === true ? { ...admission, outcome: { type: "apply", result } } : admission);
     }
@@ -176,8 +174,11 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
 
   return {
     async admit(key, at, policy, operation) {
-      const token = operation?.type === "apply" ? { token: newToken() } : {};
-      return (await enqueue({ key, at, policy, operation, ...token })) as Admission;
+      const change =
+        operation?.type === "apply"
+          ? newChange(operation.event, at, { requestId: operation.requestId })
+          : undefined;
+      return (await enqueue({ key, at, policy, operation, change })) as Admission;
     },
     async recordRejections(key, count, at, policy, token) {
       await enqueue({ key, at, policy, rejections: { count, token } });
@@ -211,11 +212,8 @@ const KEY_ID = "~";
 function cancelValues(cancels: readonly Task[]): readonly unknown[] {
   const byAccount = [...Map.groupBy(cancels, ({ key }) => key.accountId)];
   const instants = cancels.map(({ at }) => Math.floor(at));
-  const changes = cancels.map(({ at, operation, token }) =>
-    packChange({ event: "cancel", at, by: KEY_ID, requestId: operation?.requestId })
-      // The token is after the instant.
-      .replace(",", `.${token},`)
-      .split(KEY_ID),
+  const changes = cancels.map(({ change }) =>
+    change === undefined ? [] : packChange({ ...change, by: KEY_ID }).split(KEY_ID),
   );
   return [
     byAccount.map(([account]) => account),
@@ -304,7 +302,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
         const cancelled = orders.changedBy(task);
         const admission = accounts.decide(task, { isCounted: cancelled !== undefined });
         if (admission?.ok !== true || task.operation?.type !== "apply") return admission;
-        const result = cancelled ?? orders.apply(task.operation, task.at, admission.caller.keyId);
+        const result = cancelled ?? orders.apply(task, admission.caller.keyId);
         return result === undefined
           ? admission
           : { ...admission, outcome: { type: "apply" as const, result } };
@@ -440,34 +438,44 @@ function lockOrders(schema: string, ids: readonly string[]): Statement {
 
 /** Applies events to the locked orders, and collects what has to be saved. */
 function orderChanges(schema: string, rows: Rows) {
-  const orders = new Map(rows.map(([id, status, record]) => [`${id}`, orderOf(status, record)]));
-  const histories = new Map(rows.map(([id, , , history]) => [`${id}`, `${history}`]));
-  /** What is added to the history of each order that changes. */
-  const changed = new Map<string, string>();
+  /** The row of each order that exists. That of one that is locked has no status. */
+  const found = new Map(rows.map(([id, ...row]) => [`${id}`, row]));
+  const updates = new Map<string, OrderUpdate>();
+
+  /** An order as the tasks before have left it. `undefined` if it is locked, or damaged in a way that matters. */
+  function orderOf(id: bigint, event: OrderEvent): StoredOrder | undefined {
+    const [status, record] = found.get(`${id}`) ?? [];
+    if (typeof status !== "string") return undefined;
+    try {
+      return updates.get(`${id}`)?.after ?? readOrderToChange(id, `${record}`, status, event);
+    } catch {
+      return undefined;
+    }
+  }
+
   return {
     /** The result of a task that `cancelAtOnce` has done, and whose response was lost. Otherwise `undefined`. */
-    changedBy({ at, operation, token }: Task): ApplyResult | undefined {
-      if (operation?.type !== "apply" || token === undefined) return undefined;
-      const order = orders.get(`${operation.id}`);
-      const isDone = histories.get(`${operation.id}`)?.includes(`${Math.trunc(at)}.${token},`);
-      return order && isDone ? { ok: true, order } : undefined;
+    changedBy({ operation, change }: Task): ApplyResult | undefined {
+      if (operation?.type !== "apply" || change?.token === undefined) return undefined;
+      const { id, event } = operation;
+      const history = `${found.get(`${id}`)?.[2] ?? ""}`;
+      const order = history.includes(`.${change.token},`) ? orderOf(id, event) : undefined;
+      return order && { ok: true, order };
     },
 
     /** Returns `undefined` for an order that is locked or damaged: the caller applies the event again, on its own. */
-    apply(
-      { id, event, requestId }: Extract<StoreOperation, { type: "apply" }>,
-      at: Instant,
-      by: string,
-    ): ApplyResult | undefined {
-      const order = orders.get(`${id}`);
-      if (order === undefined)
-        return orders.has(`${id}`) ? undefined : { ok: false, code: "order_not_found" };
+    apply({ operation, at, change }: Task, by: string): ApplyResult | undefined {
+      if (operation?.type !== "apply" || change === undefined) return undefined;
+      const { id, event } = operation;
+      if (!found.has(`${id}`)) return { ok: false, code: "order_not_found" };
+      const order = orderOf(id, event);
+      if (order === undefined) return undefined;
       try {
         const result = transitionStoredOrder(order, event, at);
         if (result.ok && isChange(order, event)) {
-          orders.set(`${id}`, result.order);
-          const earlier = changed.get(`${id}`) ?? "";
-          changed.set(`${id}`, earlier + packChange({ event, at, by, requestId }));
+          const { before = order, added = "" } = updates.get(`${id}`) ?? {};
+          const history = added + packChange({ ...change, by });
+          updates.set(`${id}`, { id, before, after: result.order, added: history });
         }
         return result;
       } catch {
@@ -476,17 +484,7 @@ function orderChanges(schema: string, rows: Rows) {
     },
 
     writes(): readonly Statement[] {
-      const saved = [...changed.keys()].flatMap((id) => orders.get(id) ?? []);
-      return saved.length === 0 ? [] : [updateOrders(schema, saved, [...changed.values()])];
+      return updates.size === 0 ? [] : [updateOrders(schema, [...updates.values()])];
     },
   };
-}
-
-/** `undefined` for an order that is locked, and so has no record, or damaged. */
-function orderOf(status: unknown, record: unknown): StoredOrder | undefined {
-  try {
-    return readStoredOrder(`${record}`, `${status}`);
-  } catch {
-    return undefined;
-  }
 }

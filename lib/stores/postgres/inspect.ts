@@ -1,4 +1,4 @@
-import { unpackEvents } from "../../orders/history.ts";
+import { unpackChanges } from "../../orders/history.ts";
 import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import { CALL_TIMEOUT_MS, openDatabase, type PostgresPool, readCatalogs } from "./database.ts";
@@ -158,7 +158,7 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
             id: BigInt(id as string),
             status: `${status}`,
             wire: `${record}`,
-            changes: unpackEvents(`${history}`),
+            readHistory: () => unpackChanges(`${history}`),
           }),
         );
         yield page;

@@ -1,9 +1,9 @@
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
-import { isOrderStatus, type OrderStatus } from "../../orders/lifecycle.ts";
+import { sumByStatus } from "../../orders/lifecycle.ts";
 import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
 import type { StoreOutcome } from "../../orders/store-operation.ts";
-import { readStoredOrder } from "../../orders/wire.ts";
+import { readOrders } from "../order-rows.ts";
 import { type Database, IS, type Rows, type Statement } from "./database.ts";
 
 /** Rows of one page of the list: 80 to 140 KB. */
@@ -60,7 +60,7 @@ const MAX_SCANNED_ROWS = 50_000;
 
 /** Reads one page of a query. */
 export async function readPage(
-  { schema, read }: Pick<Database, "schema" | "read">,
+  { schema, read: readRows }: Pick<Database, "schema" | "read">,
   { after, status, order = "asc", limit }: OrderQuery,
 ): Promise<OrderQueryPage> {
   const isAscending = order === "asc";
@@ -79,7 +79,7 @@ export async function readPage(
              AND (b.id IS NULL OR o.id OPERATOR(pg_catalog.${isAscending ? "<=" : ">="}) b.id)`,
         ];
   // One row more than the page holds tells whether there is a next one.
-  const rows = await read({
+  const rows = await readRows({
     text: `SELECT true, b.id, o.id, o.status, o.record FROM (SELECT ${bound} AS id) b LEFT JOIN LATERAL (
              SELECT id, status, record FROM ${schema}.orders o WHERE ${start.replace("id", "o.id")} ${filter}
              ${sequence.replace("id", "o.id")} LIMIT ${limit + 1}) o ON true`,
@@ -88,17 +88,13 @@ export async function readPage(
   });
   const found = rows.filter(([, , id]) => id !== null);
   const page = found.slice(0, limit);
-  const orders = page.map(([, , , orderStatus, record]) => readStoredOrder(`${record}`, `${orderStatus}`));
+  const read = readOrders(page.map(([, , id, state, record]) => [toBigInt(id), `${state}`, `${record}`]));
   const next = found.length > limit ? page.at(-1)?.[2] : rows[0]?.[1];
-  return next === undefined || next === null ? { orders } : { orders, next: toBigInt(next) };
+  return next === undefined || next === null ? read : { ...read, next: toBigInt(next) };
 }
 
 /** Counts the orders by status. The server reads every order. */
 export async function countOrders({ schema, read }: Pick<Database, "schema" | "read">): Promise<OrderCounts> {
-  const counts: Record<OrderStatus, number> = { pending: 0, shipped: 0, cancelled: 0 };
-  const rows = await read({
-    text: `SELECT status, pg_catalog.count(*) FROM ${schema}.orders GROUP BY status`,
-  });
-  for (const [status, count] of rows) if (isOrderStatus(status)) counts[status] = Number(count);
-  return counts;
+  const text = `SELECT status, pg_catalog.count(*) FROM ${schema}.orders GROUP BY status`;
+  return sumByStatus((await read({ text })).map(([status, count]) => [status, Number(count)]));
 }

@@ -1,11 +1,11 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
-import { isChange, packChange, unpackChanges } from "../../orders/history.ts";
+import { isChange, newChange, packChange, unpackChanges } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { orderToJson, readStoredOrder } from "../../orders/wire.ts";
+import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import {
   type Database,
   databaseOf,
@@ -32,23 +32,24 @@ export interface PostgresOrderStore extends OrderStore {
 export function createOrderStore(database: Database): PostgresOrderStore {
   const { schema, read, change } = database;
   return {
-    place: (placed, at = systemClock(), origin = {}) =>
+    place: (placed, at = systemClock(), origin) =>
       change({
         durable: true,
-        ...placeOrders(schema, placed, packChange({ event: "place", at, ...origin })),
+        ...placeOrders(schema, placed, packChange(newChange("place", at, origin))),
       }),
 
     async find(id) {
       if (!isInt64(id)) return undefined;
       const text = `SELECT record, status, history FROM ${schema}.orders WHERE id ${IS} $1`;
       const [row] = await read({ text, values: [id] });
-      return row && { ...readStoredOrder(`${row[0]}`, `${row[1]}`), history: unpackChanges(`${row[2]}`) };
+      return row && readOrderWithHistory(id, `${row[0]}`, `${row[1]}`, () => unpackChanges(`${row[2]}`));
     },
 
     async apply(id, event, at, origin) {
       assertOrderEvent(event);
       if (!isInt64(id)) return { ok: false, code: "order_not_found" };
       const text = `SELECT record, status FROM ${schema}.orders WHERE id ${IS} $1 FOR NO KEY UPDATE`;
+      const added = packChange(newChange(event, at, origin));
       return change<ApplyResult<typeof event>>({
         durable: true,
         first: [{ text, values: [id] }],
@@ -56,11 +57,11 @@ export function createOrderStore(database: Database): PostgresOrderStore {
           const [row] = rows;
           if (row === undefined)
             return { writes: [], result: () => ({ ok: false, code: "order_not_found" }) };
-          const order = readStoredOrder(`${row[0]}`, `${row[1]}`);
+          const order = readOrderToChange(id, `${row[0]}`, `${row[1]}`, event);
           const result = transitionStoredOrder(order, event, at);
           if (!result.ok || !isChange(order, event)) return { writes: [], result: () => result };
-          const added = packChange({ event, at, ...origin });
-          return { writes: [updateOrders(schema, [result.order], [added])], result: () => result };
+          const update = { id, before: order, after: result.order, added };
+          return { writes: [updateOrders(schema, [update])], result: () => result };
         },
       });
     },
@@ -78,18 +79,29 @@ export function createOrderStore(database: Database): PostgresOrderStore {
   };
 }
 
-/** Replaces orders, which the transaction has locked, and adds a string to the history of each. */
-export function updateOrders(
-  schema: string,
-  orders: readonly StoredOrder[],
-  added: readonly string[],
-): Statement {
+/** An order that has changed, and what is added to its history. */
+export interface OrderUpdate {
+  readonly id: bigint;
+  readonly before: StoredOrder;
+  readonly after: StoredOrder;
+  readonly added: string;
+}
+
+/** Updates orders, which the transaction has locked. A record that has not changed stays as it is, also a damaged one. */
+export function updateOrders(schema: string, updates: readonly OrderUpdate[]): Statement {
   return {
-    text: `UPDATE ${schema}.orders o SET status = n.status, record = n.record,
+    // An empty record stands for the one that is there: NULL in an array depends on a setting of the session.
+    text: `UPDATE ${schema}.orders o SET status = n.status,
+             record = CASE WHEN n.record ${IS} '' THEN o.record ELSE n.record END,
              history = o.history OPERATOR(pg_catalog.||) n.added
            FROM unnest($1::bigint[], $2::${TEXTS}, $3::${TEXTS}, $4::${TEXTS}) AS n (id, status, record, added)
            WHERE o.id ${IS} n.id`,
-    values: [...columnsOf(orders), added],
+    values: [
+      updates.map(({ id }) => `${id}`),
+      updates.map(({ after }) => after.status),
+      updates.map(({ before, after }) => (after.record === before.record ? "" : orderToJson(after.record))),
+      updates.map(({ added }) => added),
+    ],
   };
 }
 

@@ -1,13 +1,11 @@
 import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
-import { readStoredOrder } from "../../orders/wire.ts";
+import { readOrderWithHistory } from "../../orders/wire.ts";
+import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { holdersStatement, takeStrongLocks } from "./blockers.ts";
 import { CALL_TIMEOUT_MS, type Database, type Rows, type Statement } from "./database.ts";
 import { enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
-
-/** The time at which a change that was set aside is due. */
-const NEVER = Number.MAX_SAFE_INTEGER;
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
 
@@ -141,19 +139,10 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
   };
 }
 
-function toWaitingOrder([
-  ,
-  status,
-  record,
-  history,
-  delivered,
-  attempts,
-  due,
-]: readonly unknown[]): WaitingOrder {
-  return {
-    order: { ...readStoredOrder(`${record}`, `${status}`), history: unpackChanges(`${history}`) },
-    delivered: Number(delivered),
-    attempts: Number(attempts),
-    ...(Number(due) < NEVER && { due: Number(due) }),
-  };
+function toWaitingOrder(row: readonly unknown[]): WaitingOrder {
+  const [id, status, record, history, delivered, attempts, due] = row;
+  const mark = { delivered: Number(delivered), attempts: Number(attempts), due: Number(due) };
+  return readWaitingOrder(BigInt(id as string), mark, () =>
+    readOrderWithHistory(BigInt(id as string), `${record}`, `${status}`, () => unpackChanges(`${history}`)),
+  );
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Account } from "../../accounts/account.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
-import { unpackEvents } from "../../orders/history.ts";
+import { unpackChanges } from "../../orders/history.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { accountQueries } from "./accounts.ts";
@@ -15,7 +15,7 @@ const RESTORE = "Restore a backup, and import what was exported since. See lib/s
 /** Rows of one read. */
 const PAGE_SIZE = 1_000;
 
-type OrderRow = Omit<InspectedOrder, "changes"> & { readonly history: string };
+type OrderRow = Omit<InspectedOrder, "readHistory"> & { readonly history: string };
 
 /** Opens a database file to check it. Each read is a statement of its own, so that none keeps the log from being reset. */
 export function inspectSqlite(path: string): Inspection {
@@ -89,7 +89,7 @@ export function inspectSqlite(path: string): Inspection {
           id,
           status,
           wire,
-          changes: unpackEvents(history),
+          readHistory: () => unpackChanges(history),
         }));
         const last = page.at(-1)?.id ?? MAX_INT64;
         from = last === MAX_INT64 ? undefined : last + 1n;

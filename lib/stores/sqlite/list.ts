@@ -3,7 +3,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderPage } from "../../orders/order-store.ts";
-import { readStoredOrder } from "../../orders/wire.ts";
+import { readOrders } from "../order-rows.ts";
 import type { Database } from "./database.ts";
 
 export interface ListQueries {
@@ -93,9 +93,8 @@ export function pageQuery(db: DatabaseSync): (query: OrderQuery) => OrderQueryPa
         ? rows.all(start, limit + 1)
         : rowsWithStatus.all(start, end ?? greatest, status, limit + 1);
     const page = (found as unknown as readonly PageRow[]).slice(0, limit);
-    const orders = page.map(([, orderStatus, record]) => readStoredOrder(record, orderStatus));
     const next = found.length > limit ? page.at(-1)?.[0] : end;
-    return next === undefined ? { orders } : { orders, next };
+    return next === undefined ? readOrders(page) : { ...readOrders(page), next };
   };
 }
 

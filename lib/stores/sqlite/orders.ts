@@ -3,15 +3,21 @@ import { type Instant, systemClock } from "../../core/time.ts";
 import {
   type ChangeOrigin,
   isChange,
+  newChange,
   type OrderWithHistory,
   packChange,
   unpackChanges,
 } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { type OrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
+import {
+  type OrderEvent,
+  type StoredOrder,
+  sumByStatus,
+  transitionStoredOrder,
+} from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
-import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { orderToJson, readStoredOrder } from "../../orders/wire.ts";
+import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { type Database, prepareWrite } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { createList, listPageQuery, pageQuery } from "./list.ts";
@@ -81,7 +87,7 @@ export function orderQueries(db: DatabaseSync) {
 
   function find(id: bigint): OrderWithHistory | undefined {
     const row = rowOf(id);
-    return row && { ...readStoredOrder(row[1], row[0]), history: unpackChanges(row[2]) };
+    return row && readOrderWithHistory(id, row[1], row[0], () => unpackChanges(row[2]));
   }
 
   function apply<E extends OrderEvent>(
@@ -92,18 +98,18 @@ export function orderQueries(db: DatabaseSync) {
   ): ApplyResult<E> {
     const row = rowOf(id);
     if (row === undefined) return { ok: false, code: "order_not_found" };
-    const order = readStoredOrder(row[1], row[0]);
+    const order = readOrderToChange(id, row[1], row[0], event);
     const result = transitionStoredOrder(order, event, at);
     if (!result.ok) return result;
     const { record, status } = result.order;
     if (!isChange(order, event)) return result;
-    const change = packChange({ event, at, ...origin });
+    const change = packChange(newChange(event, at, origin));
     if (record === order.record) updateStatus.run(status, change, id);
     else update.run(status, orderToJson(record), change, id);
     return result;
   }
 
-  const countByStatus = () => Object.fromEntries(selectCounts.all() as unknown as [string, number][]);
+  const countByStatus = () => sumByStatus(selectCounts.all() as unknown as [string, number][]);
 
   return {
     find,
@@ -111,7 +117,7 @@ export function orderQueries(db: DatabaseSync) {
     place: placeQuery(db),
     page: pageQuery(db),
     listPage: listPageQuery(db),
-    countByStatus: countByStatus as () => OrderCounts,
+    countByStatus,
   };
 }
 
@@ -133,7 +139,11 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
     db,
     `INSERT INTO orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
   );
-  const addToCount = prepareWrite(db, "UPDATE order_counts SET count = count + ? WHERE status = ?");
+  const addToCount = prepareWrite(
+    db,
+    `INSERT INTO order_counts (status, count) VALUES (?, ?)
+     ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`,
+  );
   const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
   // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
   selectSame.setReturnArrays(true);
@@ -157,8 +167,8 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
     }
   }
 
-  return (orders, at = systemClock(), origin = {}) => {
-    const history = packChange({ event: "place", at, ...origin });
+  return (orders, at = systemClock(), origin) => {
+    const history = packChange(newChange("place", at, origin));
     const outcomes: PlaceOutcome[] = [];
     for (let start = 0; start < orders.length; start += MAX_INSERTED_ROWS) {
       const some = orders.slice(start, start + MAX_INSERTED_ROWS);
@@ -170,7 +180,7 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
       orders.filter((_, index) => outcomes[index] === "placed"),
       ({ status }) => status,
     );
-    for (const [status, { length }] of Object.entries(placed)) addToCount.run(length, status);
+    for (const [status, { length }] of Object.entries(placed)) addToCount.run(status, length);
     return outcomes;
   };
 }

@@ -2,7 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { AcknowledgedOrder, Outbox, OutboxBacklog, WaitingOrder } from "../../orders/order-store.ts";
-import { readStoredOrder } from "../../orders/wire.ts";
+import { readOrderWithHistory } from "../../orders/wire.ts";
+import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { type Database, prepareWrite } from "./database.ts";
 
 /**
@@ -20,9 +21,6 @@ const TRIGGERS = {
             CAST(substr(new.history, length(old.history) + 2) AS INTEGER)) ON CONFLICT DO NOTHING;
   END`,
 };
-
-/** The time at which a change that was set aside is due. */
-const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The queries of the table `outbox`, each to be called in a read or a write. */
 export type OutboxQueries = ReturnType<typeof outboxQueries>;
@@ -68,7 +66,7 @@ export function outboxQueries(db: DatabaseSync) {
     statement.setReadBigInts(true);
     statement.setReturnArrays(true);
     return (...values: readonly number[]) =>
-      (statement.all(...values) as unknown as WaitingRow[]).map(readWaitingOrder);
+      (statement.all(...values) as unknown as WaitingRow[]).map(readRow);
   };
   const selectDue = select("x.due <= ? ORDER BY x.due, x.since");
   const selectKind = {
@@ -113,7 +111,7 @@ export function outboxQueries(db: DatabaseSync) {
 
     lease(limit: number, at: Instant, until: Instant): readonly WaitingOrder[] {
       const found = selectDue(at, limit);
-      for (const { order } of found) updateDue.run(until, order.record.id);
+      for (const { id } of found) updateDue.run(until, id);
       return found.map((waiting) => ({ ...waiting, due: until }));
     },
 
@@ -135,11 +133,9 @@ export function outboxQueries(db: DatabaseSync) {
   };
 }
 
-function readWaitingOrder([, status, record, history, delivered, attempts, due]: WaitingRow): WaitingOrder {
-  return {
-    order: { ...readStoredOrder(record, status), history: unpackChanges(history) },
-    delivered: Number(delivered),
-    attempts: Number(attempts),
-    ...(due < NEVER && { due: Number(due) }),
-  };
+function readRow([id, status, record, history, delivered, attempts, due]: WaitingRow): WaitingOrder {
+  const mark = { delivered: Number(delivered), attempts: Number(attempts), due: Number(due) };
+  return readWaitingOrder(id, mark, () =>
+    readOrderWithHistory(id, record, status, () => unpackChanges(history)),
+  );
 }

@@ -12,7 +12,7 @@ const FIRST_VERSION = 5;
  *
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
  * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. `order_counts` has a row for each status that
- * the rules know: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
+ * an order has had: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
  * `status` would write two more pages for each cancel, and take longer to count. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
  * followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
@@ -73,6 +73,15 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX api_keys_of_account ON api_keys (account, position);
 
    CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  // Counts every status, also one that this version does not know.
+  `INSERT INTO order_counts SELECT status, count(*) FROM orders
+     WHERE status NOT IN (SELECT status FROM order_counts) GROUP BY status;
+   DROP TRIGGER count_changed;
+   CREATE TRIGGER count_changed AFTER UPDATE OF status ON orders WHEN old.status <> new.status BEGIN
+     UPDATE order_counts SET count = count - 1 WHERE status = old.status;
+     INSERT INTO order_counts VALUES (new.status, 1) ON CONFLICT (status) DO UPDATE SET count = count + 1;
+   END;`,
 ];
 
 /** The schema version of this program. */

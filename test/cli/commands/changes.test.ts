@@ -14,8 +14,8 @@ test("changes of orders wait from 'database outbox on', are listed, and are deli
   await run("orders cancel 1");
   await run("orders place --id 2");
   const [cancelled, placed] = [
-    { change: "1:2", event: "cancel", by: "orders cancel", attempts: 0 },
-    { change: "2:1", event: "place", by: "orders place", attempts: 0 },
+    { change: expect.stringMatching(/^1:2:\w{10}$/), event: "cancel", by: "orders cancel", attempts: 0 },
+    { change: expect.stringMatching(/^2:1:\w{10}$/), event: "place", by: "orders place", attempts: 0 },
   ];
   expect(await run("changes list")).toMatchObject([cancelled, placed]);
   expect(await run("changes list --limit 1")).toMatchObject([cancelled]);
@@ -35,6 +35,13 @@ test("changes of orders wait from 'database outbox on', are listed, and are deli
     waiting: 2,
     failed: 0,
     oldest: expect.stringMatching(/Z$/),
+  });
+  const [{ change }] = (await run("changes list")) as unknown as [{ readonly change: string }];
+  expect(await run("orders get 1")).toMatchObject({
+    history: [
+      { id: expect.stringMatching(/^1:1:\w{10}$/), event: "place" },
+      { id: change, event: "cancel" },
+    ],
   });
   const { stdout } = await cli.run(["orders", "get", "1", "--database", "outbox.db"]);
   expect(stdout).toMatch(/history +\S+ place orders place; \S+ cancel orders cancel\n/);

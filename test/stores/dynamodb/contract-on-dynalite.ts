@@ -1,9 +1,30 @@
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
+import { EVENT_LETTERS } from "../../../lib/orders/history.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
+import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { openStore } from "../../support/store-address.ts";
 import { type ContractPart, testContract } from "../test-contract.ts";
+
+/** Makes the record of an order unreadable, or its history. */
+export function damageItem(
+  client: ReturnType<typeof clientFor>,
+  prefix: string,
+  id: bigint,
+  part: "record" | "history",
+) {
+  return client.send(
+    new UpdateItemCommand({
+      TableName: `${prefix}-orders`,
+      Key: { bucket: { N: `${bucketOf(id, DEFAULT_BUCKETS)}` }, id: { N: `${id}` } },
+      UpdateExpression: "SET #part = :text",
+      ExpressionAttributeNames: { "#part": part === "record" ? "wire" : EVENT_LETTERS.place },
+      ExpressionAttributeValues: { ":text": { S: part === "record" ? '{"id":' : "?" } },
+    }),
+  );
+}
 
 /** Defines a test for each case of the contract, or of a part of it, against one emulator with separate tables per case. */
 export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: ContractPart): void {
@@ -33,6 +54,7 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
       return {
         store: await open(),
         openAnother: open,
+        damage: (id, part) => damageItem(client, prefix, id, part),
         async interrupt() {
           proxy.chooseFault = () => "cut";
           return () => {

@@ -26,6 +26,11 @@ describe("the PostgreSQL store fulfils the store contract", () => {
       openAnother: () => createPostgresStore({ pool, schema }),
       interrupt: async () => interrupt(),
       loseResponse,
+      damage: (id, part) =>
+        database.query(`UPDATE ${schema}.orders SET ${part} = $1 WHERE id = $2`, [
+          part === "record" ? '{"id":' : "?;",
+          id,
+        ]),
       remove: () => database.exec(EMPTY),
     };
   });

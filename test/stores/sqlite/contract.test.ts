@@ -1,4 +1,5 @@
 import { renameSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { describe } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { noPosix } from "../../support/skip-reason.ts";
@@ -15,6 +16,12 @@ describe("the SQLite store fulfils the store contract", () => {
       return {
         store: createSqliteStore({ path }),
         openAnother: () => createSqliteStore({ path }),
+        damage(id, part) {
+          const db = new DatabaseSync(path);
+          const text = part === "record" ? '{"id":' : "?;";
+          db.prepare(`UPDATE orders SET ${part} = ? WHERE id = ?`).run(text, id);
+          db.close();
+        },
         async interrupt() {
           renameSync(path, `${path}.away`);
           return () => renameSync(`${path}.away`, path);

@@ -261,7 +261,7 @@ test("an admission counts although its order is damaged, and the caller gets the
   db.exec("INSERT INTO orders VALUES (1, 'pending', 'no JSON', '')");
   db.close();
   const [damaged, other] = await Promise.all([
-    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL),
+    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { ...CANCEL, event: "ship" }),
     // Shares the transaction.
     store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { ...CANCEL, id: 2n }),
   ]);

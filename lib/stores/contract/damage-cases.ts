@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
+import type { Store } from "../store.ts";
+import type { UnboundedCase } from "./contract-case.ts";
+import { AT, createAccountFixture } from "./fixture.ts";
+import { request } from "./operation-cases.ts";
+
+const IDS = Array.from({ length: 40 }, (_, index) => BigInt(index));
+const pending = (id: bigint) => ({ record: { id, quantity: 2 }, status: "pending" }) as const;
+/** More than a walk needs. */
+const MAX_PAGES = 100;
+const place = ({ orders }: Store) => orders.place(IDS.map(pending), AT);
+const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(id));
+
+/** The guarantees of a store about orders that cannot be read. */
+export const damageCases: readonly UnboundedCase[] = [
+  {
+    name: "orders with a damaged record or history stop no delivery of another: they are set aside, and shown",
+    needs: "damage",
+    needsOutbox: true,
+    async check(store, { damage }) {
+      const { outbox = assert.fail() } = store;
+      await outbox.switch(true);
+      await place(store);
+      await damage(5n, "record");
+      await damage(9n, "history");
+      const delivered: DeliveredChange[] = [];
+      const errors: unknown[] = [];
+      const delivery = deliverChanges({
+        ...{ store, untilEmpty: true, clock: () => AT },
+        deliver(change) {
+          if (delivered.push(change) > 2 * IDS.length) void delivery.stop();
+        },
+        onError: (error) => errors.push(error),
+      });
+      await delivery.ended;
+      const ids = delivered.map(({ order }) => order.record.id).sort((a, b) => Number(a - b));
+      assert.deepEqual(ids, without(5n, 9n), "every other order is delivered");
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 2 });
+      assert.equal(errors.length, 2, "each is reported");
+      const found = await outbox.list("failed", 10);
+      for (const id of [5n, 9n]) {
+        const waiting = found.find((each) => each.id === id);
+        assert.match(waiting?.problem ?? "", new RegExp(`order ${id} `, "i"), "the problem names the order");
+        assert.deepEqual([waiting?.order, waiting?.attempts], [undefined, 1]);
+      }
+      assert.deepEqual([await outbox.retry(5n), await outbox.retry()], [1, 1]);
+      const waiting = await outbox.list("waiting", 10);
+      assert.deepEqual(waiting.map(({ id, order }) => [id, order]).sort(), [
+        [5n, undefined],
+        [9n, undefined],
+      ]);
+    },
+  },
+  {
+    name: "an order with a damaged record is named on its page, and a walk has every other order",
+    needs: "damage",
+    async check(store, { damage }) {
+      const { orders } = store;
+      await place(store);
+      await damage(5n, "record");
+      await damage(39n, "record");
+      for (const query of [{}, { order: "desc" }, { status: "pending" }] as const) {
+        const [found, damaged]: [bigint[], bigint[]] = [[], []];
+        let after: bigint | undefined;
+        for (let pages = 0; pages === 0 || after !== undefined; pages++) {
+          assert.ok(pages < MAX_PAGES, `A walk over ${found.length} orders ends within ${MAX_PAGES} pages.`);
+          const page = await orders.page({ ...query, after, limit: 7 });
+          assert.ok(page.orders.length + (page.damaged?.length ?? 0) <= 7, "at most the limit");
+          found.push(...page.orders.map(({ record }) => record.id));
+          for (const { id, problem } of page.damaged ?? []) {
+            damaged.push(id);
+            assert.match(problem, new RegExp(`order ${id} `, "i"), "the problem names the order");
+          }
+          after = page.next;
+        }
+        const sorted = (ids: readonly bigint[]) => [...ids].sort((a, b) => Number(a - b));
+        assert.deepEqual([sorted(found), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
+      }
+      assert.deepEqual(await orders.countByStatus(), { pending: 40, shipped: 0, cancelled: 0 });
+    },
+  },
+  {
+    name: "an order that is placed where a damaged one is conflicts with it, and the others of the call do not",
+    needs: "damage",
+    async check(store, { damage }) {
+      await place(store);
+      await damage(5n, "record");
+      const outcomes = await store.orders.place([4n, 5n, 6n, 99n].map(pending), AT);
+      assert.deepEqual(outcomes, ["unchanged", "conflict", "unchanged", "placed"]);
+    },
+  },
+  {
+    name: "an event of a damaged order is done and says so, or fails and changes nothing, also beside others",
+    needs: "damage",
+    async check(store, { damage }) {
+      const { orders, accounts } = store;
+      await createAccountFixture(accounts);
+      await place(store);
+      for (const id of [1n, 2n, 3n]) await damage(id, "record");
+      await assert.rejects(orders.find(1n), "an order that cannot be read is not returned");
+      await assert.rejects(orders.apply(1n, "ship", AT), "a record that cannot be read gets no ship date");
+      assert.equal((await orders.countByStatus()).pending, 40);
+      // Of the minute whose requests follow: some stores cancel those in another way.
+      await request(store, { type: "list" });
+      const cancel = (id: bigint) => request(store, { type: "apply", id, event: "cancel" });
+      const results = [
+        ...(await Promise.allSettled([3n, 4n, 5n, 2n].map(cancel))),
+        ...(await Promise.allSettled([cancel(1n)])),
+      ];
+      const done = results.filter((result) => {
+        const outcome = result.status === "fulfilled" ? result.value.outcome : undefined;
+        return outcome?.type === "apply" && outcome.result.ok;
+      });
+      const { pending: left, cancelled } = await orders.countByStatus();
+      assert.deepEqual(
+        [left, cancelled],
+        [40 - done.length, done.length],
+        "what is cancelled is acknowledged",
+      );
+      for (const id of [4n, 5n]) assert.equal((await orders.find(id))?.status, "cancelled", `order ${id}`);
+      assert.equal((await accounts.find("acme"))?.usage.minute.count, 6, "each request is counted once");
+    },
+  },
+];

@@ -22,6 +22,11 @@ describe.skipIf(skipsWithoutPostgres("PostgreSQL contract"))("on a PostgreSQL se
     await server.remove();
   });
 
+  const damageIn = (schema: string) => (id: bigint, part: "record" | "history") =>
+    server.sql(
+      `UPDATE ${schema}.orders SET ${part} = '${part === "record" ? '{"id":' : "?;"}' WHERE id = ${id}`,
+    );
+
   /** Tests a way to open the store. Each case has a schema of its own. */
   function testOpening(
     name: string,
@@ -40,6 +45,7 @@ describe.skipIf(skipsWithoutPostgres("PostgreSQL contract"))("on a PostgreSQL se
           return () => proxy.inject("none");
         },
         loseResponse: () => proxy.inject("lose response"),
+        damage: damageIn(schema),
       };
     });
   }
@@ -74,7 +80,7 @@ describe.skipIf(skipsWithoutPostgres("PostgreSQL contract"))("on a PostgreSQL se
         async () => {
           const schema = `pooled_${schemas++}`;
           const open = () => openStore({ kind: "postgres", connectionString: pooler.url(), schema });
-          return { store: await open(), openAnother: open };
+          return { store: await open(), openAnother: open, damage: damageIn(schema) };
         },
         { interrupt: skipped, loseResponse: skipped },
       );

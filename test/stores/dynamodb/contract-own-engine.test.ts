@@ -8,6 +8,7 @@ import {
 } from "../../../lib/stores/dynamodb/index.ts";
 import { skipsBecause } from "../../support/skip-reason.ts";
 import { testContract } from "../test-contract.ts";
+import { damageItem } from "./contract-on-dynalite.ts";
 
 const endpoint = process.env["AWS_ENDPOINT_URL"];
 const reason = endpoint === undefined ? "AWS_ENDPOINT_URL is not set" : undefined;
@@ -23,6 +24,7 @@ describe.skipIf(skipsBecause("store contract on an external engine", reason))(
       return {
         store: createDynamodbStore({ prefix, client }),
         openAnother: () => createDynamodbStore({ prefix }),
+        damage: (id: bigint, part: "record" | "history") => damageItem(client, prefix, id, part),
         async remove() {
           await deleteDynamodbTables({ prefix, client });
           client.destroy();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { deliverChanges } from "../../lib/orders/delivery.ts";
+import { changeIdOf } from "../../lib/orders/history.ts";
 import { eachOrder } from "../../lib/orders/order-query.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
@@ -151,8 +152,9 @@ async function changesIn({ orders }: Store): Promise<ReadonlyMap<string, Receive
   for await (const page of eachOrder(orders)) {
     for (const { record } of page) {
       const { history } = (await orders.find(record.id)) ?? expect.fail();
-      for (const [index, { event, at, by = "" }] of history.entries()) {
-        const id = `${record.id}:${index + 1}`;
+      for (const [index, change] of history.entries()) {
+        const { event, at, by = "" } = change;
+        const id = changeIdOf(record.id, index + 1, change);
         changes.set(id, { id, event, at, by });
       }
     }
@@ -161,13 +163,14 @@ async function changesIn({ orders }: Store): Promise<ReadonlyMap<string, Receive
 }
 
 function expectSame(received: readonly ReceivedChange[], stored: ReadonlyMap<string, ReceivedChange>): void {
-  const known = new Set<string>();
+  const [known, numbers] = [new Set<string>(), new Set<string>()];
   for (const change of received) {
     expect(change, "what is delivered is stored, each time the same").toEqual(stored.get(change.id));
     const [order, number] = change.id.split(":");
-    if (Number(number) > 1 && !known.has(`${order}:${Number(number) - 1}`))
+    if (Number(number) > 1 && !numbers.has(`${order}:${Number(number) - 1}`))
       expect.fail(`${change.id} was delivered before the change that precedes it`);
     known.add(change.id);
+    numbers.add(`${order}:${number}`);
   }
   expect(
     [...stored.keys()].filter((id) => !known.has(id)),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
+import type { OrderQuery } from "../../lib/orders/order-query.ts";
 import { orderFromJson } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
@@ -185,4 +186,19 @@ test("the responses of v1 and its part of the OpenAPI document are the same with
     "status",
     "order",
   ]);
+});
+
+test("a page names the orders that the store cannot read, and has the others", async () => {
+  const store = createMemoryStore();
+  const { page } = store.orders;
+  const damaged = [{ id: MAX - 1n, problem: `The record of order ${MAX - 1n} is damaged: {"secret` }];
+  const orders = {
+    ...store.orders,
+    page: async (query: OrderQuery) => ({ ...(await page(query)), damaged }),
+  };
+  const { send } = await serve({ store: { ...store, orders } });
+  const { status, text } = await send("GET", "/v2/store/orders?limit=2");
+  expect(status).toBe(200);
+  expect(text).toContain(`],"damaged":[${MAX - 1n}],"next":"`);
+  expect(JSON.parse(text)).toMatchObject({ orders: [{ id: 1 }, { id: 2 }] });
 });

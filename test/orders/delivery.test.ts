@@ -456,3 +456,28 @@ test("the outbox is switched on once, and orders are leased and acknowledged tog
   await end(4);
   await delivery.stop();
 });
+
+test("an order that cannot be read is set aside at once with an error that names it, and delivered once it is repaired", async () => {
+  const { store, outbox, orders, advance, errors, delivered, start } = await useDelivery();
+  for (const id of [1n, 2n]) await orders.place({ id });
+  let isDamaged = true;
+  const lease: Outbox["lease"] = async (...args) =>
+    (await outbox.lease(...args)).map((waiting) => {
+      const { order: _order, ...rest } = waiting;
+      return isDamaged && waiting.id === 1n
+        ? { ...rest, problem: "The record of order 1 is damaged." }
+        : waiting;
+    });
+  const delivery = start({ store: { ...store, outbox: { ...outbox, lease } } });
+  await advance(1_000);
+  expect(idsOf(delivered)).toEqual(["2:1"]);
+  expect(errors).toEqual([["The record of order 1 is damaged. Its changes are set aside.", undefined]]);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 1 });
+  await advance(DAY_MS);
+  expect(errors).toHaveLength(1);
+  isDamaged = false;
+  await outbox.retry(1n);
+  await advance(1_000);
+  expect(idsOf(delivered)).toEqual(["2:1", "1:1"]);
+  await delivery.stop();
+});

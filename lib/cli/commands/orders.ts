@@ -138,9 +138,8 @@ async function exportOrders(orders: OrderStore, { terminal, exit }: CommandConte
     progress.stop();
   }
   if (damaged === 0) return;
-  terminal.log(
-    `${damaged} orders were not exported, because they cannot be read. 'database check' says what to do.`,
-  );
+  const orderCount = damaged === 1 ? "1 order was" : `${formatCount(damaged)} orders were`;
+  terminal.log(`${orderCount} not exported. 'database check' says what to do.`);
   exit(EXIT.failed);
 }
 

@@ -213,3 +213,48 @@ test("the limit of a list is passed to the store, one page after another", async
   );
   expect(queries.slice(1).map(({ limit }) => limit)).toEqual([1_000, 1_000]);
 });
+
+test("orders that cannot be read are named: the others are listed, exported and delivered, and the exit status tells", async () => {
+  const location = ["--database", "damaged.db"];
+  const path = join(cli.directory, "damaged.db");
+  const { orders, outbox = expect.fail(), close } = createSqliteStore({ path });
+  await outbox.switch(true);
+  await orders.place([1n, 2n, 3n, 4n].map((id) => ({ record: { id }, status: "pending" })));
+  await close();
+  const db = new DatabaseSync(path);
+  db.exec(
+    `UPDATE orders SET record = '{"id":2,\u001b[31m' WHERE id = 2; UPDATE orders SET history = 'x;' WHERE id = 3`,
+  );
+  db.close();
+  const record = 'The record of order 2 is damaged: {"id":2,?[31m';
+  const history = "The history of order 3 is damaged.";
+
+  const list = await cli.run(["orders", "list", "--limit", "4", ...location]);
+  expect(list).toMatchObject({ status: 0, stderr: expect.stringContaining(`Warning: ${record}`) });
+  expect(list.stdout.match(/^\d+/gm)).toEqual(["1", "3", "4"]);
+
+  const exported = await cli.run(["orders", "export", ...location]);
+  expect(exported.status).toBe(1);
+  expect(exported.stdout).toBe([1, 3, 4].map((id) => `{"id":${id},"status":"pending"}\n`).join(""));
+  expect(exported.stderr).toContain(`Warning: An order is not exported. ${record}`);
+  expect(exported.stderr).toContain("1 order was not exported. 'database check' says what to do.");
+
+  const found = await cli.json("changes", "list", ...location);
+  expect(found).toMatchObject([
+    { change: expect.stringMatching(/^1:1:/), event: "place" },
+    { change: "2:1", attempts: 0, problem: expect.stringContaining("order 2 is damaged") },
+    { change: "3:1", attempts: 0, problem: expect.stringContaining(history) },
+    { change: expect.stringMatching(/^4:1:/), event: "place" },
+  ]);
+  expect((await cli.run(["changes", "list", ...location])).stdout).toContain(history);
+
+  for (const id of ["2", "3"]) {
+    const { status, stderr } = await cli.run(["orders", "get", id, "--json", ...location]);
+    expect([status, JSON.parse(stderr)]).toMatchObject([1, { code: "damaged_order" }]);
+  }
+  const { stdout } = await cli.run(["database", "check", ...location]);
+  expect(stdout).toContain("order 2: The record cannot be read: This is not valid JSON.");
+  expect(stdout).toContain(
+    "order 3: The history cannot be read, so its changes are not delivered: It has an event 'x'",
+  );
+});

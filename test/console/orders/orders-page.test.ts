@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FIRST_TABLE, formatTable, parseTable } from "../../../lib/console/orders/orders-page.ts";
 import type { OrderStore } from "../../../lib/orders/order-store.ts";
+import { DamagedOrderError } from "../../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
 
@@ -204,4 +205,31 @@ test("changes that wait for a minute are counted, and those that were set aside 
   await outbox.lease(1, 0, 5);
   for (const id of [1n, 2n, 3n]) await outbox.postpone(id, 5, undefined);
   expect(await panel()).toMatch(/<dd>2<\/dd>[\s\S]*<dd>1<\/dd>[\s\S]*changes list --failed/);
+});
+
+test("an order that cannot be read is a row of its own among the others, and its page says what is wrong", async () => {
+  const { orders, ...rest } = createMemoryStore();
+  const problem = 'The record of order 128 is damaged: {"id":128,<b>';
+  const isDamaged = (id: bigint) => id === 128n;
+  const page: OrderStore["page"] = async (query) => {
+    const found = await orders.page(query);
+    const readable = found.orders.filter(({ record }) => !isDamaged(record.id));
+    const damaged = readable.length < found.orders.length ? [{ id: 128n, problem }] : [];
+    return { ...found, orders: readable, damaged };
+  };
+  const find: OrderStore["find"] = async (id) => {
+    if (isDamaged(id)) throw new DamagedOrderError(problem);
+    return orders.find(id);
+  };
+  console = await useConsole({ store: { ...rest, orders: { ...orders, page, find } } });
+  cookie = await signIn(console);
+  await fill(orders);
+  const first = await get("orders");
+  expect(first.rows).toEqual(IDS.toReversed().slice(0, 50).map(String));
+  expect(first.text).toMatch(/<tr id="order-128"[\s\S]*?>damaged</);
+  const last = await get("orders?before=79");
+  expect(last.rows).toEqual(first.rows);
+  const { status, text } = await get("orders/128");
+  expect(status).toBe(200);
+  expect(text).toContain("The record of order 128 is damaged: {&quot;id&quot;:128,&lt;b&gt;");
 });

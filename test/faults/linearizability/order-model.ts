@@ -13,9 +13,11 @@ export type OrderCall =
 /** The result of a call. `undefined` if the order does not exist. */
 export type OrderCallResult = OrderWithHistory | ApplyResult | undefined;
 
-/** Performs the call. */
-export function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderCallResult> {
-  return call.kind === "find" ? orders.find(call.order) : orders.apply(call.order, call.kind, call.at);
+/** Performs the call. The tokens of changes are random, and no part of the result. */
+export async function callOrder(orders: OrderStore, call: OrderCall): Promise<OrderCallResult> {
+  if (call.kind !== "find") return orders.apply(call.order, call.kind, call.at);
+  const found = await orders.find(call.order);
+  return found && { ...found, history: found.history.map(({ token: _token, ...change }) => change) };
 }
 
 /** An order and its history according to the pure rules. */

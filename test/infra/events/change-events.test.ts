@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { damageItem } from "../../stores/dynamodb/contract-on-dynalite.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { cloud } from "../harness/cloud.ts";
 import { type Deployed, deploy } from "../harness/deployed.ts";
@@ -67,20 +68,23 @@ describe("a stack with events", () => {
     });
     await store.orders.apply(9007199254740993n, "cancel", 2_000, { by: "acme_1", requestId: "r-1" });
     expect(await invoke()).toEqual({ waiting: 0, failed: 0, age: 0 });
-    expect(accepted.map(({ Time: _, ...event }) => event)).toEqual([
+    const withoutToken = (detail: unknown) => `${detail}`.replace(/(:\d):\w{10}"/, '$1:TOKEN"');
+    expect(
+      accepted.map(({ Time: _, Detail, ...event }) => ({ ...event, Detail: withoutToken(Detail) })),
+    ).toEqual([
       {
         EventBusName: BUS,
         Source: "store-orders",
         DetailType: "order.place",
         Detail:
-          '{"id":"9007199254740993:1","event":"place","at":"1970-01-01T00:00:01.000Z","to":"pending","by":"orders place","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
+          '{"id":"9007199254740993:1:TOKEN","event":"place","at":"1970-01-01T00:00:01.000Z","to":"pending","by":"orders place","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
       },
       {
         EventBusName: BUS,
         Source: "store-orders",
         DetailType: "order.cancel",
         Detail:
-          '{"id":"9007199254740993:2","event":"cancel","at":"1970-01-01T00:00:02.000Z","from":"pending","to":"cancelled","by":"acme_1","requestId":"r-1","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
+          '{"id":"9007199254740993:2:TOKEN","event":"cancel","at":"1970-01-01T00:00:02.000Z","from":"pending","to":"cancelled","by":"acme_1","requestId":"r-1","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
       },
     ]);
   });
@@ -99,6 +103,18 @@ describe("a stack with events", () => {
       expect(accepted).toMatchObject([{ DetailType: "order.place" }]);
     },
   );
+
+  test("sets aside an order that cannot be read, logs it, and sends the others", async () => {
+    accepted.length = 0;
+    await store.orders.place([4n, 5n].map((id) => ({ record: { id }, status: "pending" })));
+    const client = clientFor(deployed.endpoint);
+    await damageItem(client, "store-orders-staging", 4n, "record");
+    expect(await invoke()).toMatchObject({ waiting: 0, failed: 1 });
+    expect(accepted).toMatchObject([{ Detail: expect.stringContaining('"id":"5:1:') }]);
+    expect(deployed.log(FUNCTION)).toContain("The record of order 4 is damaged");
+    await store.outbox?.acknowledge([{ id: 4n, delivered: 1 }]);
+    client.destroy();
+  });
 
   test("makes exactly the DynamoDB calls that its policy allows, besides those of the stream", () => {
     const { used, denied, allowed } = deployed.calls.get(FUNCTION) ?? {};

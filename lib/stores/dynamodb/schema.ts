@@ -4,6 +4,7 @@
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
+ * Attributes of one letter are the store's: one that it does not know is taken for an event of a newer version.
  * The sparse index `outbox` has the orders with changes that have not been delivered; see outbox.ts.
  *
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about

@@ -1,7 +1,7 @@
 import type { Failure } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
-import { DAY_MS, type Quota, quotasAt, type Usage, usageAt } from "../plans/windows.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, type Quota, quotasAt, type Usage, usageAt } from "../plans/windows.ts";
 
 /** The reasons why an operation on an account or a key can fail, each with a message for people. */
 export const ACCOUNT_ERRORS = {
@@ -150,10 +150,19 @@ export function usedQuotasAt(
   };
 }
 
+/**
+ * The end of the ban of a key, 0 unless it is banned at an instant. A ban whose minute a wrong clock opened is ignored,
+ * like such a window.
+ */
+export function banEndAt(rejections: RejectionCount | undefined, at: Instant): Instant {
+  const { windowStart, bannedUntil = 0 } = rejections ?? { windowStart: 0 };
+  return bannedUntil > at && windowStart <= at + MAX_CLOCK_SKEW_MS ? bannedUntil : 0;
+}
+
 /** The status of a key at an instant. */
 export type KeyStatus = "active" | "banned" | "revoked" | "expired";
 
-/** The status of a key whose ban, if any, ends at `bannedUntil`. */
+/** The status of a key whose ban, if any, ends at `bannedUntil`; see `banEndAt`. */
 export function keyStatusAt(key: ApiKey, bannedUntil: Instant, at: Instant): KeyStatus {
   if (isActive(key, at)) return bannedUntil > at ? "banned" : "active";
   return key.revokedAt === undefined ? "expired" : "revoked";

@@ -5,7 +5,6 @@ import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-lim
 import {
   checkLimits,
   DAY_MS,
-  MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   type Quota,
   secondsUntil,
@@ -13,7 +12,7 @@ import {
   type Usage,
   usageAt,
 } from "../plans/windows.ts";
-import { type ApiKey, isActive, type RejectionCount } from "./account.ts";
+import { type ApiKey, banEndAt, isActive, type RejectionCount } from "./account.ts";
 
 /** The number of rejected requests that bans a key, and the length of the ban. See lib/README.md#bans. */
 export interface BanPolicy {
@@ -116,10 +115,9 @@ export function decideAdmission(
   if (limits === undefined) return invalidKey("plan_without_limits");
 
   const caller: Caller = { accountId, keyId: key.id, plan };
-  const ban = activeBan(state.rejections, at);
-  if (ban !== undefined) {
+  if (state.rejections !== undefined && banEndAt(state.rejections, at) > 0) {
     const quota = tightestQuota(usageAt(usage, at), limits);
-    return { admission: banned(caller, quota, ban, at, false), save: {} };
+    return { admission: banned(caller, quota, state.rejections, at, false), save: {} };
   }
 
   const check = checkLimits(limits, usage, at);
@@ -166,8 +164,7 @@ export function decideRejections(
   policy: BanPolicy = DEFAULT_BAN_POLICY,
 ): RejectionCount | undefined {
   if (state === undefined || !isActive(state.key, at)) return undefined;
-  if (activeBan(state.rejections, at) !== undefined || usageAt(state.usage, at).minute.start > at)
-    return undefined;
+  if (banEndAt(state.rejections, at) > 0 || usageAt(state.usage, at).minute.start > at) return undefined;
   return addRejections(state, count, at, policy);
 }
 
@@ -181,12 +178,6 @@ function addRejections(
   const count = (rejections?.windowStart === windowStart ? rejections.count : 0) + more;
   const ban = count > policy.maxRejections ? { bannedUntil: at + policy.durationMs } : {};
   return { windowStart, count, ...ban };
-}
-
-/** Returns the count if its ban has not ended. A ban that a wrong clock wrote is ignored, like such a window. */
-function activeBan(rejections: RejectionCount | undefined, at: Instant): RejectionCount | undefined {
-  if (rejections === undefined || (rejections.bannedUntil ?? 0) <= at) return undefined;
-  return rejections.windowStart > at + MAX_CLOCK_SKEW_MS ? undefined : rejections;
 }
 
 function banned(

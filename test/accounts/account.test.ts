@@ -5,6 +5,7 @@ import {
   type AccountSettings,
   type ApiKey,
   addKey,
+  banEndAt,
   explainAccountError,
   keyStatusAt,
   rotateKey,
@@ -68,4 +69,23 @@ test.each([
   ["revoked", { revokedAt: AT, expiresAt: AT }, 0],
 ])("a key is %s if it has %j and a ban until %d", (status, times, bannedUntil) => {
   expect(keyStatusAt({ ...KEY, ...times }, bannedUntil, AT)).toBe(status);
+});
+
+test.each([
+  ["no rejections", undefined, 0],
+  ["rejections without a ban", { windowStart: AT, count: 3 }, 0],
+  ["a ban", { windowStart: AT, count: 21, bannedUntil: AT + 1 }, AT + 1],
+  ["a ban that has ended", { windowStart: AT, count: 21, bannedUntil: AT }, 0],
+  [
+    "a ban of a clock that is five minutes ahead",
+    { windowStart: AT + 300_000, count: 21, bannedUntil: AT + 1e6 },
+    AT + 1e6,
+  ],
+  [
+    "a ban of a clock that is further ahead",
+    { windowStart: AT + 300_001, count: 21, bannedUntil: AT + 1e6 },
+    0,
+  ],
+])("the end of a ban, with %s", (_name, rejections, end) => {
+  expect(banEndAt(rejections, AT)).toBe(end);
 });

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import {
   type Account,
   type AccountSettings,
+  banEndAt,
   isActive,
   keyStatusAt,
   type UsedQuota,
@@ -201,7 +202,7 @@ function summarize(account: AccountSettings, plans: PlanTable): Result {
 function summarizeUsage(account: Account, now: Instant, plans: PlanTable): Result {
   const { minute, day } = usedQuotasAt(account, now, plans);
   const bannedKeys = account.keys.filter(
-    (key) => keyStatusAt(key, account.rejections[key.id]?.bannedUntil ?? 0, now) === "banned",
+    (key) => keyStatusAt(key, banEndAt(account.rejections[key.id], now), now) === "banned",
   ).length;
   return { bannedKeys, usedThisMinute: minute.used, usedToday: day.used };
 }

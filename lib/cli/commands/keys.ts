@@ -1,5 +1,12 @@
 import { type Command, Option } from "commander";
-import { type Account, type ApiKey, isActive, keyStatusAt, MAX_OVERLAP_MS } from "../../accounts/account.ts";
+import {
+  type Account,
+  type ApiKey,
+  banEndAt,
+  isActive,
+  keyStatusAt,
+  MAX_OVERLAP_MS,
+} from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
 import { findKey } from "../../accounts/hash-key.ts";
@@ -207,12 +214,12 @@ export const KEY_COLUMNS = [
 
 /** Describes a key for people, without its hash. */
 export function summarizeKey(key: ApiKey, now: Instant, account: Account): Result {
-  const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
+  const bannedUntil = banEndAt(account.rejections[key.id], now);
   return {
     keyId: key.id,
     name: key.name ?? null,
     state: keyStatusAt(key, bannedUntil, now),
-    bannedUntil: bannedUntil > now ? toRfc3339(bannedUntil) : null,
+    bannedUntil: bannedUntil > 0 ? toRfc3339(bannedUntil) : null,
     created: toRfc3339(key.createdAt),
     lastUsed: toRfc3339(account.lastUses?.[key.id]),
     expires: toRfc3339(key.expiresAt),

@@ -4,6 +4,7 @@ import {
   type Account,
   type AccountSettings,
   type ApiKey,
+  banEndAt,
   isActive,
   type KeyStatus,
   keyStatusAt,
@@ -233,7 +234,7 @@ const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
 function keyTable(view: View, account: Account, now: Instant): Html {
   const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
   const rows = keys.map((key) => {
-    const bannedUntil = account.rejections[key.id]?.bannedUntil ?? 0;
+    const bannedUntil = banEndAt(account.rejections[key.id], now);
     const state = keyStatusAt(key, bannedUntil, now);
     const lastUse = account.lastUses?.[key.id];
     const end = key.revokedAt ?? key.expiresAt;

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { type Account, isActive } from "../../accounts/account.ts";
+import { type Account, banEndAt, isActive } from "../../accounts/account.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
@@ -103,9 +103,9 @@ const COLUMNS = [
 ] as const;
 
 function banBadge(account: Account, now: Instant): Html {
-  const bans = Object.values(account.rejections).filter(({ bannedUntil = 0 }) => bannedUntil > now);
+  const bans = Object.values(account.rejections).flatMap((rejections) => banEndAt(rejections, now) || []);
   if (bans.length === 0) return html`<span class="quiet">none</span>`;
-  const last = Math.max(...bans.map(({ bannedUntil = 0 }) => bannedUntil));
+  const last = Math.max(...bans);
   const subject = bans.length === 1 ? "1 key" : `${bans.length} keys`;
   return html`<div>
     <span class="badge bad">${subject} banned</span>

@@ -289,6 +289,25 @@ test("accounts reset sets the counters to zero, and leaves bans and other accoun
   expect(await other.json("accounts", "show", "acme")).toMatchObject({ day: { used: 0 } });
 });
 
+test("a ban that a clock nine years ahead wrote is not shown, because requests are served", async () => {
+  const store = createSqliteStore({ path: join(other.directory, "ahead.db") });
+  const accounts = createAccounts({ store: store.accounts, environment: "test" });
+  await accounts.create("ahead", { plan: "free" });
+  const issued = await accounts.issueKey("ahead");
+  const key = (issued.ok && parseKey(issued.key)) || expect.fail();
+  const nineYears = 9 * 365 * 86_400_000;
+  for (let request = 0; request < 90; request++) await store.accounts.admit(key, Date.now() + nineYears);
+  expect((await store.accounts.find("ahead"))?.rejections).not.toEqual({});
+  expect(await store.accounts.admit(key, Date.now())).toMatchObject({ ok: true });
+  await store.close();
+  const json = async (...args: string[]) => other.json<object>(...args, "--database", "ahead.db");
+  const active = { state: "active", bannedUntil: null };
+  expect(await json("keys", "list")).toMatchObject([active]);
+  expect(await json("keys", "list", "--state", "banned")).toEqual([]);
+  expect(await json("accounts", "show", "ahead")).toMatchObject({ keys: [active] });
+  expect(await json("accounts", "list", "--usage")).toMatchObject([{ bannedKeys: 0 }]);
+});
+
 test("an account that does not exist exits with 1", async () => {
   for (const args of ["accounts show", "accounts reset", "keys list --account"]) {
     expect(await other.run([...args.split(" "), "nobody"])).toEqual({

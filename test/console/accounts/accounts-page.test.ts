@@ -88,3 +88,15 @@ test("an address that names no page shows the first one, and a page after the la
   expect(wrong.text).not.toContain("<b>");
   expect((await get("accounts?after=z")).text).toContain("There are no more accounts.");
 });
+
+test("a ban that a clock nine years ahead wrote is shown nowhere, because requests are served", async () => {
+  const { accounts } = console.store;
+  const key = { id: "ahead.1", hash: "1".repeat(64), createdAt: 0 };
+  await accounts.create({ id: "ahead", plan: "free", keys: [key] });
+  const nineYears = 9 * 365 * 86_400_000;
+  const admit = (at: number) => accounts.admit({ accountId: "ahead", hash: key.hash }, at);
+  for (let request = 0; request < 90; request++) await admit(console.clock() + nineYears);
+  for (const path of ["accounts", "accounts/ahead"]) expect((await get(path)).text).not.toContain("banned");
+  for (let request = 0; request < 90; request++) await admit(console.clock());
+  for (const path of ["accounts", "accounts/ahead"]) expect((await get(path)).text).toContain("banned");
+});

@@ -132,7 +132,7 @@ const OTHER_PATH = "Give another path for the state with --state.";
 export function openWatchState(path: string, at: Instant): WatchStateFile {
   const isRecent = ({ observedAt }: Entry) => at - observedAt < VALIDATION_TIMEOUT_MS;
   // A path that cannot be written is reported at once, and not after hours of waiting.
-  const entries = updateEntries(path, (earlier) => earlier.filter(isRecent));
+  const entries = updateEntries(path, (earlier) => earlier.filter(isRecent).map((entry) => until(entry, at)));
   return {
     earlier: new Map(entries.map(({ observedAt, ...domain }) => [domain.host, domain])),
     save(state, observedAt) {
@@ -150,11 +150,21 @@ export function openWatchState(path: string, at: Instant): WatchStateFile {
   };
 }
 
+/** An instant in the future was written by a wrong clock. What is due some time after it would never be. */
+function until(entry: Entry, at: Instant): Entry {
+  const bounded: { -readonly [K in keyof Entry]: Entry[K] } = { ...entry };
+  for (const time of [...TIMES, "observedAt"] as const)
+    if (bounded[time] !== undefined) bounded[time] = Math.min(bounded[time], at);
+  return bounded;
+}
+
+const TIMES = ["since", "verifiedAt", "attemptSince"] as const;
+
 /** Of two watches of one host in one state, the one that saw it first has the times. */
 function mergeEntry(own: Entry, other: Entry | undefined): Entry {
   if (other?.state !== own.state || other.attention !== own.attention) return own;
   const merged: { -readonly [K in keyof Entry]: Entry[K] } = { ...own };
-  for (const time of ["since", "verifiedAt", "attemptSince"] as const) {
+  for (const time of TIMES) {
     const [one, another] = [own[time], other[time]];
     if (one !== undefined && another !== undefined) merged[time] = Math.min(one, another);
   }

@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { openWatchState, runWatch } from "../../../lib/cli/commands/domains-watch.ts";
-import { addDomain } from "../../../lib/domains/lifecycle.ts";
+import { addDomain, domainAt } from "../../../lib/domains/lifecycle.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
@@ -468,3 +468,17 @@ test.each([
     expect(readFileSync(join(cli.directory, "domains.json"), "utf8")).toBe(before);
   },
 );
+
+test("instants that a clock nine years ahead wrote to the state are taken as now, so that a host is overdue in time", () => {
+  const path = join(cli.directory, "ahead.json");
+  const [at, ahead] = [NOON, NOON + 9 * 365 * 1_440 * MINUTE];
+  const times = { since: ahead, verifiedAt: ahead, attemptSince: at - MINUTE, observedAt: ahead };
+  const watchedDomains = [{ host: A, state: "certificate_pending", ...times }];
+  writeFileSync(path, JSON.stringify({ watchedDomains }));
+  const { earlier } = openWatchState(path, at);
+  const domain = earlier.get(A) ?? expect.fail();
+  expect(domain).toEqual({
+    ...{ host: A, state: "certificate_pending", since: at, verifiedAt: at, attemptSince: at - MINUTE },
+  });
+  expect(domainAt(domain, at + 30 * MINUTE)).toMatchObject({ attention: "certificate_overdue" });
+});

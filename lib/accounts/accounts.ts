@@ -1,5 +1,5 @@
 import { invalidInput } from "../core/errors.ts";
-import { type Clock, type Instant, systemClock } from "../core/time.ts";
+import { type Clock, type Instant, isInstant, systemClock, wholeClock } from "../core/time.ts";
 import {
   type PLAN_LIMITS,
   type Plan,
@@ -75,9 +75,10 @@ export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
 export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>({
   store,
   environment,
-  clock = systemClock,
+  clock: givenClock = systemClock,
   plans,
 }: AccountsOptions<Plans>): Accounts<keyof Plans & string> {
+  const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.
   if (!isEnvironment(environment)) throw invalidInput("environment", "Choose one of test, live.");
@@ -192,9 +193,4 @@ function isKeyName(value: unknown): boolean {
 
 function isEnvironment(value: unknown): value is Environment {
   return value === "test" || value === "live";
-}
-
-/** True for whole milliseconds that `Date` can represent. */
-function isInstant(value: number): boolean {
-  return Number.isInteger(value) && !Number.isNaN(new Date(value).getTime());
 }

@@ -1,5 +1,5 @@
 import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
-import { type Clock, systemClock } from "../core/time.ts";
+import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import type { OrderStatus } from "../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import { type ApiError, MalformedListError } from "./client-errors.ts";
@@ -90,7 +90,8 @@ export function createClient(options: ClientOptions): Client {
   checkOptions(Object(options));
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
-  const { clock = systemClock, sleep = systemSleep, random = Math.random } = options;
+  const { sleep = systemSleep, random = Math.random } = options;
+  const clock = wholeClock(options.clock ?? systemClock);
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;
   const pagesUrl = `${baseUrl.replace(/\/v\d+\/*$/, "/v2")}/store/orders`;
@@ -98,8 +99,8 @@ export function createClient(options: ClientOptions): Client {
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
   const startCall = (signal: AbortSignal | undefined) => {
-    const limit = startTimeLimit("total", totalTimeoutMs, signal);
-    return { ...limit, deadline: clock() + totalTimeoutMs };
+    const deadline = clock() + totalTimeoutMs;
+    return { ...startTimeLimit("total", totalTimeoutMs, signal), deadline };
   };
 
   async function page(query: PageQuery = {}, callOptions: CallOptions = {}): Promise<OrdersPage> {

@@ -86,8 +86,10 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
     },
 
     release({ window, pauseMs = 0 }) {
-      const now = clock();
       inFlight--;
+      changed.resolve();
+      changed = Promise.withResolvers();
+      const now = clock();
       const until = now + Math.min(pauseMs, MAX_PAUSE_MS);
       if (until > pause.until) pause = { until, limited: pauseMs > MAX_PAUSE_MS };
       if (window === undefined) {
@@ -104,8 +106,6 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
         const [oldest] = windows.keys();
         if (windows.size > MAX_WINDOWS && oldest !== undefined) windows.delete(oldest);
       }
-      changed.resolve();
-      changed = Promise.withResolvers();
     },
   };
 }

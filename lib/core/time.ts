@@ -1,4 +1,6 @@
-/** A moment in milliseconds since the Unix epoch, UTC. */
+import { invalidInput } from "./errors.ts";
+
+/** A moment in whole milliseconds since the Unix epoch, UTC, until the end of the year 9999. */
 export type Instant = number;
 
 /** Returns the current instant. Every rule takes its time from a clock or as an argument. */
@@ -7,6 +9,32 @@ export type Clock = () => Instant;
 /** The machine's own clock. */
 export const systemClock: Clock = () => Date.now();
 
+/** The end of the year 9999. No date-time of RFC 3339 is later. */
+const MAX_INSTANT: Instant = 253_402_300_799_999;
+
+/** True for whole milliseconds between 1970 and the end of the year 9999. */
+export function isInstant(value: unknown): value is Instant {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_INSTANT;
+}
+
+/** Returns an instant. Throws `InvalidInputError` for anything else, with its path. */
+export function assertInstant(value: unknown, path: string): Instant {
+  if (isInstant(value)) return value;
+  const found = typeof value === "number" ? `${value}` : value instanceof Date ? "a Date" : typeof value;
+  throw invalidInput(
+    path,
+    `It is ${found}. Use whole milliseconds since 1970, such as Date.now(); Math.floor() removes a fraction.`,
+  );
+}
+
+/**
+ * The same clock, which throws `InvalidInputError` when it does not return an instant. Every clock is checked here where
+ * it enters, because no rule could tell: a `Date` compares like a number and adds like a string, and NaN is never late.
+ */
+export function wholeClock(clock: Clock): Clock {
+  return () => assertInstant(clock(), "clock");
+}
+
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -14,7 +42,7 @@ export const MAX_TIMER_MS = 2 ** 31 - 1;
 export const MAX_STORE_CALL_MS = 5_000;
 
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
-export const nextTurn: () => Promise<void> = createTurns();
+export const nextTurn: () => Promise<void> = /* @__PURE__ */ createTurns();
 
 /** Returns a function whose promise resolves in a later turn of the event loop, for `callersPerTurn` in each turn. */
 export function createTurns(callersPerTurn = 1): () => Promise<void> {

@@ -39,7 +39,7 @@ export interface AccessControl {
   /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Quota;
   /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
-  unusedQuota(at?: Instant): Quota;
+  unusedQuota(at: Instant): Quota;
 }
 
 /** RFC 6750, section 3. */
@@ -93,7 +93,7 @@ export function createAccessControl(
     },
 
     peek: (address) => anonymous.peek(address, clock()),
-    unusedQuota: (at = clock()) => anonymous.unused(at),
+    unusedQuota: anonymous.unused,
   };
 }
 

@@ -1,7 +1,8 @@
 import { invalidInput, isStoreUnavailable } from "../core/errors.ts";
 import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
-import { systemClock } from "../core/time.ts";
+import { systemClock, wholeClock } from "../core/time.ts";
 import { announceTransition } from "../orders/transition-hook.ts";
+import type { Quota } from "../plans/windows.ts";
 import { type Access, createAccessControl } from "./access.ts";
 import { createCors } from "./cors.ts";
 import { validateOperations } from "./custom-operations.ts";
@@ -29,11 +30,12 @@ const UNKNOWN_ADDRESS = "unknown";
 /** Creates the service: `Request` to `Response`. Throws `InvalidInputError` if an option is invalid. */
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
-  const { clock = systemClock, basePath = "", pets = async () => undefined } = options;
+  const { basePath = "", pets = async () => undefined } = options;
   const { onRequest, onTransition, onHookError = logHookError } = options;
   const { orders, accounts } = options.store;
   // Otherwise the store would perform operations on other orders than these, which may be wrapped.
   const performsOwnOrders = accounts.performsOn === orders;
+  const clock = wholeClock(options.clock ?? systemClock);
   const operations = servedOperations(options);
   const accessControl = createAccessControl(options, accounts, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
@@ -93,7 +95,7 @@ export function createHandler(options: HandlerOptions): Handler {
         await announceTransition(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply };
     } catch (thrown) {
-      const { quota, caller } = access ?? { quota: accessControl.unusedQuota() };
+      const { quota, caller } = access ?? { quota: unusedQuota() };
       return { ...matched, quota, ...(caller && { caller }), reply: failureReply(thrown), thrown };
     }
   }
@@ -104,7 +106,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const startedAt = onRequest && performance.now();
     const isHead = request.method === "HEAD";
     const result = await findReply(request, context, requestId).catch((thrown): RequestResult => {
-      return { quota: accessControl.unusedQuota(), reply: failureReply(thrown), thrown };
+      return { quota: unusedQuota(), reply: failureReply(thrown), thrown };
     });
     const response = createResponse(result, requestId, isHead);
     cors?.addHeaders(response.headers, request);
@@ -126,11 +128,20 @@ export function createHandler(options: HandlerOptions): Handler {
     return response;
   }
 
+  /** The quota of a caller of whom nothing is known. It needs no clock that works. */
+  function unusedQuota(): Quota {
+    try {
+      return accessControl.unusedQuota(clock());
+    } catch {
+      return accessControl.unusedQuota(systemClock());
+    }
+  }
+
   /** The last resort: for what is not a request, and for code of the embedder that throws where nothing can. */
   function internalError(thrown: unknown): PlainResponse {
     reportSafely(thrown, "handler", onHookError);
     const result: RequestResult = {
-      quota: accessControl.unusedQuota(systemClock()),
+      quota: unusedQuota(),
       reply: { error: "internal_error" },
     };
     return createResponse(result, crypto.randomUUID(), false);

@@ -1,5 +1,5 @@
 import { randomBase62 } from "../core/base62.ts";
-import type { Instant } from "../core/time.ts";
+import { assertInstant, type Instant } from "../core/time.ts";
 import type { OrderEvent, StoredOrder } from "./lifecycle.ts";
 
 /** Who makes a change of an order. */
@@ -92,7 +92,7 @@ export function unpackChanges(text: string): readonly OrderChange[] {
  * are any, a dot and the token, a comma and who made it, a comma and the request.
  */
 export function packDetails({ at, token, by = "", requestId = "" }: OrderChange, base = 10): string {
-  const instant = Math.trunc(at).toString(base);
+  const instant = assertInstant(at, "at").toString(base);
   const command = encodeURIComponent(by.toWellFormed()).replace(/^orders%20/, ":");
   const origin = `,${command},${encodeURIComponent(requestId)}`.replace(/,+$/, "");
   return `${instant}${token === undefined ? "" : `.${token}`}${origin}`;

@@ -1,5 +1,5 @@
 import { type Failure, invalidInput } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
+import { assertInstant, type Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
 
 const alreadyShipped = { error: "order_already_shipped" } as const;
@@ -140,11 +140,9 @@ export function transition(
   return { ok: true, order: { record: changed, status: to } };
 }
 
-/** The ship date of an event. A clock in other units would give a year that no parser reads. */
+/** The ship date of an event. */
 function shipDateAt(at: Instant): string {
-  const text = new Date(at).toISOString();
-  if (text.length > 24) throw invalidInput("at", "Use milliseconds.");
-  return text;
+  return new Date(assertInstant(at, "at")).toISOString();
 }
 
 /** Explains in one sentence why an event is not allowed. */

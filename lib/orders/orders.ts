@@ -1,6 +1,6 @@
 import { type Failure, InvalidInputError, invalidInput, StoreUnavailableError } from "../core/errors.ts";
 import { type HookErrorReporter, logHookError } from "../core/hooks.ts";
-import { type Clock, systemClock } from "../core/time.ts";
+import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import type { OrderWithHistory } from "./history.ts";
 import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
@@ -59,11 +59,12 @@ const MAX_BY_CHARS = 100;
 /** Creates the order operations over a store. */
 export function createOrders({
   store,
-  clock = systemClock,
+  clock: givenClock = systemClock,
   by,
   onTransition,
   onHookError = logHookError,
 }: OrdersOptions): Orders {
+  const clock = wholeClock(givenClock);
   const listener = onTransition && { onTransition, onHookError };
   const origin = by === undefined ? {} : { by };
   if (by !== undefined && (typeof by !== "string" || by.length > MAX_BY_CHARS))

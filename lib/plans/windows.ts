@@ -1,5 +1,5 @@
 import type { Failure } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
+import { assertInstant, type Instant } from "../core/time.ts";
 import {
   limitsOf,
   PLAN_LIMITS,
@@ -125,7 +125,8 @@ export function checkQuota(
   plans: PlanTable = PLAN_LIMITS,
 ): QuotaCheck {
   const limits = limitsOf(assignment, plans);
-  return limits === undefined ? { ok: false, code: "plan_without_limits" } : checkLimits(limits, usage, at);
+  if (limits === undefined) return { ok: false, code: "plan_without_limits" };
+  return checkLimits(limits, usage, assertInstant(at, "at"));
 }
 
 /** Like `checkQuota`, but with the limits themselves instead of a plan. */

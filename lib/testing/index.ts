@@ -20,7 +20,7 @@ import { type Accounts, createAccounts } from "../accounts/accounts.ts";
 import { accountIdOf, digestKey } from "../accounts/api-key.ts";
 import { type Client, createClient } from "../client/client.ts";
 import { StoreUnavailableError } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
+import { assertInstant, type Instant } from "../core/time.ts";
 import { createHandler } from "../http/handler.ts";
 import type { Handler, HandlerOptions } from "../http/options.ts";
 import { createOrders, type Orders } from "../orders/orders.ts";
@@ -81,11 +81,11 @@ export async function createTestService({
   now: start = Date.UTC(2030, 0),
   handler: handlerOptions,
 }: TestServiceOptions = {}): Promise<TestService> {
-  let now = start;
+  let now = assertInstant(start, "now");
   const clock = () => now;
   const advance = (ms: number) => {
     // A wait of the client has a fraction.
-    now += Math.ceil(ms);
+    now = assertInstant(now + Math.ceil(ms), "ms");
   };
   const store = createMemoryStore();
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock });

@@ -10,7 +10,7 @@
  */
 import { Webhook } from "standardwebhooks";
 import { InvalidInputError, type Issue } from "../core/errors.ts";
-import { type Clock, systemClock } from "../core/time.ts";
+import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
 
 /** Options of `webhook`. */
@@ -58,6 +58,7 @@ export function webhook({
   const secrets = [secret].flat();
   const issues = [...findUrlIssues(url), ...findSecretIssues(secrets)];
   if (issues.length > 0) throw new InvalidInputError(issues);
+  const now = wholeClock(clock);
   const signers = secrets.map((each) => new Webhook(each));
   const host = new URL(url).host;
   let isGone = false;
@@ -71,7 +72,7 @@ export function webhook({
         },
       );
     if (isGone) throw gone();
-    const sentAt = new Date(clock());
+    const sentAt = new Date(now());
     const body = `{"type":"order.${change.event}","timestamp":"${new Date(change.at).toISOString()}","data":${changeToJson(change)}}`;
     const response = await fetch(url, {
       method: "POST",

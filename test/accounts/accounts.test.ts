@@ -249,3 +249,20 @@ test("plans of a service's own that are invalid are rejected before any account 
     "plans.gold.perMinute: Give a whole number of at least 1.",
   );
 });
+
+test("with a clock that returns no instant, no key is issued, rotated or revoked", async () => {
+  const { store, accounts } = await open();
+  const { keyId } = issued(await accounts.issueKey("shop"));
+  const before = await store.find("shop");
+  for (const clock of [() => new Date(START) as never, () => Number.NaN, () => START + 0.5]) {
+    const broken = createAccounts({ store, environment: "test", clock });
+    for (const change of [
+      () => broken.issueKey("shop"),
+      () => broken.issueKey("shop", { expiresAt: START + HOUR }),
+      () => broken.rotateKey(keyId, { overlapMs: HOUR }),
+      () => broken.revokeKey(keyId),
+    ])
+      await expect(change()).rejects.toThrow(/^clock: It is .*whole milliseconds/);
+  }
+  expect(await store.find("shop")).toEqual(before);
+});

@@ -161,3 +161,11 @@ test("a key with a line break is rejected with what to write, and is not repeate
   expect(create).toThrow("apiKey: Write the key exactly as it was issued, without spaces or line breaks.");
   expect(create).not.toThrow("secret");
 });
+
+test("with a clock that returns no instant, no request is sent, and the error says what to return", async () => {
+  for (const clock of [() => Number.NaN, () => new Date() as never, () => performance.now() + 0.5]) {
+    const { client, sent } = await openClient({ clock });
+    await expect(client.cancel(1n)).rejects.toThrow(/^clock: It is .*Math\.floor\(\)/);
+    expect(sent).toEqual([]);
+  }
+});

@@ -194,3 +194,21 @@ test("at most four windows are kept, so that a service which reports thousands c
   await run(acquire("b"));
   expect(turns.at(-1)).toEqual(["b", 0]);
 });
+
+test("a clock that fails once fails one request, and the next one gets its turn", async () => {
+  const virtual = createVirtualTime();
+  let isBroken = false;
+  const clock = () => {
+    if (isBroken) throw new Error("The clock is broken.");
+    return virtual.clock();
+  };
+  const queue = createRequestQueue(clock, virtual.sleep);
+  const options = { signal: new AbortController().signal, deadline: Infinity, maxWaitMs: Infinity };
+  expect(await queue.acquire(options)).toEqual({ ok: true });
+  const second = queue.acquire(options);
+  await new Promise((resolve) => setImmediate(resolve));
+  isBroken = true;
+  expect(() => queue.release({})).toThrow("The clock is broken.");
+  isBroken = false;
+  expect(await second).toEqual({ ok: true });
+});

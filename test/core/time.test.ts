@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createTurns, MAX_TIMER_MS } from "../../lib/core/time.ts";
+import { InvalidInputError } from "../../lib/core/errors.ts";
+import { assertInstant, createTurns, isInstant, MAX_TIMER_MS, wholeClock } from "../../lib/core/time.ts";
 
 const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -26,4 +27,32 @@ test("the longest timer does not fire at once, as a longer one would", async () 
   await new Promise((resolve) => setTimeout(resolve, 2));
   clearTimeout(longest);
   expect(fired).toEqual([]);
+});
+
+test("an instant is a whole number of milliseconds from 1970 to the end of the year 9999", () => {
+  const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+  for (const at of [0, 1, Date.now(), last]) {
+    expect(isInstant(at)).toBe(true);
+    expect(assertInstant(at, "at")).toBe(at);
+    expect(wholeClock(() => at)()).toBe(at);
+  }
+  for (const wrong of [
+    -1,
+    last + 1,
+    0.5,
+    Number.NaN,
+    Infinity,
+    8.65e15,
+    "1",
+    1n,
+    null,
+    undefined,
+    new Date(),
+  ]) {
+    expect(isInstant(wrong)).toBe(false);
+    expect(() => assertInstant(wrong, "at")).toThrow(InvalidInputError);
+    expect(() => wholeClock(() => wrong as number)()).toThrow(
+      /^clock: It is .*Math\.floor\(\) removes a fraction\.$/,
+    );
+  }
 });

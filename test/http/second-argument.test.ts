@@ -106,7 +106,7 @@ test("code of the embedder that throws where nothing can is a 500 that onHookErr
   const response = await handler(new Request(URL_OF_LIST, { headers: { authorization: `Bearer ${key}` } }));
   expect(response.status).toBe(500);
   expect(response.headers.get("x-ratelimit-limit")).toBe("60");
-  expect(problems).toEqual([["handler", bug]]);
+  expect(problems).toEqual([["clock", bug]]);
   fails = false;
   const unsendable = await handler(new Request("http://localhost/logo.svg"));
   expect(unsendable.status).toBe(500);

@@ -16,8 +16,8 @@ const TOKEN = "4kTz0aQ9Lb";
 
 const CHANGES: readonly OrderChange[] = [
   { event: "place", at: AT },
-  { event: "ship", at: AT + 0.9, by: "orders ship" },
-  { event: "cancel", at: -1, by: "shop-1.a_b", requestId: "r-1" },
+  { event: "ship", at: AT, by: "orders ship" },
+  { event: "cancel", at: 1, by: "shop-1.a_b", requestId: "r-1" },
   { event: "fulfil", at: 0, requestId: ",;: %\u{1f6d2}" },
   { event: "cancel", at: AT, by: "orders", requestId: "" },
   { event: "cancel", at: AT, token: TOKEN, by: "a;c1,b.c", requestId: "ü" },
@@ -28,7 +28,7 @@ const CHANGES: readonly OrderChange[] = [
 const READ: readonly OrderChange[] = [
   { event: "place", at: AT },
   { event: "ship", at: AT, by: "orders ship" },
-  { event: "cancel", at: -1, by: "shop-1.a_b", requestId: "r-1" },
+  { event: "cancel", at: 1, by: "shop-1.a_b", requestId: "r-1" },
   { event: "fulfil", at: 0, requestId: ",;: %\u{1f6d2}" },
   { event: "cancel", at: AT, by: "orders" },
   { event: "cancel", at: AT, token: TOKEN, by: "a;c1,b.c", requestId: "ü" },
@@ -103,3 +103,10 @@ test("each event has a letter of its own, none of which is that of another attri
   expect(new Set(letters).size).toBe(letters.length);
   for (const letter of letters) expect(letter).toMatch(/^[a-z]$/);
 });
+
+test.each([Number.NaN, Infinity, -1, AT + 0.9, AT * 1_000])(
+  "a change at %d is an error, not a history that nobody can read",
+  (at) => {
+    expect(() => packChange({ event: "cancel", at })).toThrow("at: It is ");
+  },
+);

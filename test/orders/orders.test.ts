@@ -166,3 +166,17 @@ describe.each([
     await store.close();
   });
 });
+
+test("with a clock that returns no instant, every change is an error that says so, and nothing is stored", async () => {
+  for (const open of [createMemoryStore, () => createSqliteStore({ path: ":memory:" })]) {
+    const store = open();
+    await store.orders.place([{ record: { id: 1n }, status: "pending" }], AT);
+    for (const clock of [() => new Date(AT) as never, () => Number.NaN, () => AT + 0.5]) {
+      const orders = createOrders({ store: store.orders, clock });
+      for (const change of [() => orders.place({}), () => orders.place({ id: 2n }), () => orders.ship(1n)])
+        await expect(change()).rejects.toThrow(/^clock: It is .*whole milliseconds/);
+    }
+    expect(await store.orders.countByStatus()).toEqual({ pending: 1, shipped: 0, cancelled: 0 });
+    await store.close();
+  }
+});

@@ -151,3 +151,10 @@ describe("checkQuota", () => {
     expect(checkQuota({ plan: "gold" as never }, NO_USAGE, at)).toEqual(failure);
   });
 });
+
+test.each([Number.NaN, new Date() as never, -1, 0.5, Infinity, "1" as never])(
+  "a quota at %s, which is no instant, is an error and admits nobody",
+  (at) => {
+    expect(() => checkQuota({ plan: "free" }, NO_USAGE, at)).toThrow(/^at: It is .*whole milliseconds/);
+  },
+);

@@ -129,3 +129,13 @@ describe("with fake timers", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(Date.UTC(2030, 0) + 60_000);
   });
 });
+
+test("a start and an advance that lead to no instant are errors, and the clock stays", async () => {
+  for (const now of [Number.NaN, -1, 0.5, new Date() as never])
+    await expect(createTestService({ now })).rejects.toThrow(/^now: It is /);
+  const service = await createTestService();
+  const before = service.now();
+  for (const ms of [Number.NaN, Infinity, -Infinity, 9e15])
+    expect(() => service.advance(ms)).toThrow(/^ms: It is /);
+  expect(service.now()).toBe(before);
+});

@@ -123,3 +123,9 @@ test.each([
   expect(create).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));
   expect(create).not.toThrow("pass@");
 });
+
+test("with a clock that returns no instant, nothing is sent: no receiver would accept the signature", async () => {
+  for (const clock of [() => Number.NaN, () => new Date() as never, () => 0.5])
+    await expect(webhook({ url, secret: FIRST, clock })(CHANGE)).rejects.toThrow(/^clock: It is /);
+  expect(received).toEqual([]);
+});

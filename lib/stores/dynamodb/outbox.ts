@@ -48,7 +48,7 @@ export function createMarking(table: TableClient): Marking {
     if (!(await reading)) return () => ({});
     return (changes) => ({
       u: numberValue(0),
-      o: numberValue(Math.trunc(at)),
+      o: numberValue(at),
       d: numberValue(changes),
     });
   };

@@ -211,7 +211,7 @@ const KEY_ID = "~";
 /** The values of `cancelText`. */
 function cancelValues(cancels: readonly Task[]): readonly unknown[] {
   const byAccount = [...Map.groupBy(cancels, ({ key }) => key.accountId)];
-  const instants = cancels.map(({ at }) => Math.floor(at));
+  const instants = cancels.map(({ at }) => at);
   const changes = cancels.map(({ change }) =>
     change === undefined ? [] : packChange({ ...change, by: KEY_ID }).split(KEY_ID),
   );

@@ -146,10 +146,11 @@ describe("conventions", () => {
     expect(loaders).toEqual(["lib/node/listen.ts"]);
   });
 
-  test("Math.random is used only for delays and order identifiers, which need not be secret", () => {
+  test("Math.random is used only for delays, leases and order identifiers, which need not be secret", () => {
     const users = sources.filter((file) => code(file).includes("Math.random"));
     expect(users.toSorted()).toEqual([
       "lib/client/client.ts",
+      "lib/orders/delivery.ts",
       "lib/orders/orders.ts",
       "lib/stores/dynamodb/client.ts",
       "lib/stores/postgres/blockers.ts",

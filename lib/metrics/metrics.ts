@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { systemClock } from "../core/time.ts";
 import { OPERATIONS } from "../http/operations.ts";
 import type { HandlerOptions } from "../http/options.ts";
 import type { RequestEvent } from "../http/request-event.ts";
@@ -106,6 +107,7 @@ export function createMetrics({
       if (failed !== undefined) this.set({ state: "failed" }, failed);
     },
   });
+  let aheadSince: number | undefined;
   new Gauge({
     name: "store_orders_outbox_oldest_timestamp_seconds",
     help: "The time of the oldest change of an order that waits to be delivered.",
@@ -114,7 +116,10 @@ export function createMetrics({
     async collect() {
       this.reset();
       const { oldest } = (await reading) ?? {};
-      if (oldest !== undefined) this.set({ state: "waiting" }, oldest / 1_000);
+      // The age of what a wrong clock wrote is not known, and begins here: a negative one would never be too high.
+      const now = systemClock();
+      aheadSince = oldest !== undefined && oldest > now ? (aheadSince ?? now) : undefined;
+      if (oldest !== undefined) this.set({ state: "waiting" }, (aheadSince ?? oldest) / 1_000);
     },
   });
   for (const { id } of [...operations, { id: "none" }])

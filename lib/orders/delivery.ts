@@ -1,9 +1,16 @@
 import { invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
-import { type Clock, MAX_STORE_CALL_MS, systemClock } from "../core/time.ts";
+import {
+  type Clock,
+  type Instant,
+  MAX_STORE_CALL_MS,
+  MAX_TIMER_MS,
+  systemClock,
+  wholeClock,
+} from "../core/time.ts";
 import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
 import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
-import type { AcknowledgedOrder, Outbox, WaitingOrder } from "./order-store.ts";
+import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "./order-store.ts";
 import { type OrderTransition, statusBefore } from "./transition-hook.ts";
 import { DamagedOrderError, orderToJson } from "./wire.ts";
 
@@ -62,6 +69,46 @@ const ENDED = new Error("The delivery has ended.");
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 3_600_000;
 
+/** The time between two looks at what is held, and the most orders that are read at once. */
+const LOOK_MS = 10_000;
+const MAX_HELD = 10_000;
+
+/** A lease has its length, and a random part, by which it differs from the one before it. */
+const LEASE_NUMBERS = 2 ** 20;
+const newLease = (lengthMs: number) =>
+  -(lengthMs * LEASE_NUMBERS + Math.floor(Math.random() * LEASE_NUMBERS));
+const lengthOf = (lease: number) => Math.floor(-lease / LEASE_NUMBERS);
+
+/** What this process has seen of the leases in an outbox. A function that is invoked again goes on with it. */
+const watches = new WeakMap<Outbox, LeaseWatch>();
+
+/**
+ * Finds what nobody holds any more, without a comparison of the clocks of two hosts: a lease that this process has seen
+ * for its whole length, and an attempt so far ahead that a wrong clock has set it.
+ */
+class LeaseWatch {
+  #seen: ReadonlyMap<bigint, HeldOrder & { readonly since: number }> = new Map();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /** Makes due what nobody holds. Looks at most every ten seconds. `elapsed` may come from any clock of this process. */
+  async releaseEnded(outbox: Outbox, at: Instant, elapsed: number): Promise<void> {
+    if (elapsed >= this.#lookedAt && elapsed < this.#lookedAt + LOOK_MS) return;
+    const held = await outbox.held(at + MAX_RETRY_MS, MAX_HELD);
+    this.#lookedAt = elapsed;
+    const ended: HeldOrder[] = [];
+    const seen = new Map<bigint, HeldOrder & { readonly since: number }>();
+    for (const order of held) {
+      const { id, hold } = order;
+      const known = this.#seen.get(id);
+      const since = known?.hold === hold ? Math.min(known.since, elapsed) : elapsed;
+      if (hold >= 0 || elapsed - since >= lengthOf(hold)) ended.push(order);
+      else seen.set(id, { id, hold, since });
+    }
+    this.#seen = seen;
+    if (ended.length > 0) await outbox.release(ended);
+  }
+}
+
 /**
  * Switches the outbox of a store on, and delivers every change from then on at least once: those of one order in their
  * order, also after a crash, and with any number of processes that do the same. A change that cannot be delivered is
@@ -77,13 +124,20 @@ export function deliverChanges({
   timeoutMs = 30_000,
   pollMs = 1_000,
   untilEmpty = false,
-  clock = systemClock,
+  clock: givenClock,
   wait = waitForTimer,
 }: DeliverOptions): Delivery {
   for (const [name, value] of Object.entries({ maxAttempts, concurrency, timeoutMs, pollMs }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalidInput(name, "Use a whole number of at least 1.");
+  for (const [name, value] of Object.entries({ timeoutMs, pollMs }))
+    if (value > MAX_TIMER_MS) throw invalidInput(name, `Use at most ${MAX_TIMER_MS} ms, about 24 days.`);
+  const clock = wholeClock(givenClock ?? systemClock);
+  // The clock of the system can be set while this runs.
+  const elapsedMs = givenClock === undefined ? () => performance.now() : clock;
   const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));
+  const watch = (givenClock === undefined && watches.get(outbox)) || new LeaseWatch();
+  if (givenClock === undefined) watches.set(outbox, watch);
   let isStopped = false;
   const running = new Set<Promise<void>>();
   /** Ends the wait for changes: a delivery has ended, or all of them have to. */
@@ -105,10 +159,10 @@ export function deliverChanges({
 
   /** Delivers the first change of an order that waits. */
   async function attempt(waiting: WaitingOrder): Promise<void> {
-    const { id, order, delivered, attempts, due = 0 } = waiting;
+    const { id, order, delivered, attempts, lease = 0 } = waiting;
     if (order === undefined) {
       report(new DamagedOrderError(`${waiting.problem} Its changes are set aside.`));
-      return outbox.postpone(id, due, undefined);
+      return outbox.postpone(id, lease, undefined);
     }
     if (delivered >= order.history.length) return acknowledge({ id, delivered });
     const change = changeOf(order, delivered);
@@ -122,7 +176,7 @@ export function deliverChanges({
       report(error, change);
       const isFinal = attempts + 1 >= maxAttempts || (error as { retryable?: unknown })?.retryable === false;
       const delayMs = Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** attempts);
-      return await outbox.postpone(id, due, isFinal ? undefined : clock() + delayMs);
+      return await outbox.postpone(id, lease, isFinal ? undefined : clock() + delayMs);
     } finally {
       time.abort(ENDED);
     }
@@ -147,17 +201,22 @@ export function deliverChanges({
       // A change that is delivered while the next ones are leased can be followed by another of its order.
       const isIdle = running.size === 0;
       const free = concurrency - running.size;
-      const now = clock();
-      const isTime = 2 * free >= concurrency || (free > 0 && now - leasedAt >= COLLECT_MS);
+      let isTime = 2 * free >= concurrency;
       let found: readonly WaitingOrder[] = [];
       try {
+        const elapsed = elapsedMs();
+        isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= leasedAt + COLLECT_MS);
         if (!isOn) await outbox.switch(true);
         isOn = true;
-        if (isTime) found = [...(await outbox.lease(free, now, now + timeoutMs + LEASE_MARGIN_MS))];
+        if (isTime) {
+          leasedAt = elapsed;
+          await watch.releaseEnded(outbox, clock(), elapsed);
+          found = [...(await outbox.lease(free, clock(), newLease(timeoutMs + LEASE_MARGIN_MS)))];
+        }
       } catch (error) {
         report(error);
+        isTime = true;
       }
-      if (isTime) leasedAt = now;
       found.forEach(start);
       if (untilEmpty && isIdle && found.length === 0) break;
       if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);

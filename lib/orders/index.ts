@@ -62,6 +62,7 @@ export {
 export type {
   AcknowledgedOrder,
   ApplyResult,
+  HeldOrder,
   OrderCounts,
   OrderPage,
   OrderStore,

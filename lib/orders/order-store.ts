@@ -31,9 +31,17 @@ export type WaitingOrder = (
   readonly delivered: number;
   /** The failed attempts to deliver that change. */
   readonly attempts: number;
-  /** The end of a lease, or the next attempt. Missing if the change was set aside. */
+  /** The next attempt. Missing while the order is leased, and if the change was set aside. */
   readonly due?: Instant;
+  /** The lease, if there is one. */
+  readonly lease?: number;
 };
+
+/** An order that nobody gets from `lease`, and the number that the store has for its lease or its next attempt. */
+export interface HeldOrder {
+  readonly id: bigint;
+  readonly hold: number;
+}
 
 /** An order of which the first `delivered` changes were delivered. */
 export interface AcknowledgedOrder {
@@ -60,17 +68,23 @@ export interface Outbox {
   /** True while writes mark orders. */
   isOn(): Promise<boolean>;
   /**
-   * Leases at most `limit` orders that are due, the oldest first. Until the end of the lease, no other call gets them. Each
-   * is read on its own: one that is damaged stops no other.
+   * Leases at most `limit` orders that are due, the oldest first. Each is read on its own: one that is damaged stops no
+   * other. No other call gets them until they are released. The caller makes up the number of the lease, below zero: a lease has no end by any clock, since those of two hosts differ.
+   * A change that is more than `MAX_CLOCK_SKEW_MS` later than `at` is as old as its lease from then on, so that a backlog
+   * that a wrong clock wrote becomes late in time.
    */
-  lease(limit: number, at: Instant, until: Instant): Promise<readonly WaitingOrder[]>;
+  lease(limit: number, at: Instant, lease: number): Promise<readonly WaitingOrder[]>;
+  /** Lists at most `limit` orders that are leased, or whose next attempt is after an instant. */
+  held(after: Instant, limit: number): Promise<readonly HeldOrder[]>;
+  /** Makes held orders due at once, except those whose hold has changed. */
+  release(held: readonly HeldOrder[]): Promise<void>;
   /** Records how many changes of orders were delivered, and removes the marks of those that have no others. */
   acknowledge(deliveries: readonly AcknowledgedOrder[]): Promise<void>;
   /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
-  postpone(id: bigint, lease: Instant, due: Instant | undefined): Promise<void>;
+  postpone(id: bigint, lease: number, due: Instant | undefined): Promise<void>;
   /** Lists at most `limit` orders, the oldest first: those that wait, or those that were set aside. Also damaged ones. */
   list(kind: "waiting" | "failed", limit: number): Promise<readonly WaitingOrder[]>;
-  /** Makes the changes that were set aside due at once, of one order or of all. Returns their number. */
+  /** Makes changes due at once that were set aside, or wait for their next attempt: of one order or of all. Returns their number. */
   retry(id?: bigint): Promise<number>;
   /** Counts what waits, and what was set aside. */
   backlog(): Promise<OutboxBacklog>;

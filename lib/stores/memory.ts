@@ -18,7 +18,7 @@ import { type StoredOrder, sumByStatus, transitionStoredOrder } from "../orders/
 import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
 import { orderToJson, toLine } from "../orders/wire.ts";
-import { NO_USAGE, resetCounts } from "../plans/windows.ts";
+import { MAX_CLOCK_SKEW_MS, NO_USAGE, resetCounts } from "../plans/windows.ts";
 import type { Store } from "./store.ts";
 
 export type { Store } from "./store.ts";
@@ -48,7 +48,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
     const history = histories.get(id) ?? [];
     orders.set(id, structuredClone(order));
     histories.set(id, [...history, change]);
-    mark(id, history.length);
+    mark(id, history.length, change.at);
   }
 
   const store: OrderStore = {
@@ -103,8 +103,9 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
 }
 
 interface Mark extends Pick<WaitingOrder, "delivered" | "attempts"> {
-  /** Infinity if the change was set aside. */
-  readonly due: Instant;
+  /** The next attempt, Infinity if the change was set aside; below zero, the lease. */
+  readonly due: number;
+  readonly since: Instant;
 }
 
 function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
@@ -112,17 +113,19 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
   const marks = new Map<bigint, Mark>();
   let isOn = false;
 
-  function waitingOrder(id: bigint, { due, ...mark }: Mark): readonly WaitingOrder[] {
+  function waitingOrder(id: bigint, { due, delivered, attempts }: Mark): readonly WaitingOrder[] {
     const order = find(id);
-    return order === undefined ? [] : [{ id, order, ...mark, ...(due < Infinity && { due }) }];
+    if (order === undefined) return [];
+    const hold = due < 0 ? { lease: due } : due < Infinity ? { due } : {};
+    return [{ id, order, delivered, attempts, ...hold }];
   }
 
   const marked = (kind: "waiting" | "failed") =>
     [...marks].filter(([, { due }]) => (due === Infinity) === (kind === "failed"));
 
   return {
-    mark(id: bigint, delivered: number): void {
-      if (isOn && !marks.has(id)) marks.set(id, { delivered, attempts: 0, due: 0 });
+    mark(id: bigint, delivered: number, since: Instant): void {
+      if (isOn && !marks.has(id)) marks.set(id, { delivered, attempts: 0, due: 0, since });
     },
 
     async switch(on: boolean) {
@@ -131,17 +134,35 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
 
     isOn: async () => isOn,
 
-    async lease(limit, at, until) {
-      const due = [...marks].filter(([, mark]) => mark.due <= at).slice(0, limit);
-      for (const [id, mark] of due) marks.set(id, { ...mark, due: until });
-      return due.flatMap(([id, mark]) => waitingOrder(id, { ...mark, due: until }));
+    async lease(limit, at, lease) {
+      const due = [...marks].filter(([, mark]) => mark.due >= 0 && mark.due <= at).slice(0, limit);
+      return due.flatMap(([id, mark]) => {
+        const since = mark.since > at + MAX_CLOCK_SKEW_MS ? at : mark.since;
+        const leased = { ...mark, due: lease, since };
+        marks.set(id, leased);
+        return waitingOrder(id, leased);
+      });
+    },
+
+    async held(after, limit) {
+      const held = marked("waiting").filter(([, { due }]) => due < 0 || due > after);
+      return held.slice(0, limit).map(([id, { due }]) => ({ id, hold: due }));
+    },
+
+    async release(held) {
+      for (const { id, hold } of held) {
+        const mark = marks.get(id);
+        if (mark?.due === hold) marks.set(id, { ...mark, due: 0 });
+      }
     },
 
     async acknowledge(deliveries) {
       for (const { id, delivered } of deliveries) {
         if (delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
-        else if (delivered > (marks.get(id)?.delivered ?? delivered))
-          marks.set(id, { delivered, attempts: 0, due: 0 });
+        else {
+          const mark = marks.get(id);
+          if (mark && delivered > mark.delivered) marks.set(id, { ...mark, delivered, attempts: 0, due: 0 });
+        }
       }
     },
 
@@ -156,14 +177,14 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
         .flatMap(([id, mark]) => waitingOrder(id, mark)),
 
     async retry(id) {
-      const retried = marked("failed").filter(([failed]) => id === undefined || failed === id);
+      const retried = [...marks].filter(([failed, { due }]) => due > 0 && (id ?? failed) === failed);
       for (const [failed, mark] of retried) marks.set(failed, { ...mark, attempts: 0, due: 0 });
       return retried.length;
     },
 
     async backlog() {
       const waiting = marked("waiting");
-      const times = waiting.flatMap(([id, { delivered }]) => find(id)?.history[delivered]?.at ?? []);
+      const times = waiting.map(([, { since }]) => since);
       return {
         waiting: waiting.length,
         failed: marked("failed").length,

@@ -1,13 +1,12 @@
 /** What the stores read in the same way, whatever their database. Each row on its own: one that is damaged hides no other. */
 import { errorMessage } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
 import type { OrderWithHistory } from "../orders/history.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
 import type { DamagedOrder, OrderQueryPage } from "../orders/order-query.ts";
 import type { WaitingOrder } from "../orders/order-store.ts";
 import { readStoredOrder } from "../orders/wire.ts";
 
-/** The time at which a change that was set aside is due. */
+/** The time at which a change that was set aside is due. Below zero is a lease. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Reads the orders of a page. */
@@ -26,13 +25,13 @@ export function readOrders(
   return damaged.length === 0 ? { orders } : { orders, damaged };
 }
 
-/** Reads an order that waits. The time is one at which it is due. */
+/** Reads an order that waits. `due` is what the store has for its lease or its next attempt. */
 export function readWaitingOrder(
   id: bigint,
-  { due, ...rest }: Pick<WaitingOrder, "delivered" | "attempts"> & { readonly due: Instant },
+  { due, ...rest }: Pick<WaitingOrder, "delivered" | "attempts"> & { readonly due: number },
   read: () => OrderWithHistory,
 ): WaitingOrder {
-  const waiting = { id, ...rest, ...(due < NEVER && { due }) };
+  const waiting = { id, ...rest, ...(due < 0 ? { lease: due } : due < NEVER && { due }) };
   try {
     return { ...waiting, order: read() };
   } catch (error) {

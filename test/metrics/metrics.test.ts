@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { createMetrics, type MetricsServer, startMetricsServer } from "../../lib/metrics/index.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -177,6 +177,28 @@ test("the metrics are served at /metrics only, with those of the process", async
   expect((await fetch(server.url, { method: "POST" })).status).toBe(404);
 });
 
+test("the age of changes that a clock nine years ahead wrote grows from the time at which they are first measured", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { registry, instrument } = createMetrics({ registry: new Registry() });
+  const store = createMemoryStore();
+  instrument(store);
+  await store.outbox?.switch(true);
+  const oldest = async () =>
+    Number(
+      /oldest_timestamp_seconds\{state="waiting"\} (\S+)/.exec(
+        (await samplesOf(registry, "store_orders_outbox")).join("\n"),
+      )?.[1],
+    );
+  const began = Date.now();
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }], began + 9 * 365 * 86_400_000);
+  expect(await oldest()).toBe(began / 1_000);
+  vi.setSystemTime(began + 900_000);
+  expect(await oldest()).toBe(began / 1_000);
+  await store.orders.place([{ record: { id: 2n }, status: "pending" }], began - 5_000);
+  expect(await oldest()).toBe(began / 1_000 - 5);
+});
+
 test("the outbox is measured while it has changes, and a store that fails hides no other metric", async () => {
   const { registry, instrument } = createMetrics({ registry: new Registry() });
   const store = createMemoryStore();
@@ -192,8 +214,8 @@ test("the outbox is measured while it has changes, and a store that fails hides 
   await store.orders.place([{ record: { id: 1n }, status: "pending" }], 5_000);
   const oldest = 'store_orders_outbox_oldest_timestamp_seconds{state="waiting"} 5';
   expect(await samples()).toEqual([...counts(1, 0), oldest]);
-  await outbox.lease(1, 6_000, 7_000);
-  await outbox.postpone(1n, 7_000, undefined);
+  await outbox.lease(1, 6_000, -7);
+  await outbox.postpone(1n, -7, undefined);
   expect(await samples()).toEqual(counts(0, 1));
   instrument({ ...store, outbox: { ...outbox, backlog: () => Promise.reject(new Error("down")) } });
   expect(await samples()).toEqual([]);

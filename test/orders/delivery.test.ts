@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import {
   changeToJson,
@@ -346,6 +346,11 @@ test("a store without an outbox and options that make no sense are errors that s
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 0 })).toThrow(
       `${name}: Use a whole number of at least 1.`,
     );
+  // A timer with a longer time would fire at once.
+  for (const name of ["timeoutMs", "pollMs"])
+    expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 2 ** 31 })).toThrow(
+      `${name}: Use at most 2147483647 ms`,
+    );
 });
 
 test("a receiver that is down for a day gets every change afterwards, the first one of each order first", async () => {
@@ -415,9 +420,9 @@ test("the outbox is switched on once, and orders are leased and acknowledged tog
       calls.push(["switch", isOn]);
       return outbox.switch(isOn);
     },
-    lease(limit, at, until) {
+    lease(limit, at, lease) {
       calls.push(["lease", limit, at - begun]);
-      return outbox.lease(limit, at, until);
+      return outbox.lease(limit, at, lease);
     },
     acknowledge(deliveries) {
       calls.push(["acknowledge", deliveries.length]);
@@ -480,4 +485,163 @@ test("an order that cannot be read is set aside at once with an error that names
   await advance(1_000);
   expect(idsOf(delivered)).toEqual(["2:1", "1:1"]);
   await delivery.stop();
+});
+
+test.each([
+  ["a Date", () => new Date() as never, /^clock: It is a Date/],
+  ["NaN", () => Number.NaN, /^clock: It is NaN/],
+  ["a fraction", () => 0.5, /^clock: It is 0\.5.*Math\.floor\(\)/],
+])(
+  "with a clock that returns %s, nothing is delivered, each round reports why, and a right one goes on",
+  async (_name, wrong, found) => {
+    const { orders, outbox, advance, delivered, errors, start, clock } = await useDelivery();
+    await orders.place({ id: 1n });
+    let isWrong = true;
+    const delivery = start({ clock: () => (isWrong ? wrong() : clock()) });
+    await advance(3_000);
+    expect([delivered, errors.length]).toEqual([[], 4]);
+    for (const [message, id] of errors)
+      expect([message, id]).toEqual([expect.stringMatching(found), undefined]);
+    expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
+    isWrong = false;
+    await advance(1_000);
+    expect(idsOf(delivered)).toEqual(["1:1"]);
+    await delivery.stop();
+  },
+);
+
+test("a clock that fails after a delivery has failed is reported, and the change is delivered once its lease has ended", async () => {
+  const { orders, advance, start, clock, delivered, errors } = await useDelivery();
+  await orders.place({ id: 1n });
+  let isWrong = false;
+  const first = start({
+    clock: () => (isWrong ? Number.NaN : clock()),
+    async deliver() {
+      isWrong = true;
+      throw new Error("down");
+    },
+  });
+  await advance(0);
+  void first.stop();
+  await advance(0);
+  expect(errors).toContainEqual(["down", "1:1"]);
+  expect(errors).toContainEqual([expect.stringMatching(/^clock: It is NaN/), undefined]);
+  const second = start();
+  await advance(60_000);
+  expect(idsOf(delivered)).toEqual(["1:1"]);
+  await second.stop();
+});
+
+test("a clock that fails while changes are delivered is reported once a second", async () => {
+  const { orders, advance, errors, start, clock } = await useDelivery({ concurrency: 3 });
+  for (const id of [1n, 2n]) await orders.place({ id });
+  let isWrong = false;
+  void start({ clock: () => (isWrong ? Number.NaN : clock()), deliver: () => new Promise(() => {}) });
+  await advance(0);
+  isWrong = true;
+  await advance(5_000);
+  expect(errors.length).toBeGreaterThan(3);
+  expect(errors.length).toBeLessThan(8);
+});
+
+test("a clock of a program's own that is set back an hour delays what a dead process left by no more than its lease", async () => {
+  const { orders, advance, start, clock, delivered } = await useDelivery({ timeoutMs: 10_000 });
+  await orders.place({ id: 1n });
+  void start({ wait: () => new Promise(() => {}), deliver: () => new Promise(() => {}) });
+  await advance(0);
+  let backMs = 0;
+  const delivery = start({ clock: () => clock() - backMs });
+  await advance(11_000);
+  backMs = HOUR_MS;
+  await advance(50_000);
+  expect(idsOf(delivered)).toEqual(["1:1"]);
+  await delivery.stop();
+});
+
+test.each([
+  ["a minute ahead", 60_000],
+  ["a minute behind", -60_000],
+  ["nine years ahead", 9 * 365 * DAY_MS],
+  ["at the beginning of 1970", -Date.UTC(2026, 10, 20)],
+])(
+  "a second host whose clock is %s takes no change from one that takes four minutes for each",
+  async (_name, skewMs) => {
+    const { orders, advance, start, clock, wait } = await useDelivery();
+    const received: string[] = [];
+    const slow = async ({ id }: DeliveredChange) => {
+      received.push(changeNumber(id));
+      await wait(240_000);
+    };
+    for (let id = 1n; id <= 3n; id++) {
+      await orders.place({ id });
+      await orders.cancel(id);
+    }
+    const right = start({ deliver: slow, timeoutMs: 300_000, concurrency: 4 });
+    await advance(1_000);
+    const wrong = start({ deliver: slow, timeoutMs: 250_000, concurrency: 4, clock: () => clock() + skewMs });
+    await advance(600_000);
+    expect(received.toSorted()).toEqual(
+      Array.from({ length: 3 }, (_, id) => [`${id + 1}:1`, `${id + 1}:2`])
+        .flat()
+        .sort(),
+    );
+    for (let id = 1; id <= 3; id++)
+      expect(received.indexOf(`${id}:1`)).toBeLessThan(received.indexOf(`${id}:2`));
+    await Promise.all([right.stop(), wrong.stop()]);
+  },
+);
+
+describe("by the clock of the system", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("a clock that is set an hour forward or back ends no lease", async () => {
+    const store = createMemoryStore();
+    await store.outbox?.switch(true);
+    await createOrders({ store: store.orders }).place({ id: 1n });
+    const begun: string[] = [];
+    const deliver = async ({ id }: DeliveredChange) => {
+      begun.push(changeNumber(id));
+      await new Promise((resolve) => setTimeout(resolve, 29_000));
+    };
+    // Another process has another outbox.
+    const hosts = [1, 2].map(() =>
+      deliverChanges({ store: { outbox: { ...(store.outbox ?? expect.fail()) } }, deliver }),
+    );
+    await vi.advanceTimersByTimeAsync(12_000);
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await vi.advanceTimersByTimeAsync(12_000);
+    vi.setSystemTime(Date.now() - 2 * HOUR_MS);
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(begun).toEqual(["1:1"]);
+    expect(await store.outbox?.backlog()).toEqual({ waiting: 0, failed: 0 });
+    await Promise.all(hosts.map((host) => host.stop()));
+  });
+
+  test("a function that is invoked again, and ends when nothing is due, delivers what another one left", async () => {
+    const store = createMemoryStore();
+    const { outbox = expect.fail() } = store;
+    await outbox.switch(true);
+    await createOrders({ store: store.orders }).place({ id: 1n });
+    const dead = deliverChanges({
+      store: { outbox: { ...outbox } },
+      deliver: () => new Promise(() => {}),
+      timeoutMs: 5_000,
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    const invocations: string[][] = [];
+    for (let minute = 0; minute < 2; minute++) {
+      const received: string[] = [];
+      await deliverChanges({
+        store,
+        deliver: ({ id }) => void received.push(changeNumber(id)),
+        untilEmpty: true,
+      }).ended;
+      invocations.push(received);
+      await vi.advanceTimersByTimeAsync(60_000);
+    }
+    expect(invocations).toEqual([[], ["1:1"]]);
+    void dead;
+  });
 });

@@ -25,13 +25,18 @@ interface Network {
   losesResponse: boolean;
   /** Orders with a damaged part. */
   readonly damaged: Map<bigint, "record" | "history">;
+  /** By order: its lease, and its end by the clock of whoever has it. */
+  readonly leases: Map<bigint, { readonly hold: number; readonly until: number }>;
   /** By account: the last call that has its lock. */
   readonly locks: Map<string, Promise<unknown>>;
 }
 
 /** Checks a case over a memory store behind a network, each instance of which makes the mistake. */
 async function checkWith(change: Change, { check }: ContractCase): Promise<AssertionError | undefined> {
-  const network: Network = { isDown: false, losesResponse: false, damaged: new Map(), locks: new Map() };
+  const network: Network = {
+    ...{ isDown: false, losesResponse: false },
+    ...{ damaged: new Map(), leases: new Map(), locks: new Map() },
+  };
   const database = withDamage(network.damaged, withTokens(createMemoryStore()));
   const open = () => {
     const store = behind(network, database);
@@ -1236,7 +1241,7 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "an outbox that leases the newest changes first",
     fails: /^the oldest changes are leased and listed first/,
     change: inOutbox((outbox) => ({
-      lease: async (limit, at, until) => (await outbox.lease(1_000, at, until)).slice(-limit),
+      lease: async (limit, at, lease) => (await outbox.lease(1_000, at, lease)).slice(-limit),
     })),
   },
   {
@@ -1250,7 +1255,62 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "an order that is leased to everybody",
     fails: /^(the changes of an order are next|instances that lease at the same time)/,
-    change: inOutbox((outbox) => ({ lease: (limit, at) => outbox.lease(limit, at, at) })),
+    change: inOutbox((outbox) => ({
+      async lease(limit, at, lease) {
+        const found = await outbox.lease(limit, at, lease);
+        await outbox.release(found.map(({ id }) => ({ id, hold: lease })));
+        return found;
+      },
+    })),
+  },
+  {
+    mistake: "a lease that ends by the clock of whoever asks",
+    fails: /^(the changes of an order are next|hosts whose clocks differ by a minute)/,
+    change: ({ outbox = expect.fail() }, { leases }) => ({
+      outbox: {
+        ...outbox,
+        async lease(limit, at, lease) {
+          const ended = [...leases].filter(([, { until }]) => until <= at);
+          await outbox.release(ended.map(([id, { hold }]) => ({ id, hold })));
+          const found = await outbox.lease(limit, at, lease);
+          for (const { id } of found) leases.set(id, { hold: lease, until: at + 40_000 });
+          return found;
+        },
+      },
+    }),
+  },
+  {
+    mistake: "a release that asks for no lease",
+    fails: /^(the changes of an order are next|an instance sees what others hold)/,
+    change: inOutbox((outbox) => ({
+      async release(released) {
+        const ids = new Set(released.map(({ id }) => id));
+        await outbox.release((await outbox.held(0, 1_000)).filter(({ id }) => ids.has(id)));
+      },
+    })),
+  },
+  {
+    mistake: "an outbox that shows no attempt of a wrong clock",
+    fails: /^(an instance sees what others hold|what a host leaves behind)/,
+    change: inOutbox((outbox) => ({
+      held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold < 0),
+    })),
+  },
+  {
+    mistake: "an outbox that shows no lease",
+    fails: /^(the changes of an order are next|an instance sees what others hold|what a host leaves behind)/,
+    change: inOutbox((outbox) => ({
+      held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold > 0),
+    })),
+  },
+  {
+    mistake: "an outbox whose oldest change stays in the future",
+    fails: /^a change of a host nine years ahead/,
+    change: inOutbox((outbox) => ({
+      lease: async (limit, at, lease) =>
+        // Nothing is later than that.
+        (await outbox.lease(limit, at + 10 * 365 * 86_400_000, lease)).slice(0, limit),
+    })),
   },
   {
     mistake: "an acknowledgement of one change that removes the whole order",
@@ -1293,6 +1353,19 @@ const MISTAKES: readonly Mistake[] = [
       async postpone(id, lease, due) {
         await outbox.postpone(id, lease, due);
         await outbox.postpone(id, lease + 1, due);
+      },
+    })),
+  },
+  {
+    mistake: "an outbox that retries only what was set aside",
+    fails: /^a failure sets the next attempt/,
+    change: inOutbox((outbox) => ({
+      async retry(id) {
+        const failed = (await outbox.list("failed", 1_000)).map((each) => each.id);
+        const retried = await Promise.all(
+          failed.filter((each) => (id ?? each) === each).map((each) => outbox.retry(each)),
+        );
+        return retried.reduce((sum, count) => sum + count, 0);
       },
     })),
   },

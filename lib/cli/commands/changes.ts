@@ -39,7 +39,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
   group
     .command("retry")
     .description(
-      "Delivers changes again that were set aside: those of one order, or all. Those that wait are delivered at their 'next' time.",
+      "Delivers changes at once that were set aside or wait for their 'next' attempt: those of one order, or all.",
     )
     .argument("[order]", "the order's ID", readInt64)
     .action((order?: bigint) =>

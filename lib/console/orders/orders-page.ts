@@ -7,7 +7,7 @@ import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } fro
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import type { DamagedOrder } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
-import { MINUTE_MS } from "../../plans/windows.ts";
+import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import {
   type ConsoleDependencies,
@@ -204,9 +204,13 @@ function titleOf({ status, side, id }: OrderTable): string {
   return `${subject}, ${side} ${id}`;
 }
 
-/** False for changes on their way: a panel that comes and goes with each of them would move the table. */
-function isLate({ failed, oldest = Infinity }: OutboxBacklog, now: Instant): boolean {
-  return failed > 0 || oldest < now - MINUTE_MS;
+/**
+ * False for changes on their way: a panel that comes and goes with each of them would move the table. True for those of a
+ * wrong clock, whose age is not known.
+ */
+function isLate({ failed, oldest }: OutboxBacklog, now: Instant): boolean {
+  if (oldest === undefined) return failed > 0;
+  return failed > 0 || oldest < now - MINUTE_MS || oldest > now + MAX_CLOCK_SKEW_MS;
 }
 
 /** The changes that have not been delivered. */

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import { changeOf } from "../../orders/delivery.ts";
-import type { Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import { systemClock } from "../../core/time.ts";
+import { changeOf, type DeliverOptions, deliverChanges } from "../../orders/delivery.ts";
+import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import type { Store } from "../store.ts";
 import type { UnboundedCase } from "./contract-case.ts";
 import { AT } from "./fixture.ts";
 
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
-const LEASE_MS = 60_000;
+const MINUTE_MS = 60_000;
+const YEAR_MS = 365 * 86_400_000;
+/** Any number below zero is a lease. */
+const LEASE = -7_000_000_000_001;
 
 /** Switches the outbox on. */
 async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
@@ -17,10 +21,46 @@ async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
 /** The change that is next. */
 const changeAfter = ({ order = assert.fail(), delivered }: WaitingOrder) => changeOf(order, delivered);
 /** An identifier without its token, which another case is about: `<order>:<number>`. */
-const numberOf = (waiting: WaitingOrder) => changeAfter(waiting).id.split(":", 2).join(":");
+const withoutToken = (id: string) => id.split(":", 2).join(":");
+const numberOf = (waiting: WaitingOrder) => withoutToken(changeAfter(waiting).id);
 /** The changes that are next. */
 const nextOf = (waiting: readonly WaitingOrder[]) => waiting.map(numberOf).sort();
-const lease = async (outbox: Outbox, at = AT, limit = 100) => outbox.lease(limit, at, at + LEASE_MS);
+const lease = async (outbox: Outbox, at = AT, limit = 100) => outbox.lease(limit, at, LEASE);
+
+/** Delivers changes as a host does whose time to deliver a change is never up. It asks for changes every few milliseconds. */
+const startHost = (store: Store, options: Pick<DeliverOptions, "clock" | "deliver">) =>
+  deliverChanges({
+    ...{ store, onError() {}, timeoutMs: 30_000, ...options },
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        if (ms < 30_000) setTimeout(resolve, 5);
+        signal.addEventListener("abort", () => resolve());
+      }),
+  });
+
+/** Resolves when the value is the expected one, or has not changed for two seconds. */
+async function settled<Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> {
+  let last: Value | undefined;
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const value = await read();
+    if (value === expected) return;
+    if (value !== last) attempt = 0;
+    last = value;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Resolves when nothing waits, or nothing more is delivered. */
+const delivered = (outbox: Outbox) => settled(async () => (await outbox.backlog()).waiting, 0);
+
+/** The holds that an instance sees, by identifier. An index can lack the most recent ones. */
+async function heldBy(outbox: Outbox, after: number, count: number): Promise<readonly HeldOrder[]> {
+  for (let attempt = 0; ; attempt++) {
+    const held = await outbox.held(after, 1_000);
+    if (held.length === count || attempt === 100) return held.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
 
 const cases: readonly UnboundedCase[] = [
   {
@@ -48,7 +88,7 @@ const cases: readonly UnboundedCase[] = [
     },
   },
   {
-    name: "the changes of an order are next one after another, and a lease keeps others from it until it ends",
+    name: "the changes of an order are next one after another, and a lease keeps others from it until it is released",
     async check(store) {
       const outbox = await switchOn(store);
       const { orders } = store;
@@ -58,12 +98,24 @@ const cases: readonly UnboundedCase[] = [
       for (const number of [1, 2, 3]) {
         const [waiting, ...others] = await lease(outbox);
         assert.deepEqual([waiting && numberOf(waiting), others], [`1:${number}`, []]);
-        assert.equal(waiting?.due, AT + LEASE_MS, "a leased order is due when its lease ends");
-        assert.deepEqual(await lease(outbox, AT + LEASE_MS - 1), []);
-        assert.deepEqual(nextOf(await lease(outbox, AT + LEASE_MS)), [`1:${number}`], "an expired lease");
+        assert.deepEqual(
+          [waiting?.lease, waiting?.due],
+          [LEASE, undefined],
+          "the lease that the caller made up",
+        );
+        assert.deepEqual(await lease(outbox, AT + YEAR_MS), [], "no clock ends a lease");
+        assert.deepEqual(await heldBy(outbox, AT, 1), [{ id: 1n, hold: LEASE }]);
+        await outbox.release([{ id: 1n, hold: LEASE - 1 }]);
+        assert.deepEqual(await lease(outbox), [], "another lease is not released");
+        await outbox.release([
+          { id: 404n, hold: LEASE },
+          { id: 1n, hold: LEASE },
+        ]);
+        assert.deepEqual(nextOf(await lease(outbox)), [`1:${number}`], "a lease that was released");
         await outbox.acknowledge([{ id: 1n, delivered: number }]);
       }
-      assert.deepEqual(await lease(outbox, AT + 9 * LEASE_MS), []);
+      assert.deepEqual(await lease(outbox, AT + YEAR_MS), []);
+      assert.deepEqual(await heldBy(outbox, AT, 0), []);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     },
   },
@@ -106,11 +158,10 @@ const cases: readonly UnboundedCase[] = [
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n), pending(2n), pending(3n)], AT);
-      const failed = AT + LEASE_MS;
       await lease(outbox);
-      await outbox.postpone(1n, failed, AT + 5_000);
-      await outbox.postpone(2n, failed, undefined);
-      await outbox.postpone(3n, failed - 1, undefined);
+      await outbox.postpone(1n, LEASE, AT + 5_000);
+      await outbox.postpone(2n, LEASE, undefined);
+      await outbox.postpone(3n, LEASE - 1, undefined);
       assert.deepEqual(await lease(outbox, AT + 4_999), []);
       const [waiting] = await lease(outbox, AT + 5_000);
       assert.deepEqual(waiting && [numberOf(waiting), waiting.attempts], ["1:1", 1]);
@@ -120,12 +171,14 @@ const cases: readonly UnboundedCase[] = [
       const [aside, ...others] = await outbox.list("failed", 10);
       assert.deepEqual(aside && [numberOf(aside), aside.attempts, aside.due], ["2:1", 1, undefined]);
       assert.deepEqual(others, []);
-      assert.deepEqual(nextOf(await lease(outbox, AT + 9 * LEASE_MS)), ["3:1"], "what was set aside stays");
+      assert.deepEqual(await lease(outbox, AT + YEAR_MS), [], "what was set aside stays");
       assert.deepEqual([await outbox.retry(3n), await outbox.retry(2n), await outbox.retry()], [0, 1, 0]);
       const [retried] = await lease(outbox, AT);
       assert.deepEqual(retried && [numberOf(retried), retried.attempts], ["2:1", 0]);
-      await outbox.postpone(2n, failed, undefined);
-      assert.equal(await outbox.retry(), 1, "retry without an order");
+      await outbox.postpone(2n, LEASE, undefined);
+      await outbox.postpone(3n, LEASE, AT + YEAR_MS);
+      assert.equal(await outbox.retry(), 2, "retry without an order: also what waits for its next attempt");
+      assert.deepEqual(nextOf(await lease(outbox)), ["2:1", "3:1"]);
     },
   },
   {
@@ -140,21 +193,128 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await listed("waiting", 3), ids.slice(0, 3));
       assert.deepEqual(nextOf(await lease(outbox, AT, 4)), ["2:1", "4:1", "7:1", "9:1"]);
       assert.deepEqual(nextOf(await lease(outbox, AT, 2)), ["-1:1", "8:1"]);
-      const leased = AT + LEASE_MS;
-      await outbox.postpone(9n, leased, AT + 5_000);
-      for (const id of [4n, 2n]) await outbox.postpone(id, leased, undefined);
+      await outbox.postpone(9n, LEASE, AT + 5_000);
+      for (const id of [4n, 2n]) await outbox.postpone(id, LEASE, undefined);
       const waiting = await outbox.list("waiting", 2);
       assert.deepEqual(
-        waiting.map(({ id, due }) => [id, due]),
+        waiting.map(({ id, lease, due }) => [id, lease, due]),
         [
-          [7n, leased],
-          [9n, AT + 5_000],
+          [7n, LEASE, undefined],
+          [9n, undefined, AT + 5_000],
         ],
       );
       assert.deepEqual(await listed("failed"), [2n, 4n]);
       assert.deepEqual(await listed("failed", 1), [2n]);
       await outbox.acknowledge([{ id: 7n, delivered: 1 }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 7, failed: 2, oldest: AT + 2 });
+    },
+  },
+  {
+    name: "an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const outbox = await switchOn(store);
+      const { outbox: other = assert.fail() } = await openAnother();
+      await store.orders.place([1n, 2n, 3n, 4n, 5n].map(pending), AT);
+      await lease(outbox, AT, 5);
+      await store.orders.place([pending(6n)], AT);
+      await outbox.postpone(1n, LEASE, AT + MINUTE_MS);
+      await outbox.postpone(2n, LEASE, AT + MINUTE_MS + 1);
+      await outbox.postpone(3n, LEASE, AT + 9 * YEAR_MS);
+      await outbox.postpone(4n, LEASE, undefined);
+      const held = [
+        { id: 2n, hold: AT + MINUTE_MS + 1 },
+        { id: 3n, hold: AT + 9 * YEAR_MS },
+        { id: 5n, hold: LEASE },
+      ];
+      assert.deepEqual(await heldBy(other, AT + MINUTE_MS, 3), held);
+      assert.equal((await other.held(AT + MINUTE_MS, 2)).length, 2, "at most the limit");
+      await other.release(held);
+      assert.deepEqual(nextOf(await other.lease(10, AT, LEASE - 1)), ["2:1", "3:1", "5:1", "6:1"]);
+      assert.deepEqual(await outbox.backlog(), { waiting: 5, failed: 1, oldest: AT });
+      await outbox.release(held);
+      assert.deepEqual(await lease(outbox), [], "a lease that has changed hands is not released");
+    },
+  },
+  {
+    name: "hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const outbox = await switchOn(store);
+      const another = await openAnother();
+      for (const [round, skewMs] of [MINUTE_MS, -MINUTE_MS].entries()) {
+        const ids = Array.from({ length: 12 }, (_, index) => BigInt(100 * round + index));
+        await store.orders.place(ids.map(pending), AT);
+        for (const id of ids) await store.orders.apply(id, "ship", AT);
+        const received: string[] = [];
+        const deliver: DeliverOptions["deliver"] = async ({ id }) => {
+          received.push(withoutToken(id));
+          await new Promise((resolve) => setTimeout(resolve, 40));
+        };
+        const hosts = [
+          startHost(store, { deliver, clock: systemClock }),
+          startHost(another, { deliver, clock: () => systemClock() + skewMs }),
+        ];
+        await delivered(outbox);
+        await Promise.all(hosts.map((host) => host.stop()));
+        const expected = ids.flatMap((id) => [`${id}:1`, `${id}:2`]);
+        assert.deepEqual(received.toSorted(), expected.sort(), `by a clock that differs by ${skewMs} ms`);
+        for (const id of ids)
+          assert.ok(received.indexOf(`${id}:1`) < received.indexOf(`${id}:2`), "in their order");
+      }
+    },
+  },
+  {
+    name: "what a host leaves behind whose clock is 61 minutes or nine years ahead is delivered within two minutes",
+    needs: "openAnother",
+    async check(store, { openAnother }) {
+      const outbox = await switchOn(store);
+      for (const [round, skewMs] of [61 * MINUTE_MS, 9 * YEAR_MS].entries()) {
+        const [hanging, failing] = [BigInt(10 * round), BigInt(10 * round + 1)];
+        await store.orders.place([hanging, failing].map(pending), AT + skewMs);
+        let attempts = 0;
+        const gone = startHost(await openAnother(), {
+          clock: () => AT + skewMs,
+          deliver({ order }) {
+            attempts++;
+            if (order.record.id === failing) throw new Error("The receiver is down.");
+            return new Promise(() => {});
+          },
+        });
+        await settled(() => attempts, 2);
+        void gone.stop();
+        const isPostponed = ({ due }: WaitingOrder) => due !== undefined;
+        await settled(async () => (await outbox.list("waiting", 10)).filter(isPostponed).length, 1);
+        let now = AT;
+        const received: [id: string, isInTime: boolean][] = [];
+        const host = startHost(store, {
+          // A second with each look at the clock.
+          clock: () => (now += 1_000),
+          deliver: ({ id }) => void received.push([withoutToken(id), now < AT + 2 * MINUTE_MS]),
+        });
+        await delivered(outbox);
+        await host.stop();
+        const expected = [hanging, failing].map((id) => [`${id}:1`, true]);
+        assert.deepEqual(received.toSorted(), expected, `after a clock that was ${skewMs} ms ahead`);
+      }
+    },
+  },
+  {
+    name: "a change of a host nine years ahead is not newer than its lease, so that it is late in time",
+    async check(store) {
+      const outbox = await switchOn(store);
+      await store.orders.place([pending(1n)], AT + 9 * YEAR_MS);
+      await lease(outbox);
+      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
+      await outbox.release([{ id: 1n, hold: LEASE }]);
+      await lease(outbox, AT + MINUTE_MS);
+      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
+      const [listed] = await outbox.list("waiting", 1);
+      assert.equal(
+        changeAfter(listed ?? assert.fail()).at,
+        AT + 9 * YEAR_MS,
+        "the history stays as it was written",
+      );
     },
   },
   {

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
 import { idOf } from "./list.ts";
@@ -19,8 +20,8 @@ import {
 } from "./table.ts";
 
 /*
- * An order with changes that have not been delivered has four more attributes: `u`, the instant at which it is due, by
- * which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
+ * An order with changes that have not been delivered has four more attributes: `u`, the instant at which it is due, or
+ * below zero its lease, by which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
  * delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So each process reads
  * it, and relies on what it has read for a second. Whoever switches waits for that second, and for the writes that were
  * sent in it; so does whoever finds it switched, while `switching` is there: the token of a switch that nobody has waited for.
@@ -74,14 +75,42 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
     return found;
   }
 
-  async function lease(seen: Item, until: Instant): Promise<readonly WaitingOrder[]> {
+  /** The items of each bucket in a range of `u`. */
+  async function readBuckets(range: string, values: Item, limit: number): Promise<readonly Item[]> {
+    const found = await Promise.all(
+      Array.from({ length: await buckets() }, (_, bucket) =>
+        readIndex({
+          condition: `#bucket = :bucket AND ${range}`,
+          values: { ...values, ":bucket": numberValue(bucket) },
+          limit,
+        }),
+      ),
+    );
+    return found.flat();
+  }
+
+  async function lease(seen: Item, at: Instant, lease: number): Promise<readonly WaitingOrder[]> {
+    const since = numberOf(seen["o"]);
     const update = {
-      set: ["#u = :until"],
+      set: ["#u = :lease", "#o = :o"],
       conditions: ["#u = :seen"],
-      values: { ":until": numberValue(until), ":seen": seen["u"] } as Item,
+      values: {
+        ":lease": numberValue(lease),
+        ":o": numberValue(since > at + MAX_CLOCK_SKEW_MS ? at : since),
+        ":seen": seen["u"],
+      } as Item,
     };
     const { done, before } = await table.update(keyOf(seen), update, callTimeout());
-    return done && before !== undefined ? [{ ...waitingOrderOf(before), due: until }] : [];
+    return done && before !== undefined ? [waitingOrderOf({ ...before, u: numberValue(lease) } as Item)] : [];
+  }
+
+  async function release({ id, hold }: HeldOrder): Promise<void> {
+    const update = {
+      set: ["#u = :zero"],
+      conditions: ["#u = :hold"],
+      values: { ":zero": numberValue(0), ":hold": numberValue(hold) },
+    };
+    await table.update(await primaryKeyOf(id), update, callTimeout());
   }
 
   async function acknowledge({ id, delivered }: AcknowledgedOrder): Promise<void> {
@@ -109,12 +138,14 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
     const update = {
       set: ["#u = :zero"],
       remove: ["#a"],
-      conditions: ["#u = :never"],
-      values: { ":zero": numberValue(0), ":never": numberValue(NEVER) },
+      conditions: ["#u > :zero"],
+      values: { ":zero": numberValue(0) },
     };
     return (await table.update(key, update, callTimeout())).done;
   }
 
+  /** One read, while nothing waits. */
+  const isEmpty = async () => (await readIndex({ limit: 1 })).length === 0;
   const isFailed = (item: Item) => numberOf(item["u"]) === NEVER;
   const ofKind = async (kind: "waiting" | "failed") =>
     (await readIndex({})).filter((item) => isFailed(item) === (kind === "failed"));
@@ -145,21 +176,27 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
 
     isOn: () => readSetting(table),
 
-    async lease(limit, at, until) {
-      // One read while nothing waits.
-      if ((await readIndex({ limit: 1 })).length === 0) return [];
-      const values = { ":at": numberValue(at) };
-      const due = await Promise.all(
-        Array.from({ length: await buckets() }, (_, bucket) =>
-          readIndex({
-            condition: "#bucket = :bucket AND #u <= :at",
-            values: { ...values, ":bucket": numberValue(bucket) },
-            limit,
-          }),
-        ),
-      );
-      const oldest = due.flat().sort(byAge).slice(0, limit);
-      return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, until))).flat();
+    async lease(limit, at, number) {
+      if (await isEmpty()) return [];
+      const values = { ":zero": numberValue(0), ":at": numberValue(at) };
+      const due = await readBuckets("#u BETWEEN :zero AND :at", values, limit);
+      const oldest = due.toSorted(byAge).slice(0, limit);
+      return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, at, number))).flat();
+    },
+
+    async held(after, limit) {
+      if (await isEmpty()) return [];
+      const [from, to] = [numberValue(after + 1), numberValue(NEVER - 1)];
+      const held = await Promise.all([
+        readBuckets("#u < :zero", { ":zero": numberValue(0) }, limit),
+        readBuckets("#u BETWEEN :from AND :to", { ":from": from, ":to": to }, limit),
+      ]);
+      const orders = held.flat().slice(0, limit);
+      return orders.map((item) => ({ id: BigInt(item["id"]?.N ?? 0), hold: numberOf(item["u"]) }));
+    },
+
+    async release(held) {
+      await mapBounded(held, MAX_CONCURRENT_WRITES, release);
     },
 
     async acknowledge(deliveries) {
@@ -194,8 +231,8 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
 
     async retry(id) {
       if (id !== undefined) return (await retry(await primaryKeyOf(id))) ? 1 : 0;
-      const failed = await ofKind("failed");
-      const results = await mapBounded(failed, MAX_CONCURRENT_WRITES, (item) => retry(keyOf(item)));
+      const postponed = (await readIndex({})).filter((item) => numberOf(item["u"]) > 0);
+      const results = await mapBounded(postponed, MAX_CONCURRENT_WRITES, (item) => retry(keyOf(item)));
       return results.filter(Boolean).length;
     },
 

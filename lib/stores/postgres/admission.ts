@@ -334,6 +334,15 @@ interface SavedKey extends KeyState {
   readonly tokens: readonly string[];
 }
 
+/** Damaged ones stop nobody: a repeated call then counts twice. */
+function readTokens(stored: unknown): readonly string[] {
+  try {
+    return [JSON.parse(`${stored ?? "[]"}`)].flat();
+  } catch {
+    return [];
+  }
+}
+
 /** Decides about accounts and keys, and collects what has to be saved. */
 function accountChanges(schema: string, rows: Rows) {
   const states = new Map<string, SavedKey>();
@@ -344,7 +353,7 @@ function accountChanges(schema: string, rows: Rows) {
   for (const row of rows) {
     const account = toAccountRow(row.slice(0, -1));
     const accountId = account[0];
-    const state = { accountId, ...readRow(account), tokens: JSON.parse(`${row.at(-1) ?? "[]"}`) };
+    const state = { accountId, ...readRow(account), tokens: readTokens(row.at(-1)) };
     states.set(nameOf({ accountId, hash: state.key.hash }), state);
   }
   const stateOf = (key: ParsedKey) => {

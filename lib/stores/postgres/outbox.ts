@@ -2,6 +2,7 @@ import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { readOrderWithHistory } from "../../orders/wire.ts";
+import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { holdersStatement, takeStrongLocks } from "./blockers.ts";
 import { CALL_TIMEOUT_MS, type Database, type Rows, type Statement } from "./database.ts";
@@ -95,15 +96,36 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       });
     },
 
-    async lease(limit, at, until) {
+    async lease(limit, at, lease) {
       // A store in which nothing waits is only read.
-      const due = { text: `SELECT id FROM ${schema}.outbox WHERE due <= $1 LIMIT 1`, values: [at] };
+      const due = {
+        text: `SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1 LIMIT 1`,
+        values: [at],
+      };
       if ((await read(due)).length === 0) return [];
       // An array: its query runs once, and each row is found by its key. A join could read all orders.
-      const text = `UPDATE ${schema}.outbox x SET due = $3 FROM ${schema}.orders o
-                    WHERE o.id = x.id AND x.id = ANY (ARRAY(SELECT id FROM ${schema}.outbox WHERE due <= $1
+      const text = `UPDATE ${schema}.outbox x SET due = $3, since = CASE WHEN x.since > $1::bigint + ${MAX_CLOCK_SKEW_MS} THEN $1 ELSE x.since END
+                    FROM ${schema}.orders o
+                    WHERE o.id = x.id AND x.id = ANY (ARRAY(SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1
                       ORDER BY due, since LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING ${COLUMNS}`;
-      return (await write({ text, values: [at, limit, until] })).map(toWaitingOrder);
+      return (await write({ text, values: [at, limit, lease] })).map(toWaitingOrder);
+    },
+
+    async held(after, limit) {
+      const text = `SELECT id, due FROM ${schema}.outbox WHERE due < 0 UNION ALL
+                    SELECT id, due FROM ${schema}.outbox WHERE due > $1 AND due < ${NEVER} LIMIT $2`;
+      const rows = await read({ text, values: [after, limit] });
+      return rows.map(([id, due]) => ({ id: BigInt(`${id}`), hold: Number(due) }));
+    },
+
+    async release(held) {
+      const values = [held.map(({ id }) => `${id}`), held.map(({ hold }) => hold)];
+      // An order that is locked has another hold soon. To wait for it with others locked could wait for ever.
+      const text = `WITH n AS MATERIALIZED (
+        SELECT x.id FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::bigint[]) AS n (id, hold)
+          ON n.id = x.id AND n.hold = x.due FOR UPDATE OF x SKIP LOCKED)
+        UPDATE ${schema}.outbox x SET due = 0 FROM n WHERE x.id = n.id RETURNING x.id`;
+      await write({ text, values });
     },
 
     async acknowledge(deliveries) {
@@ -125,7 +147,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
 
     async retry(id) {
       const text = `UPDATE ${schema}.outbox SET due = 0, attempts = 0
-                    WHERE due = ${NEVER} AND ($1::bigint IS NULL OR id = $1) RETURNING id`;
+                    WHERE due > 0 AND ($1::bigint IS NULL OR id = $1) RETURNING id`;
       return (await write({ text, values: [id ?? null] }, true)).length;
     },
 

@@ -1,8 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
-import type { AcknowledgedOrder, Outbox, OutboxBacklog, WaitingOrder } from "../../orders/order-store.ts";
+import type {
+  AcknowledgedOrder,
+  HeldOrder,
+  Outbox,
+  OutboxBacklog,
+  WaitingOrder,
+} from "../../orders/order-store.ts";
 import { readOrderWithHistory } from "../../orders/wire.ts";
+import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { type Database, prepareWrite } from "./database.ts";
 
@@ -33,11 +40,13 @@ export function createOutbox({
   return {
     switch: (on) => write("durable", ({ outbox }) => outbox.switch(on)),
     isOn: () => read(({ outbox }) => outbox.isOn()),
-    async lease(limit, at, until) {
+    async lease(limit, at, lease) {
       // A store in which nothing waits is only read.
       const isDue = await read(({ outbox }) => outbox.due(at, 1).length > 0);
-      return isDue ? write("relaxed", ({ outbox }) => outbox.lease(limit, at, until)) : [];
+      return isDue ? write("relaxed", ({ outbox }) => outbox.lease(limit, at, lease)) : [];
     },
+    held: (after, limit) => read(({ outbox }) => outbox.held(after, limit)),
+    release: (held) => write("relaxed", ({ outbox }) => outbox.release(held)),
     acknowledge: (deliveries) => write("relaxed", ({ outbox }) => outbox.acknowledge(deliveries)),
     postpone: (id, lease, due) => write("relaxed", ({ outbox }) => outbox.postpone(id, lease, due)),
     list: (kind, limit) => read(({ outbox }) => outbox.list(kind, limit)),
@@ -68,12 +77,19 @@ export function outboxQueries(db: DatabaseSync) {
     return (...values: readonly number[]) =>
       (statement.all(...values) as unknown as WaitingRow[]).map(readRow);
   };
-  const selectDue = select("x.due <= ? ORDER BY x.due, x.since");
+  const selectDue = select("x.due BETWEEN 0 AND ? ORDER BY x.due, x.since");
   const selectKind = {
     waiting: select(`x.due < ${NEVER} ORDER BY x.since`),
     failed: select(`x.due = ${NEVER} ORDER BY x.since`),
   };
-  const updateDue = prepareWrite(db, "UPDATE outbox SET due = ? WHERE id = ?");
+  const setLease = prepareWrite(
+    db,
+    `UPDATE outbox SET due = ?1, since = iif(since > ?2 + ${MAX_CLOCK_SKEW_MS}, ?2, since) WHERE id = ?3`,
+  );
+  const selectHeld = db.prepare(`SELECT id, due FROM outbox WHERE due < 0 UNION ALL
+    SELECT id, due FROM outbox WHERE due > ? AND due < ${NEVER} LIMIT ?`);
+  selectHeld.setReadBigInts(true);
+  const release = prepareWrite(db, "UPDATE outbox SET due = 0 WHERE id = ? AND due = ?");
   const remove = prepareWrite(
     db,
     `DELETE FROM outbox WHERE id = ? AND
@@ -89,7 +105,7 @@ export function outboxQueries(db: DatabaseSync) {
   );
   const retry = prepareWrite(
     db,
-    `UPDATE outbox SET due = 0, attempts = 0 WHERE due = ${NEVER} AND coalesce(id = ?, TRUE)`,
+    `UPDATE outbox SET due = 0, attempts = 0 WHERE due > 0 AND coalesce(id = ?, TRUE)`,
   );
   const count = db.prepare(
     `SELECT count(*) FILTER (WHERE due < ${NEVER}) AS waiting, count(*) FILTER (WHERE due = ${NEVER}) AS failed,
@@ -109,10 +125,17 @@ export function outboxQueries(db: DatabaseSync) {
 
     isOn: () => selectTriggers.get() !== undefined,
 
-    lease(limit: number, at: Instant, until: Instant): readonly WaitingOrder[] {
+    lease(limit: number, at: Instant, lease: number): readonly WaitingOrder[] {
       const found = selectDue(at, limit);
-      for (const { id } of found) updateDue.run(until, id);
-      return found.map((waiting) => ({ ...waiting, due: until }));
+      for (const { id } of found) setLease.run(lease, at, id);
+      return found.map(({ due: _due, ...waiting }) => ({ ...waiting, lease }));
+    },
+
+    held: (after: Instant, limit: number): readonly HeldOrder[] =>
+      selectHeld.all(after, limit).map(({ id, due }) => ({ id: id as bigint, hold: Number(due) })),
+
+    release(held: readonly HeldOrder[]): void {
+      for (const { id, hold } of held) release.run(id, hold);
     },
 
     acknowledge(deliveries: readonly AcknowledgedOrder[]): void {
@@ -120,7 +143,7 @@ export function outboxQueries(db: DatabaseSync) {
         if (remove.run(id, delivered).changes === 0n) advance.run(delivered, id, delivered);
     },
 
-    postpone: (id: bigint, lease: Instant, due = NEVER) => void update.run(due, id, lease),
+    postpone: (id: bigint, lease: number, due = NEVER) => void update.run(due, id, lease),
 
     list: (kind: "waiting" | "failed", limit: number) => selectKind[kind](limit),
 

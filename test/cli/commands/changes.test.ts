@@ -22,8 +22,8 @@ test("changes of orders wait from 'database outbox on', are listed, and are deli
   expect(await run("changes list --failed")).toEqual([]);
 
   const { outbox = expect.fail(), close } = createSqliteStore({ path: join(cli.directory, "outbox.db") });
-  await outbox.lease(1, 0, 5);
-  await outbox.postpone(1n, 5, undefined);
+  await outbox.lease(1, 0, -5);
+  await outbox.postpone(1n, -5, undefined);
   await close();
   expect(await run("changes list --failed")).toMatchObject([{ ...cancelled, attempts: 1 }]);
   expect(await run("database outbox")).toMatchObject({ waiting: 1, failed: 1 });

@@ -200,10 +200,15 @@ test("changes that wait for a minute are counted, and those that were set aside 
   expect(await panel()).toBeUndefined();
   await orders.place([2n, 3n].map((id) => ({ record: { id }, status: "pending" })));
   expect(await panel(), "on their way").toBeUndefined();
+  await orders.place([{ record: { id: 4n }, status: "pending" }], Date.now() + 9 * 365 * 86_400_000);
+  await outbox.acknowledge([2n, 3n].map((id) => ({ id, delivered: 1 })));
+  expect(await panel(), "of a wrong clock").toMatch(/<dd>1<\/dd>/);
+  await outbox.acknowledge([{ id: 4n, delivered: 1 }]);
+  await orders.place([5n, 6n].map((id) => ({ record: { id }, status: "pending" })));
   await orders.place([{ record: { id: 1n }, status: "pending" }], Date.now() - 60_001);
   expect(await panel()).toMatch(/<dd>3<\/dd>[\s\S]*<dd>0<\/dd>/);
-  await outbox.lease(1, 0, 5);
-  for (const id of [1n, 2n, 3n]) await outbox.postpone(id, 5, undefined);
+  await outbox.lease(1, 0, -5);
+  for (const id of [1n, 5n, 6n]) await outbox.postpone(id, -5, undefined);
   expect(await panel()).toMatch(/<dd>2<\/dd>[\s\S]*<dd>1<\/dd>[\s\S]*changes list --failed/);
 });
 

@@ -62,12 +62,25 @@ async function cost(table: string, work: () => Promise<unknown>): Promise<readon
 
 test("a lease is one request while nothing waits, otherwise one for each bucket and each leased order besides", async () => {
   const { table, store, outbox } = await open(ON);
-  const lease = (limit: number) => cost(table, () => outbox.lease(limit, AT, AT + 1));
+  const lease = (limit: number) => cost(table, () => outbox.lease(limit, AT, -1));
   await store.orders.find(0n);
   expect(await lease(9)).toEqual(["Scan"]);
   await store.orders.place(Array.from({ length: 9 }, (_, index) => pending(BigInt(index))));
   expect(await lease(1)).toEqual(["Scan", "Query", "Query", "UpdateItem"]);
   expect(await lease(2)).toEqual(["Scan", "Query", "Query", "UpdateItem", "UpdateItem"]);
+});
+
+test("a look at what is held is one request while nothing waits, otherwise two for each bucket, and one for each release", async () => {
+  const { table, store, outbox } = await open(ON);
+  await store.orders.find(0n);
+  const held = () => cost(table, () => outbox.held(AT, 9));
+  expect(await held()).toEqual(["Scan"]);
+  await store.orders.place([pending(1n), pending(2n)]);
+  await outbox.lease(1, Date.now(), -1);
+  expect(await held()).toEqual(["Scan", "Query", "Query", "Query", "Query"]);
+  const released = await outbox.held(AT, 9);
+  expect(released).toMatchObject([{ hold: -1 }]);
+  expect(await cost(table, () => outbox.release(released))).toEqual(["UpdateItem"]);
 });
 
 test("an order that is delivered while it is listed is left out", async () => {

@@ -7,7 +7,7 @@ import { type Pglite, startPglite } from "./pglite.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = { id: "acme.1", hash: "1".repeat(64), createdAt: AT };
-const LEASE = AT + 60_000;
+const LEASE = -60_000;
 const PRESENTED = { accountId: "acme", hash: KEY.hash };
 
 const AS_THEY_ARE = { getTypeParser: () => (value: string) => value };
@@ -92,6 +92,8 @@ test("each kind of write waits for the disk or not, as documented, and each othe
     "an order with the outbox on": [() => orders.place([{ record: { id: 3n }, status: "pending" }]), "on"],
     "outbox.lease": [() => outbox.lease(1, AT, LEASE), "off"],
     "outbox.lease of nothing": [() => outbox.lease(1, AT, LEASE)],
+    "outbox.held": [() => outbox.held(AT, 10)],
+    "outbox.release": [() => outbox.release([{ id: 3n, hold: AT }]), "off"],
     "outbox.postpone": [() => outbox.postpone(3n, LEASE, undefined), "off"],
     "outbox.list": [() => outbox.list("failed", 1)],
     "outbox.retry": [() => outbox.retry(undefined), "on"],

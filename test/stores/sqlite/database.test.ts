@@ -18,7 +18,7 @@ import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
-const LEASE = AT + MINUTE_MS;
+const LEASE = -MINUTE_MS;
 const CANCEL = { type: "apply", id: 1n, event: "cancel" } as const;
 
 test("durable writes wait for the disk, and relaxed writes do not", async () => {
@@ -116,6 +116,8 @@ test("each kind of write is durable or relaxed as documented, and each other cal
     ],
     "outbox.lease": [() => outbox.lease(1, AT, LEASE), ["lease", NORMAL]],
     "outbox.lease of nothing": [() => outbox.lease(1, AT, LEASE)],
+    "outbox.held": [() => outbox.held(AT, 10)],
+    "outbox.release": [() => outbox.release([{ id: 2n, hold: AT }]), ["release", NORMAL]],
     "outbox.postpone": [() => outbox.postpone(2n, LEASE, undefined), ["postpone", NORMAL]],
     "outbox.list": [() => outbox.list("failed", 1)],
     "outbox.retry": [() => outbox.retry(undefined), ["retry", FULL]],

@@ -1,5 +1,4 @@
 import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
-import { type Clock, type Instant, systemClock } from "../../core/time.ts";
 import { backOff, isThrottled } from "./client.ts";
 
 /** See `backOff`: each wait is at most 100 ms. */
@@ -18,7 +17,7 @@ const MAX_ACCOUNTS = 1_000;
 
 interface Pause {
   readonly lengthMs: number;
-  readonly until: Instant;
+  readonly until: number;
 }
 
 /**
@@ -28,30 +27,31 @@ interface Pause {
  * not retried. This leaves capacity to the other accounts of the partition, and executions to those of the process.
  */
 export function createAccountBackOff(
-  clock: Clock = systemClock,
+  // The clock of the system can be set while this runs.
+  now: () => number = () => performance.now(),
   wait: typeof backOff = backOff,
 ): <T>(accountId: string, request: () => Promise<T>) => Promise<T> {
   const pauses = new Map<string, Pause>();
 
   function lastPause(accountId: string): Pause | undefined {
     const last = pauses.get(accountId);
-    return last !== undefined && clock() < last.until + FORGET_MS ? last : undefined;
+    return last !== undefined && now() < last.until + FORGET_MS ? last : undefined;
   }
 
   function beginPause(accountId: string): void {
     const { lengthMs, until } = lastPause(accountId) ?? { lengthMs: MIN_PAUSE_MS / 2, until: 0 };
     // Of requests that were sent at once, the first response begins the pause.
-    if (clock() < until) return;
+    if (now() < until) return;
     const longer = Math.min(MAX_PAUSE_MS, 2 * lengthMs);
     pauses.delete(accountId);
-    pauses.set(accountId, { lengthMs: longer, until: clock() + longer });
+    pauses.set(accountId, { lengthMs: longer, until: now() + longer });
     const [oldest] = pauses.keys();
     if (pauses.size > MAX_ACCOUNTS && oldest !== undefined) pauses.delete(oldest);
   }
 
   return async (accountId, request) => {
     const last = lastPause(accountId);
-    if (last !== undefined && clock() < last.until)
+    if (last !== undefined && now() < last.until)
       throw new StoreUnavailableError("DynamoDB throttles the requests of this account.");
     for (let attempt = 1; ; attempt++) {
       try {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createAccountBackOff } from "../../../lib/stores/dynamodb/account-back-off.ts";
 
@@ -50,6 +50,17 @@ test("an account that keeps being throttled pauses up to 5 seconds without a cal
   expect(await callsOf("hot")).toBe("1 unavailable");
   clock.now += 5_000 + 30_000;
   expect(await callsOf("hot")).toBe("4 unavailable");
+});
+
+test("a clock that is set back a year prolongs no pause", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const send = createAccountBackOff(undefined, async () => {});
+  await expect(send("hot", () => Promise.reject(THROTTLED))).rejects.toThrow("throttles");
+  await expect(send("hot", async () => "sent")).rejects.toThrow("throttles");
+  vi.setSystemTime(Date.now() - 365 * 86_400_000);
+  vi.advanceTimersByTime(200);
+  expect(await send("hot", async () => "sent")).toBe("sent");
 });
 
 test("of requests that are throttled at once, one begins a pause", async () => {

@@ -25,7 +25,7 @@ export class Tables extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("Tables"), name, {}, options);
-    const definitions = tableDefinitions(prefix);
+    const definitions = tableDefinitions({ prefix });
     const table = (
       suffix: string,
       definition: TableDefinition,

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import type { Inspection } from "../stores/check.ts";
+import { type DynamodbTableNames, tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
@@ -35,6 +36,7 @@ export interface OpenOptions {
 /** What `openStore` adds from the choice. */
 interface KindOptions extends OpenOptions {
   readonly poolSize: number | undefined;
+  readonly tables: DynamodbTableNames | undefined;
 }
 
 /** A kind of store. */
@@ -52,7 +54,7 @@ export interface StoreKind {
   /** Opens the store that the option's value names. Loads the code of the store. */
   open(location: string, options: KindOptions): Promise<OpenedStore>;
   /** Opens the database that the option's value names to check it. Nothing in it is changed. */
-  inspect(location: string): Promise<Inspection>;
+  inspect(location: string, tables?: DynamodbTableNames): Promise<Inspection>;
   /** The files of the database, if it has any. */
   filesOf?(location: string): readonly string[];
   /** The location without its secrets, if it can have some. */
@@ -91,7 +93,8 @@ export const STORES = {
     variable: "STORE_ORDERS_DYNAMODB",
     peer: "@aws-sdk/client-dynamodb",
     open: openDynamodb,
-    inspect: async (prefix) => (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb(prefix),
+    inspect: async (prefix, tables) =>
+      (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb(tables ? { tables } : { prefix }),
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
@@ -101,9 +104,20 @@ export type StoreName = keyof typeof STORES;
 /** The names of all kinds. */
 export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
 
-/** The values of the options that select a store, and of the size of its pool. */
+/** The options that name one DynamoDB table each, instead of the name that the prefix gives it. */
+export const TABLES = {
+  orders: { option: "dynamodb-orders", variable: "STORE_ORDERS_DYNAMODB_ORDERS" },
+  accounts: { option: "dynamodb-accounts", variable: "STORE_ORDERS_DYNAMODB_ACCOUNTS" },
+} as const;
+
+/** The values of the options that select a store, of the size of its pool, and of the names of its tables. */
 export type StoreFlags = Partial<
-  Readonly<Record<(typeof STORES)[StoreName]["option"] | "postgresPool", string>>
+  Readonly<
+    Record<
+      (typeof STORES)[StoreName]["option"] | "postgresPool" | "dynamodbOrders" | "dynamodbAccounts",
+      string
+    >
+  >
 >;
 
 /** The store that a command uses. */
@@ -113,6 +127,8 @@ export interface StoreChoice {
   readonly location: string;
   /** The most connections to PostgreSQL, if the program should not choose it. */
   readonly poolSize?: number;
+  /** The names of the DynamoDB tables, if they are not those of the prefix. */
+  readonly tables?: DynamodbTableNames;
 }
 
 /** The option of the size of the pool. */
@@ -124,17 +140,23 @@ const POOL_FLAG = {
 };
 
 /** The global options that select a store, as the program declares them. */
-export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
-  const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
-  const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
-  const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
-  return name === "postgres" ? [selection, POOL_FLAG] : [selection];
-});
+export const STORE_OPTIONS = [
+  ...STORE_NAMES.flatMap((name) => {
+    const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
+    const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
+    const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
+    return name === "postgres" ? [selection, POOL_FLAG] : [selection];
+  }),
+  ...Object.entries(TABLES).map(([table, { option, variable }]) => ({
+    flags: `--${option} <name>`,
+    description: `use this table instead of PREFIX-${table} (${variable})`,
+  })),
+];
 
 /** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
-  const choice = chooseOne(({ option }) => ({ source: `--${option}`, location: flags[option] })) ??
-    chooseOne(({ variable }) => ({ source: variable, location: readVariable(env, variable) })) ?? {
+  const choice = chooseOne(({ option }) => ({ source: `--${option}`, value: flags[flagOf(option)] })) ??
+    chooseOne(({ variable }) => ({ source: variable, value: readVariable(env, variable) })) ?? {
       kind: "sqlite",
       location: STORES.sqlite.fallback,
     };
@@ -161,42 +183,74 @@ function readPoolSize(text: string | undefined, source: string): number | undefi
   return size;
 }
 
+/** The name under which the command line passes an option. */
+function flagOf(option: string): keyof StoreFlags {
+  return option.replace(/-[a-z]/g, ([, letter = ""]) => letter.toUpperCase()) as keyof StoreFlags;
+}
+
+/** The value of an option or variable. */
+interface Setting {
+  readonly source: string;
+  readonly value: string | undefined;
+}
+
 function chooseOne(
-  read: (kind: (typeof STORES)[StoreName]) => {
-    readonly source: string;
-    readonly location: string | undefined;
-  },
+  read: (names: { readonly option: string; readonly variable: string }) => Setting,
 ): StoreChoice | undefined {
+  const tables = { orders: read(TABLES.orders), accounts: read(TABLES.accounts) };
   const chosen = STORE_NAMES.flatMap((kind) => {
-    const { source, location } = read(STORES[kind]);
-    return location === undefined ? [] : [{ kind, source, location }];
+    const settings = [read(STORES[kind]), ...(kind === "dynamodb" ? Object.values(tables) : [])];
+    const given = settings.filter(({ value }) => value !== undefined);
+    return given.length === 0 ? [] : [{ kind, given, location: settings[0]?.value }];
   });
-  const sources = chosen.map(({ source }) => source).join(" and ");
+  const given = chosen.flatMap((each) => each.given);
+  const sources = given.map(({ source }) => source).join(" and ");
   if (chosen.length > 1) throw invalidInput(sources, "Set only one of them.");
+  const empty = given.find(({ value }) => value === "");
+  if (empty !== undefined) throw invalidInput(empty.source, "The value must not be empty.");
   const [{ kind, location } = {}] = chosen;
-  if (location === "") throw invalidInput(sources, "The value must not be empty.");
-  if (kind === "sqlite" && /^[a-z][a-z\d+.-]*:\/\//i.test(location ?? "")) {
+  if (kind === undefined) return undefined;
+  if (kind === "dynamodb") return chooseTables(location, tables);
+  if (location === undefined) return undefined;
+  if (kind === "sqlite" && /^[a-z][a-z\d+.-]*:\/\//i.test(location)) {
     const message = "This is a URL, not the path of a file. For PostgreSQL, use --postgres or ";
     throw invalidInput(sources, `${message}${STORES.postgres.variable}.`);
   }
-  return kind === undefined || location === undefined ? undefined : { kind, location };
+  return { kind, location };
+}
+
+/** Names are read from where the prefix is: those of the environment never apply to the prefix of a flag. */
+function chooseTables(
+  prefix: string | undefined,
+  settings: Readonly<Record<keyof DynamodbTableNames, Setting>>,
+): StoreChoice {
+  const { orders, accounts } = settings;
+  if (orders.value === undefined && accounts.value === undefined)
+    return { kind: "dynamodb", location: prefix ?? "" };
+  const missing = prefix === undefined && [orders, accounts].find(({ value }) => value === undefined);
+  if (missing) throw invalidInput(missing.source, "Name this table, too, or set the prefix of both.");
+  const tables = tableNames({
+    prefix: prefix ?? "",
+    tables: { orders: orders.value, accounts: accounts.value },
+  });
+  return { kind: "dynamodb", location: `${tables.orders} and ${tables.accounts}`, tables };
 }
 
 /** Opens a store, and loads only the code for its kind. */
 export async function openStore(
-  { kind, location, poolSize }: StoreChoice,
+  { kind, location, poolSize, tables }: StoreChoice,
   options: OpenOptions,
 ): Promise<OpenedStore> {
   const { open, peer }: StoreKind = STORES[kind];
-  return open(location, { ...options, poolSize }).catch((error: unknown) => {
+  return open(location, { ...options, poolSize, tables }).catch((error: unknown) => {
     throw explainMissingPackage(error, peer);
   });
 }
 
 /** Opens a database to check it. */
-export async function openInspection({ kind, location }: StoreChoice): Promise<Inspection> {
+export async function openInspection({ kind, location, tables }: StoreChoice): Promise<Inspection> {
   const { inspect, peer }: StoreKind = STORES[kind];
-  return inspect(location).catch((error: unknown) => {
+  return inspect(location, tables).catch((error: unknown) => {
     throw explainMissingPackage(error, peer);
   });
 }
@@ -304,61 +358,76 @@ function withoutPassword(text: string): string {
   return url.href;
 }
 
-async function openDynamodb(prefix: string): Promise<OpenedStore> {
+async function openDynamodb(prefix: string, { tables }: KindOptions): Promise<OpenedStore> {
   const [{ createDynamodbStore }, { LAYOUT_VERSION }] = await Promise.all([
     import("../stores/dynamodb/index.ts"),
     import("../stores/dynamodb/schema.ts"),
   ]);
-  const store = createDynamodbStore({ prefix });
+  const choice = { location: prefix, tables };
+  const names = namesOf(choice);
+  const store = createDynamodbStore({ tables: names });
   return {
     store,
-    name: `DynamoDB, ${prefix}-orders and ${prefix}-accounts`,
+    name: `DynamoDB, ${names.orders} and ${names.accounts}`,
     isNew: false,
     schema: LAYOUT_VERSION,
     isMetered: true,
-    check: () => store.check().catch((error) => nameMissingTables(error, store, prefix)),
-    explain: (error) => explainDynamodbError(error, prefix),
+    check: () => store.check().catch((error) => nameMissingTables(error, store, choice)),
+    explain: (error) => explainDynamodbError(error, choice),
   };
 }
 
+/** The part of a choice that names DynamoDB tables. */
+type TableChoice = { readonly location: string; readonly tables?: DynamodbTableNames | undefined };
+
+/** The names of the DynamoDB tables that were chosen. */
+export function namesOf({ location, tables }: TableChoice): DynamodbTableNames {
+  return tables ?? tableNames({ prefix: location });
+}
+
 /** Replaces an error of DynamoDB by one that names the missing setting or table, and the fix. */
-export function explainDynamodbError(error: unknown, prefix: string): unknown {
+export function explainDynamodbError(error: unknown, choice: TableChoice): unknown {
   const cause = causeOf(error);
   const explained = explainAwsConfiguration(cause);
   if (explained !== cause) return explained;
-  return isMissingTable(error)
-    ? missingTables([`${prefix}-orders`, `${prefix}-accounts`], " or ", prefix)
-    : error;
+  return isMissingTable(error) ? missingTables(Object.values(namesOf(choice)), " or ", choice) : error;
 }
 
 /** Rejects with the error, or with one that names each missing table. */
 async function nameMissingTables(
   error: unknown,
   { orders, accounts }: Store,
-  prefix: string,
+  choice: TableChoice,
 ): Promise<never> {
   if (!isMissingTable(error)) throw error;
-  const reads = { orders: orders.find(0n), accounts: accounts.find("demo") };
-  const results = await Promise.allSettled(Object.values(reads));
-  const missing = Object.keys(reads).filter((_, index) => {
+  const names = namesOf(choice);
+  const reads = [
+    [names.orders, orders.find(0n)],
+    [names.accounts, accounts.find("demo")],
+  ] as const;
+  const results = await Promise.allSettled(reads.map(([, read]) => read));
+  const missing = reads.flatMap(([name], index) => {
     const result = results[index];
-    return result?.status === "rejected" && isMissingTable(result.reason);
+    return result?.status === "rejected" && isMissingTable(result.reason) ? [name] : [];
   });
-  if (missing.length > 0)
-    throw missingTables(
-      missing.map((table) => `${prefix}-${table}`),
-      " and ",
-      prefix,
-    );
+  if (missing.length > 0) throw missingTables(missing, " and ", choice);
   throw error;
 }
 
-function missingTables(tables: readonly string[], separator: string, prefix: string): StoreUnavailableError {
-  const noun = tables.length === 1 ? "The table" : "The tables";
-  const verb = tables.length === 1 ? "does not exist" : "do not exist";
+function missingTables(
+  missing: readonly string[],
+  separator: string,
+  { location, tables }: TableChoice,
+): StoreUnavailableError {
+  const noun = missing.length === 1 ? "The table" : "The tables";
+  const verb = missing.length === 1 ? "does not exist" : "do not exist";
+  const flags: StoreFlags =
+    tables === undefined
+      ? { dynamodb: location }
+      : { dynamodbOrders: tables.orders, dynamodbAccounts: tables.accounts };
   return new StoreUnavailableError(
-    `${noun} ${tables.join(separator)} ${verb}. Check the prefix and AWS_REGION, or create the tables with ` +
-      `'${toCommandLine(["tables", "create"], { dynamodb: prefix })}'.`,
+    `${noun} ${missing.join(separator)} ${verb}. Check the ${tables ? "names" : "prefix"} and AWS_REGION, or create the tables with ` +
+      `'${toCommandLine(["tables", "create"], flags)}'.`,
   );
 }
 
@@ -380,7 +449,11 @@ export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): 
     const location = flags[option];
     return location === undefined ? [] : [`--${option}`, locationOf({ kind: name, location })];
   });
-  return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
+  const tables = Object.values(TABLES).flatMap(({ option }) => {
+    const name = flags[flagOf(option)];
+    return name === undefined ? [] : [`--${option}`, name];
+  });
+  return [PROGRAM, ...[...args, ...store, ...tables].map(quote)].join(" ");
 }
 
 function quote(argument: string): string {

@@ -63,6 +63,32 @@ test("the size of the pool is that of the option, otherwise of the variable, and
   );
 });
 
+test("each DynamoDB table can be named, by options or by variables, and names never mix with a prefix from elsewhere", () => {
+  const restored = { orders: "restored", accounts: "shop-accounts" };
+  const choice = { kind: "dynamodb", location: "restored and shop-accounts", tables: restored };
+  const flags = { dynamodbOrders: "restored", dynamodbAccounts: "shop-accounts" };
+  const [orders, accounts] = ["STORE_ORDERS_DYNAMODB_ORDERS", "STORE_ORDERS_DYNAMODB_ACCOUNTS"] as const;
+  expect(chooseStore(flags, {})).toEqual(choice);
+  expect(chooseStore({}, { [orders]: "restored", [accounts]: "shop-accounts" })).toEqual(choice);
+  expect(chooseStore({ dynamodb: "shop", dynamodbOrders: "restored" }, {})).toEqual(choice);
+  const production = { STORE_ORDERS_DYNAMODB: "shop", [orders]: "restored" };
+  expect(chooseStore({}, production)).toEqual(choice);
+  expect(chooseStore({ dynamodb: "dev" }, production)).toEqual({ kind: "dynamodb", location: "dev" });
+  expect(chooseStore({ database: "x.db" }, production)).toEqual({ kind: "sqlite", location: "x.db" });
+  expect(toCommandLine(["keys", "list"], flags)).toMatch(
+    / keys list --dynamodb-orders restored --dynamodb-accounts shop-accounts$/,
+  );
+  const errors: [string, () => unknown][] = [
+    ["--dynamodb-accounts: Name this table, too", () => chooseStore({ dynamodbOrders: "a" }, {})],
+    [`${orders}: Name this table, too`, () => chooseStore({}, { [accounts]: "a" })],
+    ["--dynamodb-accounts: Name this table", () => chooseStore({ dynamodbOrders: "a" }, { [accounts]: "b" })],
+    ["--dynamodb-orders: The value must not", () => chooseStore({ dynamodb: "a", dynamodbOrders: "" }, {})],
+    ["Set only one of them.", () => chooseStore({ database: "a", dynamodbOrders: "b" }, {})],
+    ["Both tables are named a.", () => chooseStore({ dynamodbOrders: "a", dynamodbAccounts: "a" }, {})],
+  ];
+  for (const [message, choose] of errors) expect(choose).toThrow(message);
+});
+
 test("the password of a PostgreSQL URL is shown neither in a command to copy, nor in a result or an error", async () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/shop?schema=pets&sslpassword=s3cret";
   expect(toCommandLine(["keys", "list"], { postgres: url })).toMatch(

@@ -163,7 +163,7 @@ async function warmUpRejections(accounts: AccountStore): Promise<void> {
 
 /** Copies the first item of an account, 25 at a time, because creating as many takes long. */
 async function copyAccount(client: DynamoDBClient, from: string, ids: readonly string[]): Promise<void> {
-  const { name } = tableDefinitions(PREFIX).accounts;
+  const { name } = tableDefinitions({ prefix: PREFIX }).accounts;
   const { Item } = await client.send(new GetItemCommand({ TableName: name, Key: { id: { S: from } } }));
   for (let first = 0; first < ids.length; first += 25) {
     const requests = ids.slice(first, first + 25).map((id) => ({

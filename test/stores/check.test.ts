@@ -143,7 +143,10 @@ const SQL_MISTAKES = [
 test("a healthy database has no findings, in every store", async () => {
   expect(await findings(inspectSqlite(path))).toEqual(HEALTHY);
   expect(await findings(inspectPostgres(pglite.pool))).toEqual(HEALTHY);
-  expect(await findings(inspectDynamodb("check", emulator.client))).toEqual({ ...HEALTHY, orders: 60 });
+  expect(await findings(inspectDynamodb({ prefix: "check" }, emulator.client))).toEqual({
+    ...HEALTHY,
+    orders: 60,
+  });
 });
 
 test("each mistake in a SQLite database is found alone, as are rows without their account and wrong counts", async () => {
@@ -279,7 +282,7 @@ test("each mistake in DynamoDB tables is found: wrong buckets, items that disagr
   await set("beta", "dayCount = :one, #keys = :none", { ":one": { N: "1" }, ":none": { M: {} } });
   await client.send(new DeleteItemCommand({ TableName: accounts, Key: { id: { S: "big" } } }));
   await client.send(new DeleteItemCommand({ TableName: accounts, Key: { id: { S: "/settings" } } }));
-  const { found } = await findings(inspectDynamodb("check", client));
+  const { found } = await findings(inspectDynamodb({ prefix: "check" }, client));
   const expected = [
     /^account acme: Its details item lacks/,
     /^account beta: It has 8 requests/,
@@ -307,7 +310,7 @@ test("an account that is deleted while it is checked is reported once, as one to
       },
     { step: "initialize" },
   );
-  const { found } = await findings(inspectDynamodb("deleted", checking));
+  const { found } = await findings(inspectDynamodb({ prefix: "deleted" }, checking));
   checking.destroy();
   expect(found.filter((line) => line.startsWith("account"))).toEqual([
     "account acme: It has details of keys, but does not exist. It may have been created just now.",

@@ -42,7 +42,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         checkDatabase(inspection, { at: clock(), plans, report, update }).finally(inspection.close),
       )
       .catch((error: unknown) => {
-        throw choice.kind === "dynamodb" ? explainDynamodbError(error, choice.location) : error;
+        throw choice.kind === "dynamodb" ? explainDynamodbError(error, choice) : error;
       })
       .finally(progress.stop);
     const summary = { ...subject, ...counts };

@@ -1,21 +1,21 @@
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
-import { MAX_BUCKETS } from "../../stores/dynamodb/schema.ts";
+import { type DynamodbTableNames, MAX_BUCKETS } from "../../stores/dynamodb/schema.ts";
 import { readNumberBetween } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";
-import { chooseStore, explainDynamodbError } from "../stores.ts";
+import { chooseStore, explainDynamodbError, namesOf } from "../stores.ts";
 
 /** `tables`: DynamoDB tables for emulators and experiments. A deployed stack creates its own. */
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
   /** Runs a command on the tables that the options name. */
-  async function withPrefix(run: (prefix: string) => Promise<void>): Promise<void> {
-    const { kind, location } = chooseStore(context.flags, context.env);
-    if (kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
-    await run(location).catch((error: unknown) => {
-      throw explainDynamodbError(error, location);
+  async function withTables(run: (tables: DynamodbTableNames) => Promise<void>): Promise<void> {
+    const choice = chooseStore(context.flags, context.env);
+    if (choice.kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
+    await run(namesOf(choice)).catch((error: unknown) => {
+      throw explainDynamodbError(error, choice);
     });
   }
 
@@ -28,13 +28,13 @@ export function defineTables(group: Command, context: CommandContext): void {
       readNumberBetween(1, MAX_BUCKETS),
     )
     .action(({ buckets }: { readonly buckets?: number }) =>
-      withPrefix(async (prefix) => {
+      withTables(async (tables) => {
         const environment = readEnvironment(context.env);
         const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-        await createDynamodbTables({ prefix, ...(buckets === undefined ? {} : { buckets }) });
-        const store = createDynamodbStore({ prefix });
+        await createDynamodbTables({ tables, ...(buckets === undefined ? {} : { buckets }) });
+        const store = createDynamodbStore({ tables });
         await store.accounts.recordEnvironment(environment).finally(store.close);
-        context.terminal.log(`The tables ${prefix}-orders and ${prefix}-accounts are ready.`);
+        context.terminal.log(`The tables ${tables.orders} and ${tables.accounts} are ready.`);
       }),
     );
 
@@ -43,10 +43,10 @@ export function defineTables(group: Command, context: CommandContext): void {
     .description("Deletes both tables with all their data.")
     .requiredOption("--yes", "confirm that all orders, accounts and keys in them are deleted")
     .action(() =>
-      withPrefix(async (prefix) => {
+      withTables(async (tables) => {
         const { deleteDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-        await deleteDynamodbTables({ prefix });
-        context.terminal.log(`Deleted the tables ${prefix}-orders and ${prefix}-accounts.`);
+        await deleteDynamodbTables({ tables });
+        context.terminal.log(`Deleted the tables ${tables.orders} and ${tables.accounts}.`);
       }),
     );
 }

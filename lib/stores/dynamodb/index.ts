@@ -6,7 +6,8 @@
  * ```
  *
  * Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as in any AWS tool. The infrastructure or
- * `createDynamodbTables` creates the tables `shop-orders` and `shop-accounts`.
+ * `createDynamodbTables` creates the tables `shop-orders` and `shop-accounts`. Tables with other names, such as restored
+ * ones, are named each: `createDynamodbStore({ tables: { orders: "shop-orders-restored", accounts: "shop-accounts" } })`.
  *
  * @module store-orders/dynamodb
  */
@@ -16,7 +17,13 @@ import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
 import { createOrderKeys, createOrderStore } from "./orders.ts";
 import { createMarking, createOutbox } from "./outbox.ts";
-import { BUCKET_COUNT_KEY, LAYOUT_VERSION, SETTINGS_KEY, tableDefinitions } from "./schema.ts";
+import {
+  BUCKET_COUNT_KEY,
+  type DynamodbTableNaming,
+  LAYOUT_VERSION,
+  SETTINGS_KEY,
+  tableDefinitions,
+} from "./schema.ts";
 import { createTableClient, numberValue } from "./table.ts";
 
 export {
@@ -27,17 +34,16 @@ export {
 } from "../../core/errors.ts";
 export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
+export type { DynamodbTableNames, DynamodbTableNaming } from "./schema.ts";
 
-/** Options of `createDynamodbStore`. */
-export interface DynamodbOptions {
-  /** The start of the names of both tables. */
-  readonly prefix: string;
+/** Options of `createDynamodbStore`: `prefix`, `tables` or both, and `client`. */
+export type DynamodbOptions = DynamodbTableNaming & {
   /**
    * A client to use instead of one from the environment. Its retries and timeouts apply within the 4 seconds of a call.
    * It is not closed with the store.
    */
   readonly client?: DynamoDBClient;
-}
+};
 
 /** A write that is never done, because its condition contradicts itself. It needs what other writes need. */
 const NO_UPDATE = {
@@ -46,13 +52,17 @@ const NO_UPDATE = {
   values: { ":layout": numberValue(LAYOUT_VERSION) },
 };
 
-/** Opens the store. No request is sent before the first call. */
-export function createDynamodbStore({ prefix, client }: DynamodbOptions): Store {
+/**
+ * Opens the store. No request is sent before the first call.
+ *
+ * @throws {InvalidInputError} if a table has no name, or both have the same
+ */
+export function createDynamodbStore({ client, ...naming }: DynamodbOptions): Store {
   const dynamodb = client ?? createDynamodbClient();
   const admissionClient = client ?? createAdmissionClient(dynamodb);
   // Lists have their own connections, so that admissions and cancels never wait for one.
   const listClient = client ?? createDynamodbClient();
-  const { orders, accounts } = tableDefinitions(prefix);
+  const { orders, accounts } = tableDefinitions(naming);
   const ordersTable = createTableClient(dynamodb, orders.name);
   const keys = createOrderKeys(ordersTable);
   const accountsTable = createTableClient(dynamodb, accounts.name);

@@ -9,16 +9,17 @@ import {
   BUCKET_COUNT_KEY,
   bucketOf,
   DEFAULT_BUCKETS,
+  type DynamodbTableNaming,
   LAYOUT_VERSION,
   SETTINGS_KEY,
   tableDefinitions,
 } from "./schema.ts";
 import { createTableClient, type Item, numberOf, stringOf, type TableClient } from "./table.ts";
 
-/** Reads both tables of a prefix to check them, page by page. Each page is billed as any read. */
-export function inspectDynamodb(prefix: string, client?: DynamoDBClient): Inspection {
+/** Reads both tables to check them, page by page. Each page is billed as any read. */
+export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBClient): Inspection {
   const dynamodb = client ?? createDynamodbClient();
-  const names = tableDefinitions(prefix);
+  const names = tableDefinitions(naming);
   const [orders, accounts] = [names.orders, names.accounts].map(({ name }) =>
     createTableClient(dynamodb, name),
   ) as [TableClient, TableClient];

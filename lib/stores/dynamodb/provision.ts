@@ -12,16 +12,14 @@ import {
   BUCKET_COUNT_KEY,
   createTableInput,
   DEFAULT_BUCKETS,
+  type DynamodbTableNaming,
   MAX_BUCKETS,
   type TableDefinition,
   tableDefinitions,
 } from "./schema.ts";
 
 /** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
-export interface DynamodbTablesOptions {
-  readonly prefix: string;
-  readonly client?: DynamoDBClient;
-}
+export type DynamodbTablesOptions = DynamodbTableNaming & { readonly client?: DynamoDBClient };
 
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
@@ -30,9 +28,9 @@ const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
  * number of buckets of orders. It cannot change later, because it determines where each order is stored.
  */
 export async function createDynamodbTables({
-  prefix,
   client,
   buckets = DEFAULT_BUCKETS,
+  ...naming
 }: DynamodbTablesOptions & {
   /** @default 16 */
   readonly buckets?: number;
@@ -42,7 +40,7 @@ export async function createDynamodbTables({
       { path: "buckets", message: `Use a whole number from 1 to ${MAX_BUCKETS}.` },
     ]);
   }
-  const { orders, accounts } = tableDefinitions(prefix);
+  const { orders, accounts } = tableDefinitions(naming);
   await withClient(client, async (dynamodb) => {
     const create = async (definition: TableDefinition) => {
       const command = new CreateTableCommand(createTableInput(definition));
@@ -60,14 +58,14 @@ export async function createDynamodbTables({
 }
 
 /** Deletes both tables and all their data. A missing table is ignored. */
-export async function deleteDynamodbTables({ prefix, client }: DynamodbTablesOptions): Promise<void> {
+export async function deleteDynamodbTables({ client, ...naming }: DynamodbTablesOptions): Promise<void> {
   await withClient(client, async (dynamodb) => {
     const drop = async ({ name }: TableDefinition) => {
       const command = new DeleteTableCommand({ TableName: name });
       await unless("ResourceNotFoundException", () => dynamodb.send(command));
       await send(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
     };
-    await Promise.all(Object.values(tableDefinitions(prefix)).map(drop));
+    await Promise.all(Object.values(tableDefinitions(naming)).map(drop));
   });
 }
 

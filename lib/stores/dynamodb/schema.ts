@@ -1,6 +1,8 @@
 /**
- * Names, keys and layout version of the two DynamoDB tables, and the buckets of orders. Plain data without a dependency, so
- * that the infrastructure creates exactly the tables that the store reads.
+ * Names, keys and layout version of the two DynamoDB tables, and the buckets of orders. Plain data without the AWS client,
+ * so that the infrastructure creates exactly the tables that the store reads.
+ *
+ * Below, PREFIX stands for the default names; each table can have any other: see `tableNames`.
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
@@ -10,6 +12,8 @@
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about
  * requests; see admission-item.ts. The details item has what people want to know about the keys; see accounts.ts.
  */
+
+import { invalidInput } from "../../core/errors.ts";
 
 /** The name and keys of a table. */
 export interface TableDefinition {
@@ -33,7 +37,43 @@ export interface KeyAttribute {
   readonly type: "N" | "S";
 }
 
-/** The tables of a prefix. */
+/** The names of both tables. */
+export interface DynamodbTableNames {
+  readonly orders: string;
+  readonly accounts: string;
+}
+
+/**
+ * What names both tables: a prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a
+ * restored table. With both, a table without a name of its own gets the one of the prefix.
+ */
+export type DynamodbTableNaming =
+  | { readonly prefix: string; readonly tables?: Partial<OptionalNames> | undefined }
+  | { readonly prefix?: undefined; readonly tables: DynamodbTableNames };
+
+type OptionalNames = Readonly<Record<keyof DynamodbTableNames, string | undefined>>;
+
+/**
+ * The names of both tables.
+ *
+ * @throws {InvalidInputError} if a name is missing, or both are the same
+ */
+export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): DynamodbTableNames {
+  const nameOf = (table: keyof DynamodbTableNames) => {
+    const name = tables[table] ?? (prefix && `${prefix}-${table}`);
+    if (name) return name;
+    throw invalidInput(`tables.${table}`, "Name this table, too, or set the prefix of both.");
+  };
+  const names = { orders: nameOf("orders"), accounts: nameOf("accounts") };
+  if (names.orders === names.accounts)
+    throw invalidInput(
+      "tables",
+      `Both tables are named ${names.orders}. Orders and accounts need a table each.`,
+    );
+  return names;
+}
+
+/** Both tables. */
 export interface TableDefinitions {
   readonly orders: TableDefinition;
   readonly accounts: TableDefinition;
@@ -42,11 +82,12 @@ export interface TableDefinitions {
 /** The index of the orders with changes that have not been delivered. */
 export const OUTBOX_INDEX = "outbox";
 
-/** Defines both tables of a prefix. */
-export function tableDefinitions(prefix: string): TableDefinitions {
+/** Defines both tables. */
+export function tableDefinitions(naming: DynamodbTableNaming): TableDefinitions {
+  const { orders, accounts } = tableNames(naming);
   return {
     orders: {
-      name: `${prefix}-orders`,
+      name: orders,
       partitionKey: { name: "bucket", type: "N" },
       sortKey: { name: "id", type: "N" },
       index: {
@@ -56,7 +97,7 @@ export function tableDefinitions(prefix: string): TableDefinitions {
         included: ["o"],
       },
     },
-    accounts: { name: `${prefix}-accounts`, partitionKey: { name: "id", type: "S" } },
+    accounts: { name: accounts, partitionKey: { name: "id", type: "S" } },
   };
 }
 

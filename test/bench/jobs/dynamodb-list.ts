@@ -96,7 +96,7 @@ async function runList(engine: EmulatedEngine, key: string, orders: number): Pro
 }
 
 async function runQueries({ endpoint }: EmulatedEngine, orders: number): Promise<Listing> {
-  const { name } = tableDefinitions(PREFIX).orders;
+  const { name } = tableDefinitions({ prefix: PREFIX }).orders;
   const child = startChild(new URL("../servers/query-all.ts", import.meta.url), [
     endpoint,
     name,

@@ -38,7 +38,7 @@ export async function startEngine(): Promise<EmulatedEngine> {
 export async function fillTables(endpoint: string, prefix: string, orders: number): Promise<void> {
   const client = clientFor(endpoint);
   await createDynamodbTables({ prefix, client });
-  const { name } = tableDefinitions(prefix).orders;
+  const { name } = tableDefinitions({ prefix }).orders;
   for (let from = 0; from < orders; from += CONCURRENCY * BATCH) {
     const batches = Array.from({ length: CONCURRENCY }, (_, batch) =>
       Array.from({ length: BATCH }, (_, row) => from + batch * BATCH + row).filter((index) => index < orders),

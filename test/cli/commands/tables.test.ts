@@ -99,6 +99,29 @@ test("serve names a missing table, region or credentials before it prints an add
   );
 });
 
+test("commands use a table of any name, and name it if it is missing", async () => {
+  const env = { ...awsEnvironment(), STORE_ORDERS_DYNAMODB_ORDERS: "dev-orders-restored" };
+  const named = (...args: string[]) => cli.run(args, { env });
+  const created = await named("tables", "create");
+  expect([created.status, created.stderr]).toEqual([
+    0,
+    "The tables dev-orders-restored and dev-accounts are ready.\n",
+  ]);
+  expect((await named("orders", "place", "--id", "7")).status).toBe(0);
+  const checked = JSON.parse((await named("database", "check", "--json")).stdout);
+  expect(checked).toMatchObject({ database: "dev-orders-restored and dev-accounts", orders: 1, findings: 0 });
+  const all = ["--dynamodb-orders", "gone", "--dynamodb-accounts", "gone-too"];
+  const missing = await named("accounts", "list", ...all);
+  expect([missing.status, missing.stderr]).toEqual([
+    3,
+    "error: The tables gone or gone-too do not exist. Check the names and AWS_REGION, or create the tables with " +
+      "'npm run --silent cli -- tables create --dynamodb-orders gone --dynamodb-accounts gone-too'.\n",
+  ]);
+  expect((await named("tables", "delete", "--yes")).stderr).toBe(
+    "Deleted the tables dev-orders-restored and dev-accounts.\n",
+  );
+});
+
 test("serve names the table that is missing if the other one exists", async () => {
   expect((await run("tables", "create", "--dynamodb", "half")).status).toBe(0);
   const client = clientFor(emulator.endpoint);

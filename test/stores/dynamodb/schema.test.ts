@@ -234,6 +234,32 @@ test("tables that are deleted are gone, and can be deleted again", async () => {
     await expect(change({ prefix, client })).rejects.toThrow("DynamoDB is unreachable or timed out.");
 });
 
+test("tables have any names: a restored one beside one of the prefix, or two that share nothing", async () => {
+  const { client } = emulator;
+  const names = { orders: `${prefix}-orders-restored`, accounts: "people" };
+  for (const naming of [{ prefix, tables: { orders: names.orders } }, { tables: names }]) {
+    await createDynamodbTables({ ...naming, client });
+    const named = createDynamodbStore({ ...naming, client });
+    await named.orders.place([{ record: { id: 7n }, status: "pending" }]);
+    expect(await named.orders.find(7n)).toMatchObject({ status: "pending" });
+    await named.close();
+  }
+  expect(await store.orders.find(7n)).toBeUndefined();
+  const beside = createDynamodbStore({ prefix, tables: { orders: names.orders }, client });
+  expect(await beside.accounts.find("acme")).toBeDefined();
+  await deleteDynamodbTables({ tables: names, client });
+  await expect(beside.orders.find(7n)).rejects.toThrow(/table '.*' does not exist/);
+  expect(await store.accounts.find("acme")).toBeDefined();
+});
+
+test("tables without a name, or with the same, are an error before the first call", () => {
+  const open = (naming: object) => () => createDynamodbStore(naming as { prefix: string });
+  expect(open({})).toThrow("tables.orders: Name this table, too, or set the prefix of both.");
+  expect(open({ tables: { orders: "a" } })).toThrow("tables.accounts: Name this table, too");
+  expect(open({ prefix: "" })).toThrow("tables.orders: Name this table, too");
+  expect(open({ tables: { orders: "a", accounts: "a" } })).toThrow("tables: Both tables are named a.");
+});
+
 test("a client that is given to the store stays usable when the store is closed", async () => {
   const client = clientFor(emulator.endpoint);
   const destroy = vi.spyOn(client, "destroy");
@@ -242,7 +268,7 @@ test("a client that is given to the store stays usable when the store is closed"
 });
 
 test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {
-  const { index: _index, ...table } = tableDefinitions("bare").orders;
+  const { index: _index, ...table } = tableDefinitions({ prefix: "bare" }).orders;
   await emulator.client.send(new CreateTableCommand(createTableInput(table)));
   const options = { client: emulator.client, minDelay: 1, maxDelay: 1, maxWaitTime: 30 };
   await waitUntilTableExists(options, { TableName: table.name });

@@ -51,7 +51,7 @@ test("what is on several pages is read to its end, although these are short or e
   // It looks only whether anything waits.
   expect(dynamodb.proxy.takeOperations().filter((operation) => operation === "Scan")).toHaveLength(1);
   const options = { at: AT, plans: PLAN_LIMITS, report: () => {}, update: () => {} };
-  expect(await checkDatabase(inspectDynamodb("short", dynamodb.client), options)).toEqual({
+  expect(await checkDatabase(inspectDynamodb({ prefix: "short" }, dynamodb.client), options)).toEqual({
     ...{ orders: 130, accounts: 45, findings: 0 },
   });
   expect(dynamodb.proxy.faults.shorten).toBeGreaterThan(40);

@@ -13,7 +13,7 @@ export async function fillOrders(
   count: number,
   orderAt: (index: number) => StoredOrder,
 ): Promise<void> {
-  const { orders } = tableDefinitions(prefix);
+  const { orders } = tableDefinitions({ prefix });
   const request = (index: number): WriteRequest => {
     const { record, status } = orderAt(index);
     const key = { bucket: { N: `${bucketOf(record.id, buckets)}` }, id: { N: `${record.id}` } };

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/lifecycle.ts";
 import { MINUTE_MS } from "../lib/plans/windows.ts";
+import { isMocked } from "./mocks.ts";
 
 /** An error hook that logs an explanation of a failed operation. Without one, only the provider's errors are shown. */
 function explainOnError(
@@ -8,9 +9,8 @@ function explainOnError(
   resource: pulumi.Resource,
   explain: (errors: readonly string[], inputs: Readonly<Record<string, unknown>>) => string | undefined,
 ): pulumi.ErrorHook[] {
-  // The mocks of a unit test have no engine that could call a hook, and fail on registering one.
-  const monitor = pulumi.runtime.getMonitor();
-  if (monitor !== undefined && !("registerErrorHook" in monitor)) return [];
+  // Mocks have no engine that could call a hook, and fail on registering one.
+  if (isMocked()) return [];
   return [
     new pulumi.ErrorHook(name, async ({ errors, newInputs }) => {
       const message = explain(errors, newInputs ?? {});

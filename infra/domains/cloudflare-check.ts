@@ -1,6 +1,7 @@
 import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
 import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
+import { isMocked } from "../mocks.ts";
 import {
   delegationCandidates,
   findOwnRecord,
@@ -76,29 +77,35 @@ async function checkHost(
 }
 
 async function zonesNamed(name: string): Promise<readonly Zone[]> {
-  return (await query(`the zone ${name}`, () => getZones({ name }))).results;
+  const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
+  return query<Zone>(`the zone ${name}`, () => getZones({ name }), [mocked]);
 }
 
 async function recordsNamed(name: string, zoneId: string): Promise<readonly ZoneRecord[]> {
-  const { results } = await query(`the records at ${name}`, () =>
+  const records = await query(`the records at ${name}`, () =>
     getDnsRecords({ zoneId, name: { exact: name } }),
   );
-  return results.filter((record) => record.name === name);
+  return records.filter((record) => record.name === name);
 }
 
 async function validationRecordsBelow(host: string, zoneId: string): Promise<readonly ZoneRecord[]> {
   const filter = { type: "CNAME", name: { endswith: `.${host}` }, content: { endswith: VALIDATION_DOMAIN } };
-  const { results } = await query(`the records below ${host}`, () => getDnsRecords({ zoneId, ...filter }));
+  const records = await query(`the records below ${host}`, () => getDnsRecords({ zoneId, ...filter }));
   // The provider ignores filters that its version does not know.
-  return results.filter(
+  return records.filter(
     ({ name, content }) => name.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
   );
 }
 
-/** Fails closed if Cloudflare cannot be queried. */
-async function query<T>(subject: string, send: () => Promise<T>): Promise<T> {
+/** Returns the list that Cloudflare has. Fails closed if it cannot be queried. Mocks without a list have `mocked`. */
+async function query<T>(
+  subject: string,
+  send: () => Promise<{ readonly results: readonly T[] }>,
+  mocked: readonly T[] = [],
+): Promise<readonly T[]> {
   try {
-    return await send();
+    const { results } = await send();
+    return isMocked() ? (results ?? mocked) : results;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new pulumi.RunError(

@@ -213,18 +213,19 @@ const IMPORT_DOMAIN =
  * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
  */
 function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
-  const option = domainValidationOptions.apply(([first]) => {
-    if (first === undefined)
+  // Undefined under mocks.
+  const option = domainValidationOptions.apply((options) => {
+    if (options?.length === 0)
       throw new pulumi.RunError("ACM returned no validation record for the certificate.");
-    return first;
+    return options?.[0];
   });
   return {
     type: "CNAME",
-    name: option.resourceRecordName.apply(withoutTrailingDot),
-    value: option.resourceRecordValue.apply(withoutTrailingDot),
+    name: option.apply((known) => withoutTrailingDot(known?.resourceRecordName)),
+    value: option.apply((known) => withoutTrailingDot(known?.resourceRecordValue)),
   };
 }
 
-function withoutTrailingDot(name: string): string {
-  return name.replace(/\.$/, "");
+function withoutTrailingDot(name: string | undefined): string {
+  return (name ?? "").replace(/\.$/, "");
 }

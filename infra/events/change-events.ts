@@ -40,7 +40,7 @@ export class ChangeEvents extends pulumi.ComponentResource {
     const busArn =
       bus === "default"
         ? orders.arn.apply((arn) =>
-            arn.replace(":dynamodb:", ":events:").replace(/:table\/.*/, ":event-bus/default"),
+            arn?.replace(":dynamodb:", ":events:").replace(/:table\/.*/, ":event-bus/default"),
           )
         : bus;
 

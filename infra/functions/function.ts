@@ -102,7 +102,7 @@ export class OrdersFunction extends pulumi.ComponentResource {
   get streamUri(): pulumi.Output<string> {
     return pulumi
       .all([this.function.responseStreamingInvokeArn, this.function.arn, this.alias.arn])
-      .apply(([uri, unqualified, qualified]) => uri.replace(unqualified, qualified));
+      .apply(([uri, unqualified, qualified]) => uri?.replace(unqualified, qualified));
   }
 }
 

@@ -42,7 +42,7 @@ export async function deploySettings(
   settings: Settings,
   options?: pulumi.ComponentResourceOptions,
 ): Promise<StoreOrders> {
-  const hosts = await preflight(settings);
+  const hosts = await preflight(settings, options);
   const problem = findClosingProblem(settings, hosts);
   if (problem !== undefined) throw new pulumi.RunError(problem);
   const eventsCode = settings.events && (await functionCode(undefined, "events"));

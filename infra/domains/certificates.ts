@@ -1,5 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
+import { isMocked } from "../mocks.ts";
 
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
 export const CERTIFICATE_STATUSES = [
@@ -29,8 +30,10 @@ export interface FoundCertificate {
 export async function findCertificates(
   hosts: readonly string[],
   tags: Readonly<Record<string, string>>,
+  options: pulumi.InvokeOptions,
 ): Promise<ReadonlyMap<string, readonly FoundCertificate[]>> {
-  const found = hosts.map(async (host) => [host, await certificatesOf(host, tags)] as const);
+  const query = queryWith(tags, options);
+  const found = hosts.map(async (host) => [host, await certificatesOf(host, query)] as const);
   return new Map(await Promise.all(found));
 }
 
@@ -40,30 +43,32 @@ export function wasIssued({ status }: FoundCertificate): boolean {
 }
 
 /** One query finds most hosts at once. The provider rejects it if a host has certificates in different states. */
-async function certificatesOf(
-  host: string,
-  tags: Readonly<Record<string, string>>,
-): Promise<readonly FoundCertificate[]> {
-  const inAnyState = await query(host, tags, CERTIFICATE_STATUSES);
+async function certificatesOf(host: string, query: CertificateQuery): Promise<readonly FoundCertificate[]> {
+  const inAnyState = await query(host, CERTIFICATE_STATUSES);
   if (inAnyState !== "different states") return inAnyState;
-  const inEachState = CERTIFICATE_STATUSES.map((status) => query(host, tags, [status]));
+  const inEachState = CERTIFICATE_STATUSES.map((status) => query(host, [status]));
   return (await Promise.all(inEachState)).flatMap((each) => (each === "different states" ? [] : each));
 }
 
-async function query(
+type CertificateQuery = (
   host: string,
-  tags: Readonly<Record<string, string>>,
   statuses: readonly CertificateStatus[],
-): Promise<readonly FoundCertificate[] | "different states"> {
-  try {
-    const args = { domain: host, statuses: [...statuses], tags, mostRecent: true };
-    const { arn, status } = await aws.acm.getCertificate(args);
-    return [{ arn, status: status as CertificateStatus }];
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
-    if (/most_recent filtering on different/i.test(reason)) return "different states";
-    if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
-    throw new pulumi.RunError(`Cannot look up the certificate of ${host}: ${reason}`);
-  }
+) => Promise<readonly FoundCertificate[] | "different states">;
+
+function queryWith(tags: Readonly<Record<string, string>>, options: pulumi.InvokeOptions): CertificateQuery {
+  return async (host, statuses) => {
+    try {
+      const args = { domain: host, statuses: [...statuses], tags, mostRecent: true };
+      const { arn, status } = await aws.acm.getCertificate(args, options);
+      // A preview calls no provider whose own inputs it does not know.
+      if (arn === undefined && !isMocked()) throw new Error("the provider is not configured yet.");
+      return [{ arn, status: status as CertificateStatus }];
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
+      if (/most_recent filtering on different/i.test(reason)) return "different states";
+      if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
+      throw new pulumi.RunError(`Cannot look up the certificate of ${host}: ${reason}`);
+    }
+  };
 }

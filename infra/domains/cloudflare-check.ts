@@ -36,10 +36,14 @@ export interface ZonesResult {
  *
  * @throws {pulumi.RunError} if Cloudflare cannot be queried
  */
-export async function findZones(hosts: readonly HostCheckInput[], comment: string): Promise<ZonesResult> {
+export async function findZones(
+  hosts: readonly HostCheckInput[],
+  comment: string,
+  options: pulumi.InvokeOptions,
+): Promise<ZonesResult> {
   const candidates = new Set(hosts.flatMap(({ host }) => zoneCandidates(host)));
-  const zones = (await Promise.all([...candidates].map(zonesNamed))).flat();
-  const checked = await Promise.all(hosts.map((host) => checkHost(host, zones, comment)));
+  const zones = (await Promise.all([...candidates].map((name) => zonesNamed(name, options)))).flat();
+  const checked = await Promise.all(hosts.map((host) => checkHost(host, zones, comment, options)));
   return {
     zones: new Map(checked.flatMap(({ host, zone }) => (zone === undefined ? [] : [[host, zone] as const]))),
     problems: checked.flatMap(({ problems }) => problems),
@@ -57,6 +61,7 @@ async function checkHost(
   input: HostCheckInput,
   zones: readonly Zone[],
   comment: string,
+  options: pulumi.InvokeOptions,
 ): Promise<HostCheckResult> {
   const { host } = input;
   const candidates = zoneCandidates(host);
@@ -65,7 +70,10 @@ async function checkHost(
   if (!selected.ok) return { host, problems: [selected.problem], warnings: [] };
   const { id, name: zone } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
-  const queries = [...names.map((name) => recordsNamed(name, id)), validationRecordsBelow(host, id)];
+  const queries = [
+    ...names.map((name) => recordsNamed(name, id, options)),
+    validationRecordsBelow(host, id, options),
+  ];
   // One query may return what another one does.
   const records = [...new Map((await Promise.all(queries)).flat().map((each) => [each.id, each])).values()];
   return {
@@ -76,21 +84,31 @@ async function checkHost(
   };
 }
 
-async function zonesNamed(name: string): Promise<readonly Zone[]> {
+async function zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]> {
   const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
-  return query<Zone>(`the zone ${name}`, () => getZones({ name }), [mocked]);
+  return query<Zone>(`the zone ${name}`, () => getZones({ name }, options), [mocked]);
 }
 
-async function recordsNamed(name: string, zoneId: string): Promise<readonly ZoneRecord[]> {
+async function recordsNamed(
+  name: string,
+  zoneId: string,
+  options: pulumi.InvokeOptions,
+): Promise<readonly ZoneRecord[]> {
   const records = await query(`the records at ${name}`, () =>
-    getDnsRecords({ zoneId, name: { exact: name } }),
+    getDnsRecords({ zoneId, name: { exact: name } }, options),
   );
   return records.filter((record) => record.name === name);
 }
 
-async function validationRecordsBelow(host: string, zoneId: string): Promise<readonly ZoneRecord[]> {
+async function validationRecordsBelow(
+  host: string,
+  zoneId: string,
+  options: pulumi.InvokeOptions,
+): Promise<readonly ZoneRecord[]> {
   const filter = { type: "CNAME", name: { endswith: `.${host}` }, content: { endswith: VALIDATION_DOMAIN } };
-  const records = await query(`the records below ${host}`, () => getDnsRecords({ zoneId, ...filter }));
+  const records = await query(`the records below ${host}`, () =>
+    getDnsRecords({ zoneId, ...filter }, options),
+  );
   // The provider ignores filters that its version does not know.
   return records.filter(
     ({ name, content }) => name.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
@@ -105,7 +123,12 @@ async function query<T>(
 ): Promise<readonly T[]> {
   try {
     const { results } = await send();
-    return isMocked() ? (results ?? mocked) : results;
+    if (results !== undefined) return results;
+    if (isMocked()) return mocked;
+    // A preview calls no provider whose own inputs it does not know.
+    throw new Error(
+      "the provider is not configured yet. Create what it is configured with in an update before.",
+    );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new pulumi.RunError(

@@ -10,9 +10,13 @@ import { findCertificates, wasIssued } from "./certificates.ts";
 import { findZones } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
+import { lookupOptions, type ProviderOptions } from "./lookup-provider.ts";
 
-/** Options of {@link preflight}. */
-export interface PreflightOptions {
+/**
+ * Options of {@link preflight}. The lookups use the providers that `parent`, `provider` and `providers` give the component:
+ * pass the same ones.
+ */
+export interface PreflightOptions extends ProviderOptions {
   /** @default queries the setting `resolver`, or the system's resolvers */
   readonly resolver?: DnsResolver;
 }
@@ -24,7 +28,7 @@ export interface PreflightOptions {
  */
 export async function preflight(
   settings: Settings,
-  { resolver = resolverOf(settings) }: PreflightOptions = {},
+  { resolver = resolverOf(settings), ...providers }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => host);
   if (hosts.length === 0) return [];
@@ -32,14 +36,16 @@ export async function preflight(
   const comment = ownershipComment(...owner);
   const isManual = settings.dns === "manual";
   const certificates: PreflightResult["certificates"] = isManual
-    ? await findCertificates(hosts, ownershipTag(...owner))
+    ? await findCertificates(hosts, ownershipTag(...owner), lookupOptions("aws", providers))
     : new Map();
   const toCheck = hosts.map((host) => ({
     host,
     held: settings.hold.includes(host),
     adopt: settings.adopt[host],
   }));
-  const cloudflare = isManual ? undefined : await findZones(toCheck, comment);
+  const cloudflare = isManual
+    ? undefined
+    : await findZones(toCheck, comment, lookupOptions("cloudflare", providers));
   const zones: PreflightResult["zones"] = cloudflare?.zones ?? new Map();
   const memoized = memoizeResolver(resolver);
   const found = await Promise.all(

@@ -17,3 +17,31 @@ test("another Pulumi program deploys the service and a custom domain with the co
   expect(find(outcome, "shop-list-function").inputs["memorySize"]).toBe(256);
   expect(find(outcome, "shop-front-route").inputs["comment"]).toBe("managed by shop");
 });
+
+test("with default providers disabled, a program that passes its own deploys the service, lookups included", async () => {
+  const guest = (dns: "cloudflare" | "manual", providers: boolean) =>
+    run({
+      program: "test/infra/programs/guest.ts",
+      stack: "staging",
+      preview: true,
+      cloud: cloud({ certificates: [{ host: "orders.example.com", status: "ISSUED" }] }),
+      config: {
+        "pulumi:disable-default-providers": ["*"],
+        "guest:providers": providers,
+        "guest:settings": { plan: "pro", dns, domains: { primary: "orders.example.com" } },
+      },
+    });
+  const outcome = await guest("manual", true);
+  expect(outcome).toMatchObject({ code: 0, errors: "" });
+  const used = [
+    ...outcome.invokes.map(({ token, provider }) => [token, provider] as const),
+    ...outcome.registrations
+      .filter(({ custom }) => custom)
+      .map(({ type, provider }) => [type, provider] as const),
+  ];
+  for (const [token, provider] of used.filter(([token]) => !token.startsWith("pulumi:")))
+    expect(provider, token).toContain(`::guest-${token.split(":")[0]}::`);
+  const without = await guest("cloudflare", false);
+  expect(without.code).not.toBe(0);
+  expect(without.errors).toContain("must use an explicit provider.");
+});

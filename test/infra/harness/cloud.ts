@@ -2,6 +2,7 @@ import type { Zone } from "../../../infra/domains/zone-check.ts";
 import type { Cloud } from "./deployment.ts";
 import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
 import type { Invoke, Registration } from "./engine.ts";
+import { physicalName } from "./provider-rules.ts";
 import { UNKNOWN, type Value } from "./wire.ts";
 
 /** The state of the cloud that a test sets up. */
@@ -126,8 +127,8 @@ const arn = (service: string, rest: string, region = REGION) =>
 
 /** The state that the cloud adds, in its real forms: generated names, ARNs, trailing dots. */
 function outputsOf({ type, name, inputs }: Registration): Readonly<Record<string, Value>> {
-  const physicalName = String(inputs["name"] ?? `${name}-1a2b3c4`);
-  return { name: physicalName, region: REGION, ...STATES[type]?.(physicalName, inputs) };
+  const named = physicalName({ type, name, inputs });
+  return { name: named, region: REGION, ...STATES[type]?.(named, inputs) };
 }
 
 const STATES: Readonly<

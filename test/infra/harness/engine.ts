@@ -1,5 +1,4 @@
 import * as grpc from "@grpc/grpc-js";
-import type callback from "@pulumi/pulumi/proto/callback_pb.js";
 import engineService from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import engine from "@pulumi/pulumi/proto/engine_pb.js";
 import resourceService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
@@ -8,7 +7,7 @@ import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
 import { type Call, completeService, type Reply } from "./complete-service.ts";
 import { type Cloud, type Operation, type State, startDeployment } from "./deployment.ts";
-import { callErrorHook } from "./error-hook.ts";
+import { createHooks } from "./hooks.ts";
 import { type Registration, type RunKind, toRegistration } from "./registration.ts";
 import { decode, type Value } from "./wire.ts";
 
@@ -18,6 +17,8 @@ export type { Registration } from "./registration.ts";
 export interface Invoke {
   readonly token: string;
   readonly args: Readonly<Record<string, Value>>;
+  /** The reference of the provider that is called: `<URN>::<identifier>`; empty for the default one. */
+  readonly provider: string;
 }
 
 /** Everything that an engine has received. */
@@ -42,7 +43,14 @@ export interface Engine {
 
 /** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
 export async function startEngine(kind: RunKind, cloud: Cloud, previous: State): Promise<Engine> {
-  const deployment = startDeployment(cloud, previous, kind.preview);
+  let hasFailed = false;
+  const hooks = createHooks(kind);
+  /** Like Pulumi's engine: the run fails, but a preview continues, so that all of it is shown. */
+  const report = (message: string) => {
+    hasFailed = true;
+    recording.logs.push({ severity: 3, message });
+  };
+  const deployment = startDeployment({ cloud, previous, kind, hooks, report });
   const { operations, state } = deployment;
   const recording: Recording = {
     registrations: [],
@@ -52,9 +60,17 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
     logs: [],
     stackOutputs: {},
   };
-  const hooks = new Map<string, InstanceType<typeof callback.Callback>>();
   let root = "";
-  let hasFailed = false;
+
+  /** Like Pulumi's engine, which creates no default provider of a package for which the configuration disables it. */
+  function checkProvider(token: string, provider: string): void {
+    const [packageName = ""] = token.split(":");
+    if (provider !== "" || packageName === "pulumi") return;
+    if (kind.disabledProviders.some((disabled) => disabled === "*" || disabled === packageName))
+      throw new Error(
+        `Default provider for '${packageName}' disabled. '${token}' must use an explicit provider.`,
+      );
+  }
 
   const monitor = {
     getDeploymentInfo(_call: Call<unknown>, reply: Reply) {
@@ -76,10 +92,11 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
     },
     invoke({ request }: Call<InstanceType<typeof resource.ResourceInvokeRequest>>, reply: Reply) {
       const args = decode(request.getArgs()?.toJavaScript() ?? {}) as Invoke["args"];
-      const call = { token: request.getTok(), args };
+      const call = { token: request.getTok(), args, provider: request.getProvider() };
       recording.invokes.push(call);
       const response = new resource.ResourceInvokeResponse();
       try {
+        checkProvider(call.token, call.provider);
         response.setReturn(struct.Struct.fromJavaScript({ ...args, ...cloud.invoke(call) }));
         reply(null, response);
       } catch (error) {
@@ -90,8 +107,14 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       { request }: Call<InstanceType<typeof resource.RegisterErrorHookRequest>>,
       reply: Reply,
     ) {
-      const hook = request.getCallback();
-      if (hook !== undefined) hooks.set(request.getName(), hook);
+      hooks.addErrorHook(request);
+      reply(null, new empty.Empty());
+    },
+    registerResourceHook(
+      { request }: Call<InstanceType<typeof resource.RegisterResourceHookRequest>>,
+      reply: Reply,
+    ) {
+      hooks.addResourceHook(request);
       reply(null, new empty.Empty());
     },
     async registerResource(
@@ -108,17 +131,17 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       const response = new resource.RegisterResourceResponse();
       response.setUrn(registration.urn);
       try {
-        const known = registration.custom ? deployment.register(registration) : undefined;
-        if (known !== undefined) response.setId(known.id);
+        if (registration.custom) checkProvider(registration.type, registration.provider);
+        const known = deployment.register(registration);
+        if (known !== undefined && registration.custom) response.setId(known.id);
         response.setObject(struct.Struct.fromJavaScript({ ...inputs, ...known?.outputs }));
         reply(null, response);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         for (const name of request.getHooks()?.getOnErrorList() ?? [])
-          await callErrorHook(hooks.get(name), registration, inputs, message);
+          await hooks.callErrorHook(name, registration, inputs, message);
         // Like Pulumi's engine, which reports the error itself and stops the program by shutting down.
-        hasFailed = true;
-        recording.logs.push({ severity: 3, message });
+        report(message);
         reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
       }
     },
@@ -132,7 +155,9 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
         ) as Recording["stackOutputs"];
       reply(null, new empty.Empty());
     },
-    signalAndWaitForShutdown(_call: Call<unknown>, reply: Reply) {
+    /** The program has ended without an error, and waits, because its hooks may be called yet. */
+    async signalAndWaitForShutdown(_call: Call<unknown>, reply: Reply) {
+      if (kind.preview || !hasFailed) await deployment.complete();
       reply(null, new empty.Empty());
     },
   };
@@ -179,9 +204,7 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
     recording,
     stop(code) {
       server.forceShutdown();
-      if (hasFailed) return 1;
-      if (code === 0) deployment.complete();
-      return code;
+      return hasFailed ? 1 : code;
     },
   };
 }

@@ -100,6 +100,10 @@ const MAX_CONCURRENT = 2;
 const queues: Promise<unknown>[] = [];
 let next = 0;
 
+type RunConfig = Readonly<Record<string, unknown>> & {
+  readonly "pulumi:disable-default-providers"?: readonly string[];
+};
+
 async function runNow(
   {
     program,
@@ -117,8 +121,13 @@ async function runNow(
 ): Promise<Outcome> {
   signal.throwIfAborted();
   await using emptyDns = await startDnsServer("");
-  const engine = await startEngine({ project: PROJECT, stack, preview }, cloud, state);
-  const settings = { "store-orders:resolver": (dns ?? emptyDns).address, ...(config ?? stackFile(stack)) };
+  const settings: RunConfig = {
+    "store-orders:resolver": (dns ?? emptyDns).address,
+    ...(config ?? stackFile(stack)),
+  };
+  const disabledProviders = settings["pulumi:disable-default-providers"] ?? [];
+  const kind = { project: PROJECT, stack, preview, disabledProviders };
+  const engine = await startEngine(kind, cloud, state);
   const values = Object.entries(settings).map(([key, value]) => [
     key,
     typeof value === "string" ? value : JSON.stringify(value),

@@ -1,3 +1,4 @@
+import type alias from "@pulumi/pulumi/proto/alias_pb.js";
 import type resource from "@pulumi/pulumi/proto/resource_pb.js";
 import { decode, type Value } from "./wire.ts";
 
@@ -21,13 +22,35 @@ export interface Registration {
   readonly ignoreChanges: readonly string[];
   readonly createTimeout: string;
   readonly provider: string;
+  readonly aliases: readonly Alias[];
+  /** The names of the hooks that are called before a deletion. */
+  readonly beforeDelete: readonly string[];
 }
+
+/** A former identity of a resource: a URN, or what differs from its own. */
+export type Alias =
+  | { readonly urn: string }
+  | { readonly name: string; readonly type: string; readonly parent: string; readonly isRoot: boolean };
 
 /** The run that an engine belongs to. */
 export interface RunKind {
   readonly project: string;
   readonly stack: string;
   readonly preview: boolean;
+  /** The packages without a default provider: the value of `pulumi:disable-default-providers`. */
+  readonly disabledProviders: readonly string[];
+}
+
+/** The URN of a resource below a parent, whose types are part of it. */
+export function urnOf(
+  { project, stack }: Pick<RunKind, "project" | "stack">,
+  parent: string,
+  type: string,
+  name: string,
+): string {
+  const isRoot = parent === "" || parent.includes("::pulumi:pulumi:Stack::");
+  const parentType = isRoot ? "" : `${parent.split("::")[2]}$`;
+  return `urn:pulumi:${stack}::${project}::${parentType}${type}::${name}`;
 }
 
 /** Decodes a registration request. */
@@ -37,10 +60,8 @@ export function toRegistration(
   { project, stack }: RunKind,
 ): Registration {
   const [type, name, parent] = [request.getType(), request.getName(), request.getParent()];
-  const isStack = parent === "" || parent.includes("::pulumi:pulumi:Stack::");
-  const parentType = isStack ? "" : `${parent.split("::")[2]}$`;
   return {
-    urn: `urn:pulumi:${stack}::${project}::${parentType}${type}::${name}`,
+    urn: urnOf({ project, stack }, parent, type, name),
     type,
     name,
     parent,
@@ -56,5 +77,16 @@ export function toRegistration(
     ignoreChanges: request.getIgnorechangesList(),
     createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
     provider: request.getProvider(),
+    aliases: request.getAliasesList().map(toAlias),
+    beforeDelete: request.getHooks()?.getBeforeDeleteList() ?? [],
   };
+}
+
+function toAlias(request: InstanceType<typeof alias.Alias>): Alias {
+  const spec = request.getSpec();
+  if (spec === undefined) return { urn: request.getUrn() };
+  if (spec.getStack() !== "" || spec.getProject() !== "")
+    throw new Error("The test engine has no aliases with another stack or project.");
+  const [name, type, parent] = [spec.getName(), spec.getType(), spec.getParenturn()];
+  return { name, type, parent, isRoot: spec.getNoparent() };
 }

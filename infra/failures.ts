@@ -29,8 +29,42 @@ export function explainExisting(
 ): pulumi.ErrorHook[] {
   return explainOnError(`${name}-exists`, resource, (errors) =>
     errors.some((error) => /already exists/i.test(error))
-      ? `${subject} exists, but not in the state of this stack. An interrupted update or a lost state leaves it behind. ${advice} See infra/README.md#an-interrupted-run.`
+      ? `${subject} exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. ${advice} See infra/README.md#an-interrupted-run.`
       : undefined,
+  );
+}
+
+/** By monitor: a program registers a hook once, also if a process runs several programs. */
+const tableHooks = new WeakMap<object, pulumi.ResourceHook>();
+
+/**
+ * A hook that stops a run, and already its preview, before it deletes a protected table or replaces it by an empty one.
+ * Pulumi's own protection would do so, too, but only advises to remove it. The state keeps the name of the hook, and
+ * Pulumi refuses what needs a hook that the program does not register: so the name is the same for all tables, and says
+ * what to read.
+ */
+export function keepTables(): pulumi.ResourceHook[] {
+  const monitor = pulumi.runtime.getMonitor();
+  if (monitor === undefined || isMocked()) return [];
+  const hook =
+    tableHooks.get(monitor) ?? new pulumi.ResourceHook(KEEP_TABLES, refuseDeletion, { onDryRun: true });
+  tableHooks.set(monitor, hook);
+  return [hook];
+}
+
+/** Part of the state of every stack, so it must not change. */
+const KEEP_TABLES = "store-orders: protected tables, see infra/README.md#rename-import-restore";
+
+function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
+  const { name } = (oldInputs ?? {}) as { readonly name?: string };
+  throw new Error(
+    [
+      `The protected table ${name} would be deleted with its data, or replaced by an empty one.`,
+      "  After a rename of the stack or project, set 'renamedFrom'; after one of the component, pass its old name in 'aliases'.",
+      "  Set 'tables' to the names that the tables have. A table that is to take their place has to be imported first.",
+      "  Only if the data is to be deleted: set 'protect' to false, run an update, and then this one.",
+      "  See infra/README.md#rename-import-restore.",
+    ].join("\n"),
   );
 }
 

@@ -2,9 +2,10 @@
  * Pulumi components that deploy the service, for use in other Pulumi programs.
  *
  * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
  * import { deployStoreOrders } from "store-orders/infra";
  *
- * export const { baseUrl } = await deployStoreOrders("shop", { protect: true });
+ * export const { baseUrl } = await deployStoreOrders(`shop-${pulumi.getStack()}`);
  * ```
  *
  * @module store-orders/infra

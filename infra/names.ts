@@ -1,3 +1,5 @@
+import * as pulumi from "@pulumi/pulumi";
+
 /** The type token of a component, as Pulumi shows it. */
 export function typeToken(component: string): string {
   return `store-orders:infra:${component}`;
@@ -11,14 +13,73 @@ export function hostKey(host: string): string {
   return host.replaceAll("-", "--").replaceAll(".", "-");
 }
 
+/** The project and stack that names, DNS records and certificates belong to. */
+export interface Owner {
+  readonly project: string;
+  readonly stack: string;
+}
+
+/** The owner: the project and stack of the program, or before they were renamed those that the settings name. */
+export function ownerOf(
+  { renamedFrom }: { readonly renamedFrom?: string | undefined },
+  current: Owner = { project: pulumi.getProject(), stack: pulumi.getStack() },
+): Owner {
+  const [stack = current.stack, project = current.project] = renamedFrom?.split("/").toReversed() ?? [];
+  return { project, stack };
+}
+
+/**
+ * A name that no other stack of the AWS account uses, for what is not named by Pulumi: it contains the project and the
+ * stack, once each.
+ */
+export function nameInAccount(name: string, { project, stack }: Owner = ownerOf({})): string {
+  const contains = (part: string) => `-${name}-`.includes(`-${part}-`);
+  const missing = [project, stack].filter((part) => !contains(part));
+  return [name, ...missing].join("-").replaceAll(/[^\w-]/g, "-");
+}
+
+/** Pulumi adds a hyphen and seven random digits to the name of a resource. */
+const GENERATED_CHARS = 8;
+
+/** By what it is: the most characters that AWS allows in a name, and what follows the name of the service in it. */
+const NAME_LIMITS = [
+  { what: "function", maxChars: 64, suffixes: ["list-function", "api-function"] },
+  { what: "function", maxChars: 64, suffixes: ["events-function"], neededBy: "events" },
+  { what: "rule", maxChars: 64, suffixes: ["events-schedule"], neededBy: "events" },
+  { what: "queue", maxChars: 80, suffixes: ["events-dead-letters"], neededBy: "events" },
+] as const;
+
+/**
+ * Checks the name of a service before anything is created: names that AWS limits begin with it.
+ *
+ * @throws {pulumi.RunError} if it is too long, or has a character that a name of a resource must not have
+ */
+export function checkName(name: string, settings: { readonly events?: unknown }): void {
+  if (!/^[\w-]+$/.test(name))
+    throw new pulumi.RunError(
+      `The name '${name}' has a character that the name of a Lambda function must not have. Use letters, digits, '_' and '-' for the stack, the project and the component.`,
+    );
+  const names = NAME_LIMITS.filter(
+    (limit) => !("neededBy" in limit) || settings[limit.neededBy] !== undefined,
+  )
+    .flatMap(({ what, maxChars, suffixes }) => suffixes.map((suffix) => ({ what, maxChars, suffix })))
+    .map((each) => ({ ...each, fits: each.maxChars - GENERATED_CHARS - each.suffix.length - 1 }));
+  const [tightest] = names.toSorted((one, other) => one.fits - other.fits);
+  if (tightest === undefined || name.length <= tightest.fits) return;
+  const { what, maxChars, suffix, fits } = tightest;
+  throw new pulumi.RunError(
+    `The name '${name}' has ${name.length} characters, but at most ${fits} fit: the ${what} '${name}-${suffix}-1a2b3c4' would be longer than the ${maxChars} characters that AWS allows. Choose a shorter name for the stack, the project or the component.`,
+  );
+}
+
 /** The comment of every DNS record that a stack creates. The preflight recognises the stack's own records by it. */
-export function ownershipComment(project: string, stack: string): string {
+export function ownershipComment({ project, stack }: Owner): string {
   // Compared with records of earlier versions, so the wording must not change.
   return `${project}/${stack}, kept by Pulumi`;
 }
 
 /** The tag of every certificate that a stack requests. The preflight recognises the stack's own certificates by it. */
-export function ownershipTag(project: string, stack: string): Readonly<Record<string, string>> {
+export function ownershipTag({ project, stack }: Owner): Readonly<Record<string, string>> {
   return { "store-orders:stack": `${project}/${stack}` };
 }
 

@@ -8,8 +8,8 @@ import { baseUrl, createHosts, type DomainOutput, domainOutput, primaryUrl } fro
 import { preflight } from "./domains/preflight.ts";
 import { ChangeEvents } from "./events/change-events.ts";
 import { functionCode } from "./functions/function.ts";
-import { createFunctions } from "./functions/functions.ts";
-import { typeToken } from "./names.ts";
+import { createFunctions, storeEnvironment } from "./functions/functions.ts";
+import { checkName, nameInAccount, ownerOf, typeToken } from "./names.ts";
 import { Observability, type ReleaseOutput } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
 
@@ -18,13 +18,15 @@ import { Tables } from "./tables.ts";
  * settings are those of a stack file; domains come from `defineDomains`.
  *
  * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
  * import { deployStoreOrders } from "store-orders/infra";
  * import { domains } from "./domains.ts";
  *
- * export const { baseUrl, domainStatus } = await deployStoreOrders("orders", { plan: "pro", domains });
+ * const name = `orders-${pulumi.getStack()}`;
+ * export const { baseUrl, domainStatus } = await deployStoreOrders(name, { plan: "pro", domains });
  * ```
  *
- * @param name the prefix of all names in it, including those of the tables
+ * @param name the prefix of all names in it, including those of the tables; another one in each stack
  * @throws {InvalidInputError} if a setting is invalid; lists every problem
  * @throws {pulumi.RunError} if the DNS of a host is not ready; lists every problem with its fix
  */
@@ -42,6 +44,7 @@ export async function deploySettings(
   settings: Settings,
   options?: pulumi.ComponentResourceOptions,
 ): Promise<StoreOrders> {
+  checkName(name, settings);
   const hosts = await preflight(settings, options);
   const problem = findClosingProblem(settings, hosts);
   if (problem !== undefined) throw new pulumi.RunError(problem);
@@ -82,13 +85,22 @@ export class StoreOrders extends pulumi.ComponentResource {
     super(typeToken("StoreOrders"), name, {}, options);
     const { accessLogs, alarmEmail, canary, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
+    checkName(name, settings);
+    const owner = ownerOf(settings);
+    const namespace = nameInAccount(name, owner);
+    const environment = storeEnvironment(settings, name, namespace);
 
-    const tableArgs = { prefix: name, protect: settings.protect, stream: events !== undefined };
+    const { tables, protect } = settings;
+    const tableArgs = { prefix: name, tables, protect, stream: events !== undefined };
     this.tables = new Tables(`${name}-tables`, tableArgs, parent);
     const primary = primaryUrl(hosts);
     const ownServers = primary === undefined ? [] : [{ url: primary, description: pulumi.getStack() }];
     const servers = settings.servers ?? ownServers;
-    const functions = createFunctions(name, { settings, servers, code, tables: this.tables }, this);
+    const functions = createFunctions(
+      name,
+      { settings, servers, code, environment, tables: this.tables },
+      this,
+    );
     const manageAccount = accessLogs === "manage";
     const logArgs = { logRetentionDays, manageAccount, permissionsBoundary };
     const accessLog = accessLogs === "off" ? undefined : new AccessLog(`${name}-access`, logArgs, parent);
@@ -99,7 +111,8 @@ export class StoreOrders extends pulumi.ComponentResource {
         streamSeconds: settings.timeoutSeconds,
         throttle: settings.throttle,
         closePlatformHost: settings.closePlatformHost,
-        ...{ waf, accessLog },
+        waf: waf && { ...waf, metricName: `${namespace}-gateway-waf` },
+        accessLog,
       },
       parent,
     );
@@ -115,7 +128,7 @@ export class StoreOrders extends pulumi.ComponentResource {
             {
               ...events,
               code: eventsCode,
-              prefix: name,
+              environment,
               tables: this.tables,
               logRetentionDays,
               permissionsBoundary,
@@ -123,7 +136,7 @@ export class StoreOrders extends pulumi.ComponentResource {
             parent,
           )
         : undefined;
-    const created = createHosts(name, hosts, this.api, this);
+    const created = createHosts(name, hosts, this.api, owner, this);
     const observability = new Observability(
       name,
       {
@@ -140,13 +153,14 @@ export class StoreOrders extends pulumi.ComponentResource {
             ...{ key, host },
             arn: domain.certificate.arn,
           })),
-          namespace: name,
+          namespace,
         },
         region: restApi.region,
         released: canary ? functions : undefined,
         email: alarmEmail,
       },
-      parent,
+      // CloudWatch overwrites what has the same name. If another stack has that, the tables exist, and nothing is overwritten.
+      { ...parent, dependsOn: [this.tables.orders, this.tables.accounts] },
     );
 
     this.customDomains = new Map(created.map(({ plan, domain }) => [plan.host, domain]));

@@ -1,14 +1,16 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { createTableInput, type TableDefinition, tableDefinitions } from "../lib/stores/dynamodb/schema.ts";
-import { explainExisting } from "./failures.ts";
+import { explainExisting, keepTables } from "./failures.ts";
 import { typeToken } from "./names.ts";
 
 /** Arguments of {@link Tables}. */
 export interface TablesArgs {
   /** The tables are named `<prefix>-orders` and `<prefix>-accounts`; open the store with the same prefix. */
   readonly prefix: string;
-  /** Enables deletion protection in Pulumi and in AWS. @default false */
+  /** Names to use instead, for one table or both; open the store with the same. @default those with the prefix */
+  readonly tables?: Partial<Readonly<Record<"orders" | "accounts", string | undefined>>> | undefined;
+  /** Enables deletion protection in Pulumi and in AWS. If it is false, Pulumi's is that of the parent. @default true */
   readonly protect?: boolean;
   /** Enables the stream of the orders, which wakes the function that sends their changes. @default false */
   readonly stream?: boolean;
@@ -21,19 +23,23 @@ export class Tables extends pulumi.ComponentResource {
 
   constructor(
     name: string,
-    { prefix, protect = false, stream = false }: TablesArgs,
+    { prefix, tables, protect = true, stream = false }: TablesArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("Tables"), name, {}, options);
-    const definitions = tableDefinitions({ prefix });
+    const definitions = tableDefinitions({ prefix, tables });
     const table = (
       suffix: string,
       definition: TableDefinition,
       args: Partial<aws.dynamodb.TableArgs> = {},
     ) => {
       const subject = `The table ${definition.name}`;
-      const onError = explainExisting(`${name}-${suffix}`, { subject, advice: IMPORT_TABLES }, this);
-      const options = { parent: this, protect, hooks: { onError } };
+      const onError = explainExisting(`${name}-${suffix}`, { subject, advice: TAKEN_TABLE }, this);
+      // An explicit false would not inherit the protection of the parent.
+      const protection = protect
+        ? { protect, hooks: { onError, beforeDelete: keepTables() } }
+        : { hooks: { onError } };
+      const options = { parent: this, ...protection };
       return new aws.dynamodb.Table(
         `${name}-${suffix}`,
         { ...tableArgs(definition, protect), ...args },
@@ -48,7 +54,8 @@ export class Tables extends pulumi.ComponentResource {
   }
 }
 
-const IMPORT_TABLES = "Import both tables; deleting them would delete their data.";
+const TAKEN_TABLE =
+  "If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it.";
 
 /** Converts the library's description of a table into the provider's arguments. */
 export function tableArgs(definition: TableDefinition, protect: boolean): aws.dynamodb.TableArgs {

@@ -7,7 +7,7 @@ import { typeToken } from "../names.ts";
 import { ACCESS_LOG_FORMAT, type AccessLog } from "./access-log.ts";
 import { gatewayResponses } from "./gateway-responses.ts";
 import { routeTree } from "./route-tree.ts";
-import { WebAcl } from "./web-acl.ts";
+import { WebAcl, type WebAclArgs } from "./web-acl.ts";
 
 /** Arguments of {@link Api}. */
 export interface ApiArgs {
@@ -19,7 +19,7 @@ export interface ApiArgs {
   /** @default none */
   readonly accessLog?: AccessLog | undefined;
   /** Blocks an address above this many requests with a WAF web ACL. @default none */
-  readonly waf?: { readonly requestsPerFiveMinutes: number } | undefined;
+  readonly waf?: Omit<WebAclArgs, "stage"> | undefined;
   /** Serves only custom hosts, not the API Gateway hostname. @default false */
   readonly closePlatformHost?: boolean;
 }

@@ -1,6 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { typeToken } from "../names.ts";
+import { nameInAccount, typeToken } from "../names.ts";
 
 /** Arguments of {@link WebAcl}. */
 export interface WebAclArgs {
@@ -8,6 +8,8 @@ export interface WebAclArgs {
   readonly stage: aws.apigateway.Stage;
   /** The requests that an address may send within five minutes. */
   readonly requestsPerFiveMinutes: number;
+  /** The metric of the blocked requests. @default after the component, the project and the stack */
+  readonly metricName?: string;
 }
 
 /**
@@ -19,7 +21,7 @@ export class WebAcl extends pulumi.ComponentResource {
 
   constructor(
     name: string,
-    { stage, requestsPerFiveMinutes }: WebAclArgs,
+    { stage, requestsPerFiveMinutes, metricName = nameInAccount(name) }: WebAclArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("WebAcl"), name, {}, options);
@@ -28,7 +30,7 @@ export class WebAcl extends pulumi.ComponentResource {
     const rateLimit: aws.types.input.wafv2.WebAclRule = {
       ...{ name: "rate-limit", priority: 0, action: { block: {} } },
       statement: { rateBasedStatement: limit },
-      visibilityConfig: { ...visibility, metricName: `${name}-rate-limit` },
+      visibilityConfig: { ...visibility, metricName: `${metricName}-rate-limit` },
     };
     this.acl = new aws.wafv2.WebAcl(
       `${name}-acl`,
@@ -37,7 +39,7 @@ export class WebAcl extends pulumi.ComponentResource {
         scope: "REGIONAL",
         defaultAction: { allow: {} },
         rules: [rateLimit],
-        visibilityConfig: { ...visibility, metricName: name },
+        visibilityConfig: { ...visibility, metricName },
       },
       { parent: this },
     );

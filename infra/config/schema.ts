@@ -105,6 +105,22 @@ const events = z.strictObject(
 const BOUNDARY =
   "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
 
+const TABLE = "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.'.";
+const tableName = z.string({ error: TABLE }).regex(/^[\w.-]{3,255}$/, { error: TABLE });
+
+/** The names of the tables, one or both; see infra/README.md#rename-import-restore. */
+const tables = z
+  .strictObject(
+    { orders: tableName.optional(), accounts: tableName.optional() },
+    { error: "Write a mapping with 'orders', 'accounts' or both." },
+  )
+  .refine(({ orders, accounts }) => orders === undefined || orders !== accounts, {
+    error: "Orders and accounts need a table each. Write two names.",
+  });
+
+const RENAMED =
+  "Write the name of the stack before it was renamed, or <project>/<stack> if the project was renamed, too.";
+
 /** Every key of the stack's configuration with its default. */
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
@@ -139,7 +155,12 @@ export const settingsSchema = z.strictObject({
     .string({ error: BOUNDARY })
     .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })
     .optional(),
-  protect: flag,
+  tables: tables.optional(),
+  renamedFrom: z
+    .string({ error: RENAMED })
+    .regex(/^([\w.-]+\/)?[\w.-]+$/, { error: RENAMED })
+    .optional(),
+  protect: z.boolean({ error: "Write true or false." }).default(true),
 });
 
 /** The keys whose values can be secrets: set with `--secret`. */

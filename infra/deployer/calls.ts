@@ -6,7 +6,7 @@ export interface ResourceCalls {
   readonly read: readonly string[];
   /** To create, change and delete it. */
   readonly write: readonly string[];
-  /** Resource names after `arn:aws:`, with the placeholders REGION, ACCOUNT and PREFIX. */
+  /** Resource names after `arn:aws:`, with the placeholders of policy-documents.ts, such as REGION. */
   readonly resources: readonly string[];
   /** True if the settings of a stack need this type. @default always */
   readonly neededBy?: (settings: Settings) => boolean;
@@ -24,7 +24,11 @@ const api = callsOf("apigateway", APIS, "GET", "DELETE PATCH POST");
 /** Created by PUT, because the path that is created is known before. */
 const apiPart = callsOf("apigateway", APIS, "GET", "DELETE PATCH PUT");
 // Names are complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
-const TABLES = ["orders", "accounts"].map((table) => `dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`);
+/** The tables, which can have names of their own. */
+export const TABLES = {
+  orders: "dynamodb:REGION:ACCOUNT:table/ORDERS_TABLE",
+  accounts: "dynamodb:REGION:ACCOUNT:table/ACCOUNTS_TABLE",
+} as const;
 const ROLES = ["list", "api", "events", "access"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
 const LOG_GROUPS = ["list-logs", "api-logs", "events-logs", "access-group"].map(
   (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
@@ -45,7 +49,7 @@ const WEB_ACLS = ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-gateway-waf-acl-*
 export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   "aws:dynamodb/table:Table": callsOf(
     "dynamodb",
-    TABLES,
+    Object.values(TABLES),
     "DescribeContinuousBackups DescribeTable DescribeTimeToLive ListTagsOfResource",
     "CreateTable DeleteTable TagResource UntagResource UpdateContinuousBackups UpdateTable",
   ),
@@ -120,7 +124,8 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   ),
   "aws:cloudwatch/dashboard:Dashboard": callsOf(
     "cloudwatch",
-    ["cloudwatch::ACCOUNT:dashboard/PREFIX"],
+    // The second is the name in earlier versions, which is deleted once.
+    ["cloudwatch::ACCOUNT:dashboard/PREFIX-REGION", "cloudwatch::ACCOUNT:dashboard/PREFIX"],
     "GetDashboard",
     "DeleteDashboards PutDashboard",
   ),

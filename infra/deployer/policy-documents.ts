@@ -1,15 +1,15 @@
-import { OUTBOX_INDEX } from "../../lib/stores/dynamodb/schema.ts";
+import { type DynamodbTableNames, OUTBOX_INDEX, tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { LOGGING_POLICY } from "../api/access-log.ts";
 import type { Settings } from "../config/settings.ts";
 import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
-import { CALLS, DEAD_LETTERS } from "./calls.ts";
+import { CALLS, DEAD_LETTERS, TABLES } from "./calls.ts";
 
 /** The destination of a deployment. */
 export interface DeployTarget {
   readonly region: string;
   /** The AWS account: 12 digits. */
   readonly account: string;
-  /** `<project>-<stack>`, with which the names of its resources begin. */
+  /** `<project>-<stack>`, with which the names of its resources begin; before a rename, if there was one. */
   readonly prefix: string;
 }
 
@@ -63,6 +63,7 @@ export function boundaryArn({ permissionsBoundary }: Settings, { account, prefix
 
 /** The policies for a stack: exactly the calls for the resources that its settings need. */
 export function deployerPolicies(settings: Settings, target: DeployTarget): DeployerPolicies {
+  const named = { ...target, tables: tableNames({ prefix: target.prefix, tables: settings.tables }) };
   const types = Object.values(CALLS).filter(({ neededBy }) => neededBy?.(settings) ?? true);
   const lookups =
     settings.dns === "manual" && settings.domains !== undefined
@@ -75,7 +76,7 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
   const write = types.map(({ write, resources }) => ({ actions: write, resources }));
   const smokeTest = {
     actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
-    resources: ["dynamodb:REGION:ACCOUNT:table/PREFIX-orders"],
+    resources: [TABLES.orders],
   };
   // API Gateway creates its role with the first domain name of an account.
   const firstDomain =
@@ -90,14 +91,14 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
   const grants = [...write, smokeTest, ...firstDomain];
   const writing = (isPart: (action: string) => boolean) => {
     const part = grants.map(({ actions, resources }) => ({ actions: actions.filter(isPart), resources }));
-    return toDocument(part, target, conditionsOf(settings, target));
+    return toDocument(part, named, conditionsOf(settings, target));
   };
   const isOfFunctions = (action: string) => /^(iam|lambda|logs):/.test(action);
   return {
-    preview: toDocument(read, target),
+    preview: toDocument(read, named),
     deploy: writing((action) => !isOfFunctions(action)),
     functions: writing(isOfFunctions),
-    boundary: toDocument(boundaryOf(settings), target),
+    boundary: toDocument(boundaryOf(settings), named),
   };
 }
 
@@ -154,7 +155,7 @@ function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
   );
   const tables = (["orders", "accounts"] as const).map((table) => ({
     actions: functions.flatMap((calls) => [...calls[table]]),
-    resources: [`dynamodb:REGION:ACCOUNT:table/PREFIX-${table}`],
+    resources: [TABLES[table]],
   }));
   const ownLogs = {
     actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -165,9 +166,9 @@ function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
   const changes = events && [
     {
       actions: EVENTS_PERMISSIONS.index,
-      resources: [`dynamodb:REGION:ACCOUNT:table/PREFIX-orders/index/${OUTBOX_INDEX}`],
+      resources: [`${TABLES.orders}/index/${OUTBOX_INDEX}`],
     },
-    { actions: STREAM_CALLS, resources: ["dynamodb:REGION:ACCOUNT:table/PREFIX-orders/stream/*"] },
+    { actions: STREAM_CALLS, resources: [`${TABLES.orders}/stream/*`] },
     { actions: ["dynamodb:ListStreams"], resources: [] },
     {
       actions: ["events:PutEvents"],
@@ -197,11 +198,15 @@ interface Grant {
 /** One statement for each set of resources and condition, sorted, so that two versions can be compared. */
 function toDocument(
   grants: readonly Grant[],
-  { region, account, prefix }: DeployTarget,
+  { region, account, prefix, tables }: DeployTarget & { readonly tables: DynamodbTableNames },
   conditions: Readonly<Record<string, Condition>> = {},
 ): PolicyDocument {
+  const values: Readonly<Record<string, string>> = {
+    ...{ REGION: region, ACCOUNT: account, PREFIX: prefix },
+    ...{ ORDERS_TABLE: tables.orders, ACCOUNTS_TABLE: tables.accounts },
+  };
   const arn = (name: string) =>
-    `arn:aws:${name.replace("REGION", region).replace("ACCOUNT", account).replace("PREFIX", prefix)}`;
+    `arn:aws:${name.replace(/REGION|ORDERS_TABLE|ACCOUNTS_TABLE|ACCOUNT|PREFIX/g, (key) => values[key] ?? "")}`;
   const statements = new Map<string, { actions: Set<string>; rest: object }>();
   for (const { actions, resources } of grants) {
     for (const action of actions) {

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { parseSettings } from "../config/settings.ts";
+import { ownerOf } from "../names.ts";
 import { boundaryArn, deployerPolicies } from "./policy-documents.ts";
 
 const [stack = "", account = ""] = process.argv.slice(2);
@@ -20,8 +21,9 @@ const { name } = parse(readFileSync("Pulumi.yaml", "utf8"));
 const region: unknown = config["aws:region"];
 if (typeof region !== "string")
   stop(`${file}  aws:region: Write the region of the stack, such as eu-central-1.`);
-const target = { region, account, prefix: `${name}-${stack}` };
 const { settings } = parsed;
+const owner = ownerOf(settings, { project: name, stack });
+const target = { region, account, prefix: `${owner.project}-${owner.stack}` };
 const boundary = boundaryArn(settings, target);
 if (settings.permissionsBoundary === undefined)
   process.stderr.write(

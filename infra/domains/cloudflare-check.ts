@@ -131,9 +131,9 @@ async function query<T>(
     );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new pulumi.RunError(
-      `Cannot query Cloudflare for ${subject}: ${reason}\n` +
-        "Set CLOUDFLARE_API_TOKEN to a token with 'Zone Read' and 'DNS Edit' on the zones, then retry.",
-    );
+    const advice = reason.includes("explicit provider")
+      ? "Pass a provider of the package 'cloudflare' to the component, in 'providers'."
+      : "Set CLOUDFLARE_API_TOKEN to a token with 'Zone Read' and 'DNS Edit' on the zones, then retry.";
+    throw new pulumi.RunError(`Cannot query Cloudflare for ${subject}: ${reason}\n${advice}`);
   }
 }

@@ -4,7 +4,7 @@ import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
-import { ownershipTag } from "../names.ts";
+import { type Owner, ownershipTag } from "../names.ts";
 import { CustomDomain } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import type { HostStatus } from "./host-status.ts";
@@ -45,9 +45,10 @@ export function createHosts(
   name: string,
   hosts: readonly HostPlan[],
   { restApi, stage }: { readonly restApi: aws.apigateway.RestApi; readonly stage: aws.apigateway.Stage },
+  owner: Owner,
   parent: pulumi.Resource,
 ): readonly CreatedHost[] {
-  const tags = ownershipTag(pulumi.getProject(), pulumi.getStack());
+  const tags = ownershipTag(owner);
   const created: CreatedHost[] = [];
   for (const plan of hosts) {
     const { host, key, dns, reverify } = plan;

@@ -4,7 +4,7 @@ import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
-import { ownershipComment, ownershipTag } from "../names.ts";
+import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
 import { findZones } from "./cloudflare-check.ts";
@@ -32,11 +32,11 @@ export async function preflight(
 ): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => host);
   if (hosts.length === 0) return [];
-  const owner = [pulumi.getProject(), pulumi.getStack()] as const;
-  const comment = ownershipComment(...owner);
+  const owner = ownerOf(settings);
+  const comment = ownershipComment(owner);
   const isManual = settings.dns === "manual";
   const certificates: PreflightResult["certificates"] = isManual
-    ? await findCertificates(hosts, ownershipTag(...owner), lookupOptions("aws", providers))
+    ? await findCertificates(hosts, ownershipTag(owner), lookupOptions("aws", providers))
     : new Map();
   const toCheck = hosts.map((host) => ({
     host,

@@ -12,8 +12,9 @@ export interface ChangeEventsArgs {
   readonly bus: string;
   /** The bundle `events`. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
-  /** The prefix of the tables. The one of the orders has a stream. */
-  readonly prefix: string;
+  /** The variables that name the tables: see `storeEnvironment`. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The one of the orders has a stream. */
   readonly tables: Tables;
   readonly logRetentionDays: number;
   readonly permissionsBoundary?: string | undefined;
@@ -34,7 +35,7 @@ export class ChangeEvents extends pulumi.ComponentResource {
 
   constructor(name: string, args: ChangeEventsArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("ChangeEvents"), name, {}, options);
-    const { bus, code, prefix, tables, logRetentionDays, permissionsBoundary } = args;
+    const { bus, code, environment, tables, logRetentionDays, permissionsBoundary } = args;
     const { orders } = tables;
     const parent = { parent: this };
     const busArn =
@@ -57,7 +58,7 @@ export class ChangeEvents extends pulumi.ComponentResource {
         description: "Sends changes of orders to EventBridge",
         code,
         handler: "events.handler",
-        environment: { STORE_ORDERS_DYNAMODB: prefix, STORE_ORDERS_BUS: busArn },
+        environment: { ...environment, STORE_ORDERS_BUS: busArn },
         statements: [
           allow(EVENTS_PERMISSIONS.orders, orders.arn),
           allow(EVENTS_PERMISSIONS.index, pulumi.interpolate`${orders.arn}/index/${OUTBOX_INDEX}`),

@@ -9,6 +9,9 @@ import { createTelemetry } from "./telemetry.ts";
 
 const {
   STORE_ORDERS_DYNAMODB: prefix,
+  STORE_ORDERS_DYNAMODB_ORDERS: orders,
+  STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts,
+  STORE_ORDERS_NAMESPACE: namespace,
   STORE_ORDERS_BAN_POLICY: banPolicy,
   STORE_ORDERS_DOMAINS: domains,
   STORE_ORDERS_SERVERS: servers,
@@ -23,9 +26,9 @@ if (prefix === undefined)
 
 // All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
-const store = createDynamodbStore({ prefix });
+const store = createDynamodbStore({ prefix, tables: { orders, accounts } });
 const telemetry = createTelemetry({
-  namespace: prefix,
+  namespace: namespace ?? prefix,
   ...(functionName === undefined || version === undefined
     ? {}
     : { version: { function: functionName, version } }),

@@ -6,16 +6,22 @@ import { DamagedOrderError } from "../../lib/orders/wire.ts";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { createTelemetry } from "./telemetry.ts";
 
-const { STORE_ORDERS_DYNAMODB: prefix, STORE_ORDERS_BUS: bus } = process.env;
+const {
+  STORE_ORDERS_DYNAMODB: prefix,
+  STORE_ORDERS_DYNAMODB_ORDERS: orders,
+  STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts,
+  STORE_ORDERS_NAMESPACE: namespace,
+  STORE_ORDERS_BUS: bus,
+} = process.env;
 if (prefix === undefined || bus === undefined)
   throw new Error(
     "STORE_ORDERS_DYNAMODB and STORE_ORDERS_BUS are not set. Set them to the prefix of the tables and the ARN of the bus.",
   );
 
-const store = createDynamodbStore({ prefix });
+const store = createDynamodbStore({ prefix, tables: { orders, accounts } });
 const eventBridge = new EventBridgeClient({});
 const write = (line: string) => process.stdout.write(line);
-const telemetry = createTelemetry({ namespace: prefix, write });
+const telemetry = createTelemetry({ namespace: namespace ?? prefix, write });
 
 /** The time for one call, and what an invocation keeps for the calls that are under way. */
 const CALL_MS = 5_000;

@@ -13,17 +13,19 @@ export interface FunctionsArgs {
   /** The servers in the OpenAPI document. The address that serves the document is always the first. */
   readonly servers: NonNullable<Settings["servers"]>;
   readonly code: pulumi.Input<pulumi.asset.Archive>;
+  /** The variables that name the tables: see `storeEnvironment`. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly tables: Tables;
 }
 
 /** Creates the two functions of the service. */
 export function createFunctions(
   name: string,
-  { settings, servers, code, tables: { orders, accounts } }: FunctionsArgs,
+  { settings, servers, code, environment: store, tables: { orders, accounts } }: FunctionsArgs,
   parent: pulumi.Resource,
 ): Readonly<Record<FunctionRole, OrdersFunction>> {
   const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary, canary } = settings;
-  const environment = functionEnvironment({ ...settings, servers }, name);
+  const environment = functionEnvironment({ ...settings, servers }, store);
   const arns = { orders: orders.arn, accounts: accounts.arn };
   const create = (role: FunctionRole, description: string, timeoutSeconds: number) =>
     new OrdersFunction(
@@ -44,6 +46,21 @@ export function createFunctions(
   };
 }
 
+/** The variables from which every function knows its tables, and the namespace of the metrics that it writes. */
+export function storeEnvironment(
+  { tables = {} }: Pick<Settings, "tables">,
+  prefix: string,
+  namespace: string,
+): Readonly<Record<string, string>> {
+  const { orders, accounts } = tables;
+  return {
+    STORE_ORDERS_DYNAMODB: prefix,
+    ...(orders === undefined ? {} : { STORE_ORDERS_DYNAMODB_ORDERS: orders }),
+    ...(accounts === undefined ? {} : { STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts }),
+    ...(namespace === prefix ? {} : { STORE_ORDERS_NAMESPACE: namespace }),
+  };
+}
+
 /** Lambda's limit for all environment variables of a function together, measured as JSON. */
 export const MAX_ENVIRONMENT_BYTES = 4_096;
 
@@ -54,7 +71,7 @@ export const MAX_ENVIRONMENT_BYTES = 4_096;
  */
 export function functionEnvironment(
   settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins" | "preview">,
-  prefix: string,
+  store: ReturnType<typeof storeEnvironment>,
 ): Readonly<Record<string, string>> {
   const { domains, banPolicy, servers = [], docsUrl, corsOrigins, preview } = settings;
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
@@ -62,7 +79,7 @@ export function functionEnvironment(
   const environment = {
     // Stack traces in the log then refer to the sources instead of the bundle.
     NODE_OPTIONS: "--enable-source-maps",
-    STORE_ORDERS_DYNAMODB: prefix,
+    ...store,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
     STORE_ORDERS_DOMAINS: serializeDomains(mapping),
     STORE_ORDERS_SERVERS: JSON.stringify(servers),

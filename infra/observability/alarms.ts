@@ -19,7 +19,10 @@ export interface MonitoredResources {
     readonly host: string;
     readonly arn: pulumi.Input<string>;
   }[];
-  /** The namespace of the metrics that the functions write. */
+  /**
+   * The namespace of the metrics that the functions write, and the start of the names of the alarms and the dashboard: no
+   * other stack of the AWS account may use it.
+   */
   readonly namespace: string;
 }
 

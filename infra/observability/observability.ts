@@ -41,12 +41,19 @@ export class Observability extends pulumi.ComponentResource {
   constructor(name: string, args: ObservabilityArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Observability"), name, {}, options);
     const { monitored, email, region, released } = args;
-    const parent = { parent: this };
+    const parent = { parent: this, ...(options?.dependsOn && { dependsOn: options.dependsOn }) };
+    // Dashboards are visible in every region of the account.
+    const prefix = pulumi.interpolate`${monitored.namespace}-${region}`;
     const createAlarm = ({ key, ...alarm }: Alarm, actions: object = {}) =>
       new aws.cloudwatch.MetricAlarm(
         `${name}-${key}`,
         // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
-        { treatMissingData: "notBreaching", ...alarm, ...actions, name: `${name}-${key}` },
+        {
+          treatMissingData: "notBreaching",
+          ...alarm,
+          ...actions,
+          name: pulumi.interpolate`${prefix}-${key}`,
+        },
         parent,
       );
 
@@ -66,7 +73,7 @@ export class Observability extends pulumi.ComponentResource {
       };
     }
     const body = pulumi.jsonStringify(dashboardBody(monitored, region));
-    const dashboardArgs = { dashboardName: name, dashboardBody: body };
+    const dashboardArgs = { dashboardName: prefix, dashboardBody: body };
     const dashboard = new aws.cloudwatch.Dashboard(`${name}-dashboard`, dashboardArgs, parent);
     this.dashboardUrl = pulumi.interpolate`https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboard.dashboardName}`;
     this.registerOutputs({ dashboardUrl: this.dashboardUrl });

@@ -60,7 +60,7 @@ describe("both stacks", () => {
       ordersTable: "store-orders-staging-orders",
       accountsTable: "store-orders-staging-accounts",
       dashboardUrl:
-        "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#dashboards/dashboard/store-orders-staging",
+        "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#dashboards/dashboard/store-orders-staging-eu-central-1",
     });
   });
 });

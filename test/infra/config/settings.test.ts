@@ -39,7 +39,7 @@ describe("a valid configuration", () => {
           "logRetentionDays": 30,
           "memoryMiB": 512,
           "plan": "free",
-          "protect": false,
+          "protect": true,
           "reverify": {},
           "throttle": {
             "burst": 250,

@@ -158,7 +158,8 @@ function callsFor({ type, name, inputs }: Registration, all: readonly Registrati
   const arns = resources.map((pattern) => {
     const [before = "", after] = pattern
       .replace("REGION", target.region)
-      .replace("ACCOUNT", target.account)
+      .replace(":ACCOUNT:", `:${target.account}:`)
+      .replace(/(ORDERS|ACCOUNTS)_TABLE/, "PREFIX")
       .split("PREFIX");
     if (after === undefined) return `arn:aws:${before.replaceAll("*", "a1b2c3")}`;
     const suffix = type.startsWith("aws:wafv2/") ? "-1a2b3c4/id" : "-1a2b3c4";
@@ -234,6 +235,15 @@ test("the command prints the policies for a stack file", () => {
     stdout: "",
     stderr: expect.stringContaining("aws:region"),
   });
+  const renamed = { "aws:region": "eu-west-1", "store-orders:renamedFrom": "orders/live" };
+  const events = { "store-orders:events": { bus: "default" } };
+  const named = printFor({ ...renamed, ...events, "store-orders:tables": { orders: "MY-PREFIX" } }).stdout;
+  const tables = [...new Set(named.match(/:table\/[^"/]+/g))].sort();
+  expect(tables).toEqual([":table/MY-PREFIX", ":table/orders-live-accounts"]);
+  expect(named).toContain("arn:aws:dynamodb:eu-west-1:123456789012:table/MY-PREFIX/index/outbox");
+  expect(named).toContain("arn:aws:dynamodb:eu-west-1:123456789012:table/MY-PREFIX/stream/*");
+  expect(named).toContain("function:orders-live-list-function-*");
+  expect(named).not.toContain("shop");
   const elsewhere = "arn:aws:iam::999999999999:policy/b";
   const inAnotherAccount = { "aws:region": "eu-west-1", "store-orders:permissionsBoundary": elsewhere };
   expect(printFor(inAnotherAccount)).toMatchObject({

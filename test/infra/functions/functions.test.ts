@@ -6,6 +6,8 @@ import { defineDomains } from "../../../lib/domains/parse.ts";
 import { hostTable, routeHost } from "../../../lib/domains/routing.ts";
 import { PLATFORM_HOST } from "../../../lib/lambda/event.ts";
 
+const STORE = { STORE_ORDERS_DYNAMODB: "orders" };
+
 /** Routes a request as the functions do. */
 function route(environment: Readonly<Record<string, string>>, host: string) {
   const domains = deserializeDomains(environment["STORE_ORDERS_DOMAINS"] ?? "");
@@ -14,7 +16,7 @@ function route(environment: Readonly<Record<string, string>>, host: string) {
 
 test("the functions of a stack with domains serve these and the API Gateway hostname", () => {
   const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-  const environment = functionEnvironment(withDefaults({ plan: "pro", domains }), "orders");
+  const environment = functionEnvironment(withDefaults({ plan: "pro", domains }), STORE);
   expect(route(environment, "orders.example.com")).toBe("serve");
   expect(route(environment, PLATFORM_HOST)).toBe("serve");
   expect(route(environment, "www.example.com")).toBe("misdirected");
@@ -24,21 +26,21 @@ test.each([
   ["without domains", {}],
   ["with an empty mapping", { domains: defineDomains({}) }],
 ])("the functions of a stack %s serve only the API Gateway hostname", (_case, settings) => {
-  const environment = functionEnvironment(withDefaults(settings), "orders");
+  const environment = functionEnvironment(withDefaults(settings), STORE);
   expect(route(environment, PLATFORM_HOST)).toBe("serve");
   expect(route(environment, "orders.example.com")).toBe("misdirected");
 });
 
 test("the origins of web pages reach the functions, and none by default", () => {
   const corsOrigins = ["https://shop.example.com"];
-  const { STORE_ORDERS_CORS_ORIGINS: origins } = functionEnvironment(withDefaults({ corsOrigins }), "orders");
+  const { STORE_ORDERS_CORS_ORIGINS: origins } = functionEnvironment(withDefaults({ corsOrigins }), STORE);
   expect(JSON.parse(origins ?? "")).toEqual(corsOrigins);
-  expect(functionEnvironment(withDefaults({}), "orders")).not.toHaveProperty("STORE_ORDERS_CORS_ORIGINS");
+  expect(functionEnvironment(withDefaults({}), STORE)).not.toHaveProperty("STORE_ORDERS_CORS_ORIGINS");
 });
 
 test("the preview of a version reaches the functions, and none by default", () => {
   const environmentOf = (settings: Parameters<typeof withDefaults>[0]) =>
-    functionEnvironment(withDefaults(settings), "orders")["STORE_ORDERS_PREVIEW"];
+    functionEnvironment(withDefaults(settings), STORE)["STORE_ORDERS_PREVIEW"];
   expect([environmentOf({ preview: "v2" }), environmentOf({})]).toEqual(["v2", undefined]);
 });
 
@@ -49,7 +51,9 @@ describe("the size of the environment", () => {
       to: "orders.example.com",
     }));
     const domains = defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" });
-    return functionEnvironment(withDefaults({ plan: "pro", domains }), "store-orders-production");
+    return functionEnvironment(withDefaults({ plan: "pro", domains }), {
+      STORE_ORDERS_DYNAMODB: "store-orders-production",
+    });
   };
 
   test("120 redirects fit, which is the quota of API Gateway for custom domains", () => {

@@ -31,6 +31,7 @@ function resourceText({ type, name, inputs, ...options }: Registration): string 
   const shown = Object.entries(inputs).filter(([key]) => key !== "code");
   const settings = Object.entries({
     protect: options.protect,
+    beforeDelete: options.beforeDelete.length === 0 ? "" : options.beforeDelete,
     retainOnDelete: options.retainOnDelete,
     ignoreChanges: options.ignoreChanges.length === 0 ? "" : options.ignoreChanges,
     import: options.importId,

@@ -1,0 +1,212 @@
+import { describe, expect, test, vi } from "vitest";
+import { cloud } from "./harness/cloud.ts";
+import type { Operation, State } from "./harness/deployment.ts";
+import type { Recording } from "./harness/engine.ts";
+import { endOfSuite, find, type Outcome, operationOn, type RunOptions, run } from "./harness/program.ts";
+import { production, success } from "./harness/scenario.ts";
+import { earlierState, importTable, renameStack } from "./harness/states.ts";
+
+// Runs are queued, so the first test waits for all of them.
+vi.setConfig({ testTimeout: 240_000 });
+
+const TABLE = "aws:dynamodb/table:Table";
+const guest = (settings: object, options: object, more: Partial<RunOptions> & { name?: string } = {}) => {
+  const { name = "orders", ...others } = more;
+  const config = { "guest:name": name, "guest:settings": settings, "guest:options": options };
+  const program = "test/infra/programs/guest.ts";
+  return run({ program, stack: "staging", config, cloud: cloud(), ...others });
+};
+const withEvents = {
+  ...production,
+  "store-orders:events": { bus: "default" },
+  "store-orders:waf": { requestsPerFiveMinutes: 3_000 },
+  "store-orders:alarmEmail": "ops@example.com",
+};
+const program = (state: State, config: object = withEvents, more: Partial<RunOptions> = {}) =>
+  run({ stack: "production", config: { ...withEvents, ...config }, state, cloud: cloud(), ...more });
+
+/** The types of the resources with which an operation was done. */
+const typesWith = ({ operations }: Pick<Recording, "operations">, ...wanted: readonly Operation[]) => {
+  const found = [...operations].filter(([, operation]) => wanted.includes(operation));
+  return [...new Set(found.map(([urn]) => urn.split("::")[2]?.split("$").at(-1)))].sort();
+};
+const changes = (outcome: Outcome) => typesWith(outcome, "create", "replace", "delete", "import-replacement");
+const tables = (outcome: Outcome, prefix: string) =>
+  ["orders", "accounts"].map((table) => operationOn(outcome, TABLE, `${prefix}-tables-${table}`));
+const NAMED_BY_US = ["aws:cloudwatch/dashboard:Dashboard", "aws:cloudwatch/metricAlarm:MetricAlarm"];
+const OLD_NAMES = { orders: "orders-orders", accounts: "orders-accounts" };
+const REFUSAL = (table: string) => `The protected table ${table} would be deleted with its data, or replaced`;
+
+describe("a live stack of an earlier version", () => {
+  test("is updated: only alarms and the dashboard get new names, and nothing that holds data or serves is replaced", async () => {
+    const outcome = await success(program(earlierState("program")));
+    expect(tables(outcome, "store-orders-production")).toEqual(["same", "same"]);
+    // The deployment of the API is an immutable snapshot.
+    expect(changes(outcome)).toEqual(NAMED_BY_US);
+    expect(find(outcome, "store-orders-production-tables-orders")).toMatchObject({
+      protect: true,
+      beforeDelete: [expect.stringContaining("see infra/README.md#rename-import-restore")],
+    });
+  });
+
+  test("of somebody else's program gets protection, and its metrics a namespace that contains the stack", async () => {
+    const outcome = await success(guest({}, {}, { state: earlierState("guest") }));
+    expect(tables(outcome, "orders")).toEqual(["update", "update"]);
+    expect(changes(outcome)).toEqual(NAMED_BY_US);
+    expect(find(outcome, "orders-tables-accounts")).toMatchObject({
+      protect: true,
+      inputs: { name: "orders-accounts", deletionProtectionEnabled: true },
+    });
+    expect(find(outcome, "orders-5xx").inputs["name"]).toBe("orders-store-orders-staging-eu-central-1-5xx");
+    expect(find(outcome, "orders-api-function").inputs["environment"]).toMatchObject({
+      variables: {
+        STORE_ORDERS_DYNAMODB: "orders",
+        STORE_ORDERS_NAMESPACE: "orders-store-orders-staging",
+      },
+    });
+  });
+});
+
+describe("a live stack that is renamed", () => {
+  const signal = endOfSuite();
+  const live = success(program(earlierState("program")));
+  const renamed = (config: object) =>
+    live.then(({ state }) =>
+      program(renameStack(state, "production", "prod"), config, { stack: "prod", preview: true, signal }),
+    );
+
+  test("is refused by its preview, which says what to set", async () => {
+    const outcome = await renamed({ "store-orders:domains": undefined, "store-orders:plan": "pro" });
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toMatch(/The protected table store-orders-production-(orders|accounts) would be/);
+    expect(outcome.errors).toContain("After a rename of the stack or project, set 'renamedFrom'");
+  });
+
+  test("keeps every resource with 'renamedFrom', and owns its DNS records", async () => {
+    for (const renamedFrom of ["production", "store-orders/production"]) {
+      const outcome = await success(renamed({ "store-orders:renamedFrom": renamedFrom }));
+      expect(typesWith(outcome, "create", "replace", "delete")).toEqual([]);
+      const { tags } = find(outcome, "store-orders-production-orders-example-com-certificate").inputs;
+      expect(tags).toEqual({ "store-orders:stack": "store-orders/production" });
+    }
+  });
+});
+
+describe("a component that is renamed with an alias", () => {
+  const signal = endOfSuite();
+  const live = success(guest({}, {}, { state: earlierState("guest") }));
+  const rename = (settings: object, options: object = { aliases: [{ name: "orders" }] }) =>
+    live.then(({ state }) => guest(settings, options, { name: "shop", state, preview: true, signal }));
+
+  test("is refused by its preview if the tables would get new names", async () => {
+    const outcome = await rename({});
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toMatch(/unable to replace resource ".*::shop-tables-orders"/);
+    expect(outcome.errors).toMatch(/The protected table orders-(orders|accounts) would be deleted/);
+    expect(outcome.errors).toContain("Set 'tables' to the names that the tables have.");
+  });
+
+  test("keeps its tables, functions and API if 'tables' has their names", async () => {
+    const outcome = await success(rename({ tables: OLD_NAMES }));
+    expect(tables(outcome, "shop")).toEqual(["same", "same"]);
+    expect(changes(outcome)).toEqual(NAMED_BY_US);
+    expect(find(outcome, "shop-api-function").inputs["environment"]).toMatchObject({
+      variables: {
+        STORE_ORDERS_DYNAMODB: "shop",
+        STORE_ORDERS_DYNAMODB_ORDERS: "orders-orders",
+        STORE_ORDERS_DYNAMODB_ACCOUNTS: "orders-accounts",
+      },
+    });
+  });
+
+  test("is refused without an alias, even if 'tables' has their names", async () => {
+    const outcome = await rename({ tables: OLD_NAMES }, {});
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toMatch(/The protected table orders-(orders|accounts) would be deleted/);
+  });
+});
+
+describe("a restored table", () => {
+  const signal = endOfSuite();
+  const NAME = "store-orders-production-tables-orders";
+  const restored = { "store-orders:tables": { orders: "restored" } };
+  const live = success(program(earlierState("program")));
+
+  test("does not silently take the place of the live one", async () => {
+    const outcome = await live.then(({ state }) => program(state, restored, { preview: true, signal }));
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toContain(REFUSAL("store-orders-production-orders"));
+    expect(outcome.errors).toContain("has to be imported first");
+  });
+
+  test("is served after its import, with recovery, protection and a stream, and with permissions on it alone", async () => {
+    const { state } = await live;
+    const outcome = await success(program(importTable(state, NAME, "restored"), restored, { signal }));
+    expect(tables(outcome, "store-orders-production")).toEqual(["update", "same"]);
+    expect(find(outcome, NAME).inputs).toMatchObject({
+      name: "restored",
+      pointInTimeRecovery: { enabled: true },
+      deletionProtectionEnabled: true,
+      streamEnabled: true,
+    });
+    // The stream of the restored table is another one.
+    expect(changes(outcome)).toEqual(["aws:lambda/eventSourceMapping:EventSourceMapping"]);
+    for (const role of ["list", "api", "events"]) {
+      const { variables } = find(outcome, `store-orders-production-${role}-function`).inputs[
+        "environment"
+      ] as {
+        variables: Readonly<Record<string, string>>;
+      };
+      expect(variables).toMatchObject({
+        STORE_ORDERS_DYNAMODB: "store-orders-production",
+        STORE_ORDERS_DYNAMODB_ORDERS: "restored",
+      });
+      expect(variables).not.toHaveProperty("STORE_ORDERS_DYNAMODB_ACCOUNTS");
+      const policy = JSON.stringify(find(outcome, `store-orders-production-${role}-policy`).inputs["policy"]);
+      expect(policy).toContain(":table/restored");
+      expect(policy).not.toContain("store-orders-production-orders");
+    }
+  });
+});
+
+describe("protection", () => {
+  test("is inherited from the component if the setting is off", async () => {
+    const outcome = await success(guest({ protect: false }, { protect: true }, { preview: true }));
+    const custom = outcome.registrations.filter((each) => each.custom);
+    expect(custom.filter((each) => !each.protect).map(({ name }) => name)).toEqual([]);
+    expect(find(outcome, "orders-tables-orders").beforeDelete).toEqual([]);
+  });
+
+  test("is off only if the setting says so, and then nothing keeps the tables", async () => {
+    const { state } = await success(guest({ protect: false }, {}));
+    const outcome = await success(guest({ protect: false }, {}, { name: "shop", state }));
+    const deleted = typesWith(outcome, "delete");
+    expect(deleted).toContain(TABLE);
+    for (const { inputs } of outcome.registrations.filter(({ type }) => type === TABLE))
+      expect(inputs["deletionProtectionEnabled"]).toBe(false);
+  });
+});
+
+describe("two stacks of one account", () => {
+  test("the second one with the same name fails at its tables, with both causes, before it overwrites an alarm", async () => {
+    const taken =
+      "creating Amazon DynamoDB Table (orders-orders): ResourceInUseException: Table already exists";
+    const outcome = await guest({}, {}, { cloud: cloud({ failing: { "orders-tables-orders": taken } }) });
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toContain(
+      "If another stack of this AWS account and region uses it, give this stack",
+    );
+    expect(typesWith(outcome, "create")).not.toContain(NAMED_BY_US[1]);
+    expect(typesWith(outcome, "create")).not.toContain(NAMED_BY_US[0]);
+  });
+
+  test("a name that does not fit is an error before anything is registered", async () => {
+    const name = "store-orders-".padEnd(43, "x");
+    const outcome = await guest({}, {}, { name, preview: true });
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.registrations.filter((each) => each.custom)).toEqual([]);
+    expect(outcome.errors).toContain(
+      `The name '${name}' has 43 characters, but at most 42 fit: the function '${name}-list-function-1a2b3c4' would be longer than the 64 characters that AWS allows.`,
+    );
+  });
+});

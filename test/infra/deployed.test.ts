@@ -7,7 +7,7 @@ import { clientFor } from "../support/dynamodb/emulator.ts";
 import { fillOrders } from "../support/dynamodb/fill.ts";
 import { cloud } from "./harness/cloud.ts";
 import { type Deployed, deploy } from "./harness/deployed.ts";
-import { run } from "./harness/program.ts";
+import { run, stackFile } from "./harness/program.ts";
 import type { Value } from "./harness/wire.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -22,11 +22,13 @@ let key = "";
 let smallAccountKey = "";
 
 beforeAll(async () => {
-  const outcome = await run({ stack: "production", bundle: true, cloud: cloud() });
+  const tables = { orders: "restored-orders", accounts: "restored-accounts" };
+  const config = { ...stackFile("production"), "store-orders:tables": tables };
+  const outcome = await run({ stack: "production", config, bundle: true, cloud: cloud() });
   baseUrl = outcome.stackOutputs["baseUrl"];
   deployed = await deploy(outcome);
   const client = clientFor(deployed.endpoint);
-  const store = createDynamodbStore({ prefix: "store-orders-production", client });
+  const store = createDynamodbStore({ tables, client });
   await store.orders.place(
     [1n, 2n, 9223372036854775807n].map((id) => ({
       record: { id, quantity: 2 },
@@ -46,7 +48,7 @@ afterAll(() => deployed.stop());
 const send = (method: string, path: string, bearer = key) =>
   deployed.fetch(method, `${String(baseUrl)}${path}`, { authorization: `Bearer ${bearer}` });
 
-describe("the deployed production stack", () => {
+describe("the deployed production stack, on tables with other names", () => {
   test("the base URL uses the primary host", () => {
     expect(baseUrl).toBe("https://orders.example.com/v1");
   });
@@ -148,7 +150,7 @@ test("a flood of forged keys is rejected by both functions, and the issued key i
 
 test("a list of more than one page is complete", async () => {
   const client = clientFor(deployed.endpoint);
-  const table = { prefix: "store-orders-production", buckets: DEFAULT_BUCKETS };
+  const table = { prefix: "restored", buckets: DEFAULT_BUCKETS };
   await fillOrders(client, table, 600, (index) => ({ record: { id: BigInt(index) }, status: "pending" }));
   client.destroy();
   const { body } = await send("GET", "/store/orders");

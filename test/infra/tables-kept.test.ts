@@ -3,7 +3,7 @@ import { cloud } from "./harness/cloud.ts";
 import type { Operation, State } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
 import { endOfSuite, find, type Outcome, operationOn, type RunOptions, run } from "./harness/program.ts";
-import { production, success } from "./harness/scenario.ts";
+import { foreignRecord, production, success } from "./harness/scenario.ts";
 import { earlierState, importTable, renameStack } from "./harness/states.ts";
 
 // Runs are queued, so the first test waits for all of them.
@@ -70,9 +70,13 @@ describe("a live stack of an earlier version", () => {
 describe("a live stack that is renamed", () => {
   const signal = endOfSuite();
   const live = success(program(earlierState("program")));
+  const comment = "store-orders/production, kept by Pulumi";
+  const ownRecord = { ...foreignRecord, type: "CNAME", content: "d-1.execute-api.example", comment };
   const renamed = (config: object) =>
     live.then(({ state }) =>
-      program(renameStack(state, "production", "prod"), config, { stack: "prod", preview: true, signal }),
+      program(renameStack(state, "production", "prod"), config, {
+        ...{ stack: "prod", preview: true, signal, cloud: cloud({ records: [ownRecord] }) },
+      }),
     );
 
   test("is refused by its preview, which says what to set", async () => {

@@ -1,23 +1,31 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
 import { type BundleName, buildFunctions, writeBundle } from "./build.ts";
 import type { Statement } from "./permissions.ts";
 
-const DEFAULT_FOLDER = "node_modules/.cache/store-orders";
-
 /**
- * Builds a bundle of functions and writes it below `folder`. The archive refers to files, so that the stack's state
- * holds their hashes instead of their content.
+ * Builds a bundle of functions and writes it below `folder`, by default a temporary one that is deleted when the program
+ * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content.
  */
 export async function functionCode(
-  folder: string = DEFAULT_FOLDER,
+  folder: string = temporaryFolder(),
   name: BundleName = "entry",
 ): Promise<pulumi.asset.Archive> {
   const files = Object.entries(await writeBundle({ ...(await buildFunctions(name)) }, folder));
   return new pulumi.asset.AssetArchive(
     Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
   );
+}
+
+/** Creates a folder that no other user can write to, and that the process deletes at its end. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** Arguments of {@link OrdersFunction}. */

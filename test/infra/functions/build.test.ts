@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,9 +47,28 @@ describe("the function bundle", () => {
   });
 });
 
+test("a program that deploys the functions leaves nothing behind, neither where it runs nor among temporary files", async () => {
+  const [folder, temporary] = await Promise.all(["program", "temporary"].map(newFolder));
+  const code = new URL("../../../infra/functions/function.ts", import.meta.url);
+  const program = `
+    import { existsSync } from "node:fs";
+    const { functionCode } = await import("${code}");
+    const { assets } = await functionCode();
+    for (const { path } of Object.values(await assets)) console.log(await path, existsSync(await path));`;
+  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: folder,
+    env: { ...process.env, TMPDIR: temporary },
+    encoding: "utf8",
+  });
+  const lines = output.trim().split("\n");
+  expect(lines).toHaveLength(4);
+  for (const line of lines) expect(line).toMatch(new RegExp(`^${temporary}/store-orders-.* true$`));
+  expect(await readdir(String(folder))).toEqual([]);
+  expect(await readdir(String(temporary))).toEqual([]);
+});
+
 test("a deployment does not overwrite the code of another one that runs at the same time", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "store-orders-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await newFolder("shared");
   const write = async (code: string) => {
     const paths = await writeBundle({ "entry.mjs": code, "entry.mjs.map": "{}" }, folder);
     return paths["entry.mjs"] ?? "";
@@ -59,3 +79,9 @@ test("a deployment does not overwrite the code of another one that runs at the s
   expect(await readFile(second, "utf8")).toBe("second");
   expect(await write("first")).toBe(first);
 });
+
+async function newFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `store-orders-${name}-`));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}

@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
@@ -127,13 +127,11 @@ function createTable({
   });
 }
 
-/** Copies the files of an archive into a new folder, as Lambda does. */
+/** Writes the files of an archive into a new folder, as Lambda does. */
 async function unpack(code: Value | undefined): Promise<string> {
-  const { assets } = (code as { archive: { assets: Record<string, { asset: { path: string } }> } }).archive;
+  const { assets } = (code as { archive: { assets: Record<string, { asset: string }> } }).archive;
   const folder = await mkdtemp(join(tmpdir(), "store-orders-"));
-  await Promise.all(
-    Object.entries(assets).map(([name, { asset }]) => copyFile(asset.path, join(folder, name))),
-  );
+  await Promise.all(Object.entries(assets).map(([name, { asset }]) => writeFile(join(folder, name), asset)));
   return folder;
 }
 

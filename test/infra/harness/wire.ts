@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** A decoded value of a registration: plain data, with markers for secrets, assets and unknown values. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value };
 
@@ -12,7 +14,10 @@ const KINDS: Readonly<Record<string, string>> = {
   "0def7320c3a5731c473e5ecbe6d01bc7": "archive",
 };
 
-/** Decodes a value from the language host: secrets become `{ secret }`, archives `{ archive }`, assets `{ asset }`. */
+/**
+ * Decodes a value from the language host: secrets become `{ secret }`, archives `{ archive }`, and assets `{ asset }` with
+ * the content of their file, which Pulumi's engine compares as well, because a program may delete it at its end.
+ */
 export function decode(value: unknown): Value {
   if (value === UNKNOWN_ON_THE_WIRE) return UNKNOWN;
   if (Array.isArray(value)) return value.map(decode);
@@ -21,5 +26,6 @@ export function decode(value: unknown): Value {
   const content = Object.fromEntries(entries.map(([key, inner]) => [key, decode(inner)]));
   const kind = KINDS[(value as Record<string, string>)[SIGNATURE] ?? ""];
   if (kind === undefined) return content;
+  if (kind === "asset") return { asset: readFileSync(String(content["path"]), "utf8") };
   return { [kind]: kind === "secret" ? (content["value"] ?? null) : content };
 }

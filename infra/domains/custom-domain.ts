@@ -207,7 +207,7 @@ export class CustomDomain extends pulumi.ComponentResource {
 }
 
 const IMPORT_DOMAIN =
-  "If it belongs to this stack, import it. If another stack or AWS account serves the host, remove it there first.";
+  "If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first.";
 
 /**
  * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.

@@ -1,6 +1,7 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { OUTBOX_INDEX } from "../../lib/stores/dynamodb/schema.ts";
+import { explainExisting } from "../failures.ts";
 import { OrdersFunction } from "../functions/function.ts";
 import { EVENTS_PERMISSIONS, STREAM_CALLS, type Statement } from "../functions/permissions.ts";
 import { typeToken } from "../names.ts";
@@ -77,6 +78,8 @@ export class ChangeEvents extends pulumi.ComponentResource {
     );
     const { alias } = this.handler;
 
+    const subject = "The mapping of the stream to the function";
+    const onError = explainExisting(`${name}-stream`, { subject, advice: DELETE_MAPPING }, this);
     new aws.lambda.EventSourceMapping(
       `${name}-stream`,
       {
@@ -94,7 +97,8 @@ export class ChangeEvents extends pulumi.ComponentResource {
           filters: [{ pattern: JSON.stringify({ dynamodb: { NewImage: { u: { N: ["0"] } } } }) }],
         },
       },
-      parent,
+      // Lambda allows one mapping of a stream to a function. Until the new one works, the schedule finds the changes.
+      { ...parent, deleteBeforeReplace: true, hooks: { onError } },
     );
     const schedule = { description: "Looks for changes that wait", scheduleExpression: "rate(1 minute)" };
     const rule = new aws.cloudwatch.EventRule(`${name}-schedule`, schedule, parent);
@@ -109,8 +113,12 @@ export class ChangeEvents extends pulumi.ComponentResource {
       },
       parent,
     );
-    const target = { rule: rule.name, arn: alias.arn };
+    // With an identifier of its own, the target of a run that was killed would stay, and a rule with targets cannot be deleted.
+    const target = { rule: rule.name, targetId: "function", arn: alias.arn };
     new aws.cloudwatch.EventTarget(`${name}-target`, target, { ...parent, dependsOn: permission });
     this.registerOutputs({ deadLetters: this.deadLetters.url });
   }
 }
+
+const DELETE_MAPPING =
+  "Delete it: aws lambda delete-event-source-mapping --uuid <the UUID in the error>. No change is lost, because the schedule finds those that wait.";

@@ -36,7 +36,7 @@ test("a table that exists, but is not in the state, fails the update with the wa
 test("a domain name that exists, but is not in the state, fails the update with the way out", async () => {
   expect((await domainName).code).not.toBe(0);
   expect(errors(await domainName)[0]).toBe(
-    "The domain name orders.example.com of API Gateway exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If it belongs to this stack, import it. If another stack or AWS account serves the host, remove it there first. See infra/README.md#an-interrupted-run.",
+    "The domain name orders.example.com of API Gateway exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/README.md#an-interrupted-run.",
   );
 });
 

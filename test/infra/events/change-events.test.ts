@@ -142,6 +142,30 @@ describe("a stack with events", () => {
   });
 });
 
+describe("a run that was killed while it created the components of events", () => {
+  const events = { "store-orders:events": { bus: "default" } };
+
+  test("left a mapping: the next one fails with the way out", async () => {
+    const exists =
+      "ResourceConflictException: The event source arn and function provided mapping already exists. Please update or delete the existing mapping with UUID 9e5e8b96";
+    const failing = { "store-orders-staging-events-stream": exists };
+    const { code, logs } = await run({ stack: "staging", config: events, cloud: cloud({ failing }) });
+    expect(code).not.toBe(0);
+    expect(logs.map(({ message }) => message).join("\n")).toMatch(
+      /The mapping of the stream to the function exists.* aws lambda delete-event-source-mapping --uuid /,
+    );
+  });
+
+  test("left a target: the next one overwrites it, because a rule with targets cannot be deleted", () => {
+    const [target] = ofType(outcome, "aws:cloudwatch/eventTarget:EventTarget");
+    expect(target?.inputs["targetId"]).toBe("function");
+  });
+});
+
+test("a mapping is deleted before its replacement is created, because Lambda allows one of a stream to a function", () => {
+  expect(find(outcome, "store-orders-staging-events-stream").deleteBeforeReplace).toBe(true);
+});
+
 test("a stack without events has none of its resources", async () => {
   const plain = await run({ stack: "staging", cloud: cloud() });
   expect(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import nodeModule from "node:module";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
@@ -66,6 +67,8 @@ export const BUNDLE_OPTIONS = {
   mainFields: ["module", "main"],
   minify: true,
   legalComments: "none",
+  // The caller reports errors.
+  logLevel: "silent",
   plugins: [withoutUnusedParts, withPreviewApart],
 } satisfies BuildOptions;
 
@@ -78,20 +81,45 @@ export async function buildFunctions<Name extends BundleName = "entry">(
 ): Promise<FunctionBundle<Name>> {
   // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
+  const home = fileURLToPath(new URL("../..", import.meta.url));
   const { outputFiles } = await build({
     ...BUNDLE_OPTIONS,
-    // Makes the output independent of the working directory.
-    absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
+    // Makes the output independent of the working directory. With Yarn Plug'n'Play, esbuild looks for the manifest there.
+    absWorkingDir: plugAndPlayFolder() ?? home,
     entryPoints: Object.fromEntries(
-      Object.entries(BUNDLES[name]).map(([module, source]) => [module, `${source}.${EXTENSION}`]),
+      Object.entries(BUNDLES[name]).map(([module, source]) => [module, join(home, `${source}.${EXTENSION}`)]),
     ),
-    outdir: ".",
+    outdir: home,
     outExtension: { ".js": ".mjs" },
     sourcemap: "linked",
     sourcesContent: false,
   });
-  const files = outputFiles.map(({ path, text }) => [basename(path), text]);
+  const files = outputFiles.map(({ path, text }) => [
+    basename(path),
+    path.endsWith(".map") ? withStableSources(text) : text,
+  ]);
   return Object.fromEntries(files) as FunctionBundle<Name>;
+}
+
+/** A source map that does not depend on where packages are installed: a deployment from elsewhere changes no function. */
+function withStableSources(text: string): string {
+  const map = JSON.parse(text) as { readonly sources: readonly string[] };
+  const sources = map.sources.map((source) => source.replace(/^.*\bnode_modules\//, "node_modules/"));
+  return JSON.stringify({ ...map, sources });
+}
+
+/** The folder of the project if Yarn Plug'n'Play runs it: the package is then in an archive that can be elsewhere. */
+function plugAndPlayFolder(): string | undefined {
+  // Yarn adds it to the modules of Node.
+  const { findPnpApi } = nodeModule as { findPnpApi?: (path: string) => PlugAndPlay | null };
+  const api = findPnpApi?.(fileURLToPath(import.meta.url));
+  return api?.getPackageInformation(api.topLevel).packageLocation;
+}
+
+/** The part of Yarn's interface that is used. */
+interface PlugAndPlay {
+  readonly topLevel: unknown;
+  getPackageInformation(locator: unknown): { readonly packageLocation: string };
 }
 
 /** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */

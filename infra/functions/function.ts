@@ -15,9 +15,25 @@ export async function functionCode(
   folder: string = temporaryFolder(),
   name: BundleName = "entry",
 ): Promise<pulumi.asset.Archive> {
-  const files = Object.entries(await writeBundle({ ...(await buildFunctions(name)) }, folder));
+  const bundle = await buildFunctions(name).catch(explainMissingPackages);
+  const files = Object.entries(await writeBundle({ ...bundle }, folder));
   return new pulumi.asset.AssetArchive(
     Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
+  );
+}
+
+/** Fails with the way to install what is missing: the functions contain packages that only a deployment needs. */
+function explainMissingPackages(
+  failure: Error & { readonly errors?: readonly { readonly text: string }[] },
+): never {
+  const texts = [failure.message, ...(failure.errors ?? []).map(({ text }) => text)];
+  const found = texts.map(
+    (text) => /^(?:Could not resolve|Cannot find package) ["']([^"']+)/.exec(text)?.[1],
+  );
+  const missing = [...new Set(found.filter((name) => name !== undefined))].join(" ");
+  if (missing === "") throw failure;
+  throw new pulumi.RunError(
+    `The functions cannot be bundled, because a package is missing. Run 'npm install ${missing}'.`,
   );
 }
 

@@ -8,8 +8,8 @@ const SOURCES: Readonly<Record<string, string>> = {
   esbuild: `
 export const build = async ({ entryPoints }) => ({
   outputFiles: Object.keys(entryPoints)
-    .flatMap((name) => [name + ".mjs", name + ".mjs.map"])
-    .map((name) => ({ path: "/" + name, text: "" })),
+    .flatMap((name) => [["/" + name + ".mjs", ""], ["/" + name + ".mjs.map", '{"sources":[]}']])
+    .map(([path, text]) => ({ path, text })),
 });
 `,
   "@npmcli/arborist": "",

@@ -21,6 +21,9 @@ const setsAccount = ({ accessLogs }: Settings) => accessLogs === "manage";
 /** API Gateway chooses identifiers, so its resources cannot be limited to those of a stack. */
 const APIS = ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*"];
 const api = callsOf("apigateway", APIS, "GET", "DELETE PATCH POST");
+/** The tags of an API, a stage or a domain name are a resource of their own, below `/tags`. */
+const TAGS = "apigateway:REGION::/tags/*";
+const taggedApi = callsOf("apigateway", [...APIS, TAGS], "GET", "DELETE PATCH POST PUT");
 /** Created by PUT, because the path that is created is known before. */
 const apiPart = callsOf("apigateway", APIS, "GET", "DELETE PATCH PUT");
 // Names are complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
@@ -83,20 +86,20 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
     "GetPolicy",
     "AddPermission RemovePermission",
   ),
-  "aws:apigateway/restApi:RestApi": api,
+  "aws:apigateway/restApi:RestApi": taggedApi,
   "aws:apigateway/resource:Resource": api,
   "aws:apigateway/method:Method": apiPart,
   "aws:apigateway/integration:Integration": apiPart,
   "aws:apigateway/response:Response": apiPart,
   "aws:apigateway/deployment:Deployment": api,
-  "aws:apigateway/stage:Stage": api,
+  "aws:apigateway/stage:Stage": taggedApi,
   "aws:apigateway/methodSettings:MethodSettings": callsOf("apigateway", APIS, "GET", "PATCH"),
   "aws:apigateway/account:Account": {
     ...callsOf("apigateway", ["apigateway:REGION::/account"], "GET", "PATCH"),
     neededBy: setsAccount,
   },
   "aws:apigateway/domainName:DomainName": {
-    ...callsOf("apigateway", DOMAIN_NAMES, "GET", "DELETE PATCH POST"),
+    ...callsOf("apigateway", [...DOMAIN_NAMES, TAGS], "GET", "DELETE PATCH POST PUT"),
     neededBy: hasDomains,
   },
   "aws:apigateway/basePathMapping:BasePathMapping": {

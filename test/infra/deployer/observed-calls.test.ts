@@ -88,6 +88,19 @@ describe("the policies of the deployer", () => {
     else expect(CALLS[type]).toBeDefined();
   });
 
+  test.each(["restapis/a1b2", "restapis/a1b2/stages/live", "domainnames/orders.example.com"])(
+    "allow a provider with default tags to set those of %s, and a preview to read them",
+    (path) => {
+      const tagged = encodeURIComponent(`arn:aws:apigateway:${target.region}::/${path}`);
+      const resource = `arn:aws:apigateway:${target.region}::/tags/${tagged}`;
+      for (const action of ["apigateway:PUT", "apigateway:DELETE"]) {
+        expect(allowed([cloudflare.deploy], action, resource), action).toBe(true);
+        expect(allowed([cloudflare.preview], action, resource), action).toBe(false);
+      }
+      expect(allowed([cloudflare.preview], "apigateway:GET", resource)).toBe(true);
+    },
+  );
+
   test("allow no call that changes something in a preview", () => {
     const changing = calls.filter(
       ({ operation, action }) =>

@@ -13,15 +13,22 @@ export interface Entry {
   readonly name: string;
   /** The module, relative to the root. */
   readonly source: string;
-  /** The optional peer dependencies that its modules import. */
+  /** The optional peer dependencies that its modules import, and those of what it bundles. */
   readonly peers: readonly string[];
 }
+
+/** By module of an entry point: the modules that it bundles when it is used. */
+const BUNDLED: Readonly<Record<string, readonly string[]>> = {
+  "infra/index.ts": ["infra/functions/entry.ts"],
+};
 
 /** Every entry point, in the order of the manifest. */
 export const ENTRIES: readonly Entry[] = Object.entries(manifest.exports).flatMap(([path, target]) => {
   if (typeof target === "string") return [];
   const source = target.default.replace("./dist/", "").replace(/\.js$/, ".ts");
-  const peers = packagesOf(source).filter((name) => name in manifest.peerDependencies);
+  const peers = [...new Set([source, ...(BUNDLED[source] ?? [])].flatMap(packagesOf))].filter(
+    (name) => name in manifest.peerDependencies,
+  );
   return [{ name: path.replace(".", "store-orders"), source, peers }];
 });
 

@@ -25,6 +25,7 @@ export const LONG_TESTS = [
   "test/infra/functions/disconnect.test.ts",
   "test/infra/functions/entry.test.ts",
   "test/infra/harness/program.test.ts",
+  "test/infra/settings-changed.test.ts",
   "test/infra/tables-kept.test.ts",
   "test/node/tuning.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",

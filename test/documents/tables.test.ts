@@ -124,6 +124,23 @@ describe("settings", () => {
   });
 });
 
+test("the scenarios of a live stack name the tests that cover them, or say why none does", () => {
+  const { rows } = table("test/README.md", "scenario", "with Pulumi's engine", "test");
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [scenario, , covered = ""] of rows) {
+    const [, file, title = ""] = /^([\w/-]+): ([^;]+)/.exec(covered) ?? [];
+    if (file === "none") continue;
+    const source = readFileSync(join(ROOT, `test/infra/${file}.test.ts`), "utf8");
+    const titles = [...source.matchAll(/\b(?:test|describe)(?:\.each\(\w+\))?\(\s*"([^"]+)"/g)].map(
+      ([, each = ""]) => each,
+    );
+    expect(
+      titles.filter((each) => each.includes(title)),
+      `${scenario}: ${title}`,
+    ).toHaveLength(1);
+  }
+});
+
 /** A default as the table shows it. */
 function shown(value: unknown): string {
   const empty = value === undefined || (typeof value === "object" && Object.keys(value ?? {}).length === 0);

@@ -30,7 +30,7 @@ const USES: Readonly<Record<string, string>> = {
   "@aws-sdk/client-eventbridge":
     'await (await import("store-orders/infra")).functionCode(undefined, "events");',
   "@aws-sdk/client-lambda @aws-sdk/client-cloudwatch":
-    'await Promise.all(["lambda", "cloudwatch"].map((name) => import(`@aws-sdk/client-${name}`)));',
+    'await import("@aws-sdk/client-lambda"); await import("@aws-sdk/client-cloudwatch");',
 };
 
 /** The entry points with their lines: the packages of each. */

@@ -57,13 +57,15 @@ export function pageQuery(db: DatabaseSync): (query: OrderQuery) => OrderQueryPa
     const [from, to] = direction === "ASC" ? [">=", "<="] : ["<=", ">="];
     const statements = {
       rows: db.prepare(
-        `SELECT id, status, record FROM orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT ?`,
+        `SELECT id, status, record FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT ?`,
       ),
       rowsWithStatus: db.prepare(
-        `SELECT id, status, record FROM orders WHERE id ${from} ? AND id ${to} ? AND status = ?
+        `SELECT id, status, record FROM main.orders WHERE id ${from} ? AND id ${to} ? AND status = ?
          ORDER BY id ${direction} LIMIT ?`,
       ),
-      skip: db.prepare(`SELECT id FROM orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`),
+      skip: db.prepare(
+        `SELECT id FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`,
+      ),
     };
     for (const statement of Object.values(statements)) {
       statement.setReturnArrays(true);
@@ -128,15 +130,15 @@ export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage 
   // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
   // would run for every row.
   const wholeTable = db.prepare(
-    `SELECT CASE WHEN EXISTS (SELECT 1 FROM orders LIMIT 1 OFFSET ?) THEN NULL
-       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM orders) END AS json`,
+    `SELECT CASE WHEN EXISTS (SELECT 1 FROM main.orders LIMIT 1 OFFSET ?) THEN NULL
+       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM main.orders) END AS json`,
   );
   // A plain range is read in key order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
   const rowsBetween = db.prepare(
-    "SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ? AND id < ?",
+    "SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ? AND id < ?",
   );
-  const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM orders WHERE id >= ?");
-  const skipRows = db.prepare("SELECT id FROM orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
+  const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ?");
+  const skipRows = db.prepare("SELECT id FROM main.orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
   skipRows.setReadBigInts(true);
   for (const statement of [wholeTable, rowsBetween, rowsFrom, skipRows]) statement.setReturnArrays(true);
 

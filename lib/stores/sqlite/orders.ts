@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { invalidInput } from "../../core/errors.ts";
 import { type Instant, systemClock } from "../../core/time.ts";
 import {
   type ChangeOrigin,
@@ -32,8 +33,8 @@ type OrderDatabase = Pick<Database<{ readonly orders: OrderQueries }>, "read" | 
 export interface SqliteOrderStore extends OrderStore {
   /**
    * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
-   * rows, or not at all. `connection` has the same file open, and its transaction has begun. After any rejection, roll it
-   * back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(connection) })` validates them.
+   * rows, or not at all. `connection` has the same file open, and its transaction has begun; without one, calls reject with
+   * `InvalidInputError`. After any rejection, roll it back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(connection) })` validates them.
    */
   using(connection: DatabaseSync): OrderStore;
 }
@@ -58,6 +59,7 @@ function databaseOf(connection: DatabaseSync): OrderDatabase {
   const checkVersion = versionCheck(connection);
   let orders: OrderQueries | undefined;
   async function read<T>(task: (queries: { readonly orders: OrderQueries }) => T): Promise<T> {
+    if (!connection.isTransaction) throw invalidInput("connection", NO_TRANSACTION);
     try {
       checkVersion();
       orders ??= orderQueries(connection);
@@ -69,18 +71,27 @@ function databaseOf(connection: DatabaseSync): OrderDatabase {
   return { read, write: (_durability, task) => read(task) };
 }
 
+const NO_TRANSACTION =
+  "There is no transaction, and nothing was written. Begin one on this connection with BEGIN IMMEDIATE, and end it with COMMIT.";
+
 /** An array, because Node creates a hidden class for each row that is an object. */
 type OrderRow = readonly [status: string, record: string, history: string];
 
-/** Prepares the queries. */
+/**
+ * Prepares the queries. Their tables are those of the file: without `main`, a temporary table of the caller with the same
+ * name would be used.
+ */
 export function orderQueries(db: DatabaseSync) {
-  const select = db.prepare("SELECT status, record, history FROM orders WHERE id = ?");
+  const select = db.prepare("SELECT status, record, history FROM main.orders WHERE id = ?");
   const update = prepareWrite(
     db,
-    "UPDATE orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
+    "UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
   );
-  const updateStatus = prepareWrite(db, "UPDATE orders SET status = ?, history = history || ? WHERE id = ?");
-  const selectCounts = db.prepare("SELECT status, count FROM order_counts");
+  const updateStatus = prepareWrite(
+    db,
+    "UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?",
+  );
+  const selectCounts = db.prepare("SELECT status, count FROM main.order_counts");
   for (const statement of [select, selectCounts]) statement.setReturnArrays(true);
 
   const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
@@ -133,18 +144,18 @@ type PlaceQuery = (
 function placeQuery(db: DatabaseSync): PlaceQuery {
   const insert = prepareWrite(
     db,
-    "INSERT INTO orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const insertRows = prepareWrite(
     db,
-    `INSERT INTO orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
+    `INSERT INTO main.orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
   );
   const addToCount = prepareWrite(
     db,
-    `INSERT INTO order_counts (status, count) VALUES (?, ?)
+    `INSERT INTO main.order_counts (status, count) VALUES (?, ?)
      ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`,
   );
-  const selectSame = db.prepare("SELECT 1 FROM orders WHERE id = ? AND status = ? AND record = ?");
+  const selectSame = db.prepare("SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?");
   // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
   selectSame.setReturnArrays(true);
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
@@ -29,7 +29,7 @@ test("an order that is placed or cancelled in a transaction is stored with its o
       count: isCommitted ? 1 : 0,
     });
   }
-  own.exec("PRAGMA user_version = 99");
+  own.exec("PRAGMA user_version = 99; BEGIN");
   await expect(orders.place([pending(3n)])).rejects.toSatisfy(isStoreUnavailable);
   own.close();
   await store.close();
@@ -45,6 +45,48 @@ test("a write of the store waits for the transaction of another connection in th
   await new Promise((resolve) => setTimeout(resolve, 20));
   own.exec("COMMIT");
   expect(await placed).toEqual(["unchanged"]);
+  own.close();
+  await store.close();
+});
+
+test("without a transaction every call is an error that says so, and writes nothing", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  const own = new DatabaseSync(path);
+  const orders = store.orders.using(own);
+  for (const call of [
+    () => orders.place([pending(1n)]),
+    () => orders.apply(1n, "cancel", 0),
+    () => orders.find(1n),
+  ]) {
+    const error = await call().catch((reason: unknown) => reason);
+    expect(isInvalidInput(error) && error.message).toMatch(/^connection: There is no transaction/);
+  }
+  expect((await store.orders.page({ limit: 1 })).orders).toEqual([]);
+  own.close();
+  await store.close();
+});
+
+test("temporary tables of the caller that have the names of the store's are not used", async () => {
+  const path = newPath();
+  const store = createSqliteStore({ path });
+  await store.outbox?.switch(true);
+  const own = new DatabaseSync(path);
+  own.exec(
+    "CREATE TEMP TABLE orders (id, status, record, history); CREATE TEMP TABLE outbox (id, delivered, since)",
+  );
+  own.exec("CREATE TEMP TABLE order_counts (status TEXT UNIQUE, count); BEGIN IMMEDIATE");
+  const orders = store.orders.using(own);
+  expect(await orders.place([pending(1n), pending(2n)])).toEqual(["placed", "placed"]);
+  expect((await orders.apply(1n, "cancel", 0)).ok).toBe(true);
+  const pages: string[] = [];
+  for await (const { json } of orders.list()) pages.push(json);
+  expect(pages.join("")).toBe('{"id":1},{"id":2}');
+  expect((await orders.page({ limit: 9, status: "pending" })).orders).toEqual([pending(2n)]);
+  expect(await orders.countByStatus()).toMatchObject({ pending: 1, cancelled: 1 });
+  own.exec("COMMIT");
+  expect((await store.orders.find(1n))?.status).toBe("cancelled");
+  expect(await store.outbox?.backlog()).toMatchObject({ waiting: 2 });
   own.close();
   await store.close();
 });

@@ -40,7 +40,9 @@ export interface DeliverOptions {
   readonly timeoutMs?: number;
   /** The time between two reads of a store in which nothing waits. @default 1,000 */
   readonly pollMs?: number;
-  /** Ends once nothing is due, or the store has failed: for a function that is invoked again. @default false */
+  /**
+   * Ends once nothing is due or leased, or the store has failed: for a function that is invoked again. @default false
+   */
   readonly untilEmpty?: boolean;
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
@@ -90,9 +92,14 @@ class LeaseWatch {
   #seen: ReadonlyMap<bigint, HeldOrder & { readonly since: number }> = new Map();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** Makes due what nobody holds. Looks at most every ten seconds. `elapsed` may come from any clock of this process. */
-  async releaseEnded(outbox: Outbox, at: Instant, elapsed: number): Promise<void> {
-    if (elapsed >= this.#lookedAt && elapsed < this.#lookedAt + LOOK_MS) return;
+  /** True if others had leases at the last look. */
+  get seesLeases(): boolean {
+    return this.#seen.size > 0;
+  }
+
+  /** Makes due what nobody holds, unless it has looked lately. `elapsed` may come from any clock of this process. */
+  async releaseEnded(outbox: Outbox, at: Instant, elapsed: number, lookMs: number): Promise<void> {
+    if (elapsed >= this.#lookedAt && elapsed < this.#lookedAt + lookMs) return;
     const held = await outbox.held(at + MAX_RETRY_MS, MAX_HELD);
     this.#lookedAt = elapsed;
     const ended: HeldOrder[] = [];
@@ -203,6 +210,7 @@ export function deliverChanges({
       const free = concurrency - running.size;
       let isTime = 2 * free >= concurrency;
       let found: readonly WaitingOrder[] = [];
+      let hasFailed = false;
       try {
         const elapsed = elapsedMs();
         isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= leasedAt + COLLECT_MS);
@@ -210,15 +218,16 @@ export function deliverChanges({
         isOn = true;
         if (isTime) {
           leasedAt = elapsed;
-          await watch.releaseEnded(outbox, clock(), elapsed);
+          await watch.releaseEnded(outbox, clock(), elapsed, untilEmpty ? pollMs : LOOK_MS);
           found = [...(await outbox.lease(free, clock(), newLease(timeoutMs + LEASE_MARGIN_MS)))];
         }
       } catch (error) {
         report(error);
-        isTime = true;
+        [isTime, hasFailed] = [true, true];
       }
       found.forEach(start);
-      if (untilEmpty && isIdle && found.length === 0) break;
+      // The lease of a process that has died ends only for one that waits for it.
+      if (untilEmpty && isIdle && found.length === 0 && (hasFailed || !watch.seesLeases)) break;
       if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
     }
     await Promise.all(running);

@@ -618,7 +618,7 @@ describe("by the clock of the system", () => {
     await Promise.all(hosts.map((host) => host.stop()));
   });
 
-  test("a function that is invoked again, and ends when nothing is due, delivers what another one left", async () => {
+  test("a program that ends when nothing is due waits for the lease of one that has died, and no longer", async () => {
     const store = createMemoryStore();
     const { outbox = expect.fail() } = store;
     await outbox.switch(true);
@@ -630,18 +630,36 @@ describe("by the clock of the system", () => {
     });
     await vi.advanceTimersByTimeAsync(0);
     vi.clearAllTimers();
-    const invocations: string[][] = [];
-    for (let minute = 0; minute < 2; minute++) {
-      const received: string[] = [];
-      await deliverChanges({
-        store,
+    const received: string[] = [];
+    let isDown = false;
+    const start = () => {
+      const held: Outbox["held"] = async (...args) => {
+        if (isDown) throw new Error("The store is down.");
+        return outbox.held(...args);
+      };
+      let hasEnded = false;
+      const { ended } = deliverChanges({
+        store: { outbox: { ...outbox, held } },
         deliver: ({ id }) => void received.push(changeNumber(id)),
+        onError() {},
         untilEmpty: true,
-      }).ended;
-      invocations.push(received);
-      await vi.advanceTimersByTimeAsync(60_000);
-    }
-    expect(invocations).toEqual([[], ["1:1"]]);
+      });
+      void ended.then(() => {
+        hasEnded = true;
+      });
+      return () => hasEnded;
+    };
+    const [first, second] = [start(), start()];
+    await vi.advanceTimersByTimeAsync(14_000);
+    isDown = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([first(), second(), received], "a store that has failed").toEqual([true, true, []]);
+    isDown = false;
+    const third = start();
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect([third(), received]).toEqual([false, []]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect([third(), received]).toEqual([true, ["1:1"]]);
     void dead;
   });
 });

@@ -27,7 +27,6 @@ export const LONG_TESTS = [
   "test/infra/harness/program.test.ts",
   "test/infra/settings-changed.test.ts",
   "test/infra/tables-kept.test.ts",
-  "test/node/tuning.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/lost-responses.test.ts",

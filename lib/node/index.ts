@@ -14,4 +14,3 @@ export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";
 export { type NodeHandlerOptions, toNodeHandler } from "./handler.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 export { type NodeServer, type NodeServerOptions, startNodeServer } from "./server.ts";
-export { tuneProcess } from "./tuning.ts";

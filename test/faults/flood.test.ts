@@ -3,27 +3,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Child, startChild } from "../bench/servers/child.ts";
 import { memory, processorTime, resetPeak } from "../bench/servers/process-cost.ts";
+import { START_FLAGS } from "../bench/servers/server-process.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
-/** If `tuneProcess` limits the memory while the server runs, and no flag does so from its first moment. */
-const MAX_MEMORY_WITHOUT_FLAG_MIB = 72;
 /** Processor time of a request for a document, which needs no key and is not counted, beside bare `node:http`. */
 const MAX_CPU_RATIO = 4;
 const MAX_P99_MS = 100;
-/** As `npm start`, the container and the systemd unit start the server. */
-const START_FLAGS = ["--max-semi-space-size=8"];
 
 let server: Child;
 let url: string;
 let key: string;
 const children: Child[] = [];
-beforeEach(() => startServer(START_FLAGS));
-async function startServer(flags: readonly string[]): Promise<void> {
-  server = startChild(new URL("abuse/server-process.ts", import.meta.url), [], {}, flags);
+beforeEach(async () => {
+  server = startChild(new URL("abuse/server-process.ts", import.meta.url), [], {}, START_FLAGS);
   ({ url, key } = await server.nextMessage<{ url: string; key: string }>());
-}
+});
 afterEach(async () => {
   for (const child of [server, ...children.splice(0)]) await child.kill();
 });
@@ -32,12 +28,7 @@ const figures: Record<string, string> = {};
 afterAll(() => reportFigures("floods without a key", figures));
 
 /** Sends the bytes on many connections, and measures what that costs the server and another client. */
-async function flood(
-  name: string,
-  connections: number,
-  bytes: string,
-  maxMemoryMiB = MAX_MEMORY_MIB,
-): Promise<void> {
+async function flood(name: string, connections: number, bytes: string): Promise<void> {
   const latencies: number[] = [];
   const other = openSocket(url);
   const request = `DELETE /v1/store/orders/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
@@ -64,7 +55,7 @@ async function flood(
   const p99 = latencies.toSorted((one, another) => one - another)[Math.floor(latencies.length * 0.99)] ?? 0;
   figures[`${name}: memory above idle, MiB`] = growth.toFixed(1);
   figures[`${name}: p99 of another client, ms`] = p99.toFixed(1);
-  expect(growth).toBeLessThan(maxMemoryMiB);
+  expect(growth).toBeLessThan(MAX_MEMORY_MIB);
   expect(p99).toBeLessThan(MAX_P99_MS);
 }
 
@@ -87,13 +78,6 @@ test.each([
       pipelined(documents),
     ),
 );
-
-test("without a start flag, 420 connections that pipeline requests use little more memory", async () => {
-  await server.kill();
-  await startServer([]);
-  const name = "420 connections, without a start flag";
-  await flood(name, 420, pipelined(4), MAX_MEMORY_WITHOUT_FLAG_MIB);
-});
 
 test("1,000 connections that send unfinished heads use bounded memory and do not delay other clients", () =>
   flood("unfinished heads", 1_000, `GET / HTTP/1.1\r\nHost: x\r\n${"a:b\r\n".repeat(3_000)}`));

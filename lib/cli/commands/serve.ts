@@ -15,7 +15,6 @@ import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
 import { startNodeServer } from "../../node/server.ts";
-import { tuneProcess } from "../../node/tuning.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
@@ -37,10 +36,9 @@ export function defineServe(command: Command, context: CommandContext): void {
     .option("--metrics <address>", METRICS_HELP, readAddress)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags & LogFlags) => {
-      const { trustProxy = false, tuning = true, existing = false, demo = false, basePath = "" } = flags;
+      const { trustProxy = false, existing = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
       const environment = readEnvironment(env);
-      if (tuning) tuneProcess();
       const handlerOptions = toHandlerOptions(flags);
       const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
@@ -87,7 +85,6 @@ export function defineServe(command: Command, context: CommandContext): void {
             ...address,
             ...handlerOptions,
             trustProxy,
-            tuning,
             plan,
             plans,
             domains: file,
@@ -148,7 +145,6 @@ interface ServeFlags {
   readonly banMinutes?: number;
   readonly webhook?: string;
   readonly webhookSecretFile?: string;
-  readonly tuning?: boolean;
   readonly existing?: boolean;
   readonly demo?: boolean;
   readonly metrics?: ListenAddress;
@@ -176,7 +172,6 @@ function addServeOptions(command: Command): Command {
       "--webhook-secret-file <file>",
       "the secret that signs webhooks; two, a line each, to replace one",
     )
-    .option("--no-tuning", "leave the memory, the compiler and the event loop of the process alone")
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
 }

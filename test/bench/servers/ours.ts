@@ -3,12 +3,10 @@ import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { type Clock, systemClock } from "../../../lib/core/time.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { startNodeServer } from "../../../lib/node/server.ts";
-import { tuneProcess } from "../../../lib/node/tuning.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import type { OurOptions } from "./server-process.ts";
 
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
-if (options.tuned ?? true) tuneProcess();
 const store = await openStore();
 if (options.outbox) await store.outbox?.switch(true);
 const banPolicy = {

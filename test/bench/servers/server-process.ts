@@ -15,6 +15,8 @@ export interface Program {
   readonly file: string;
   readonly arguments: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The flags of Node. @default none */
+  readonly flags?: readonly string[];
 }
 
 /** The options of our server; see `ours.ts`. */
@@ -30,13 +32,14 @@ export interface OurOptions {
   readonly maxRejections?: number;
   /** Switches the outbox on, so that every change is marked for delivery. */
   readonly outbox?: boolean;
-  /** Calls `tuneProcess`, as `serve` does. @default true */
-  readonly tuned?: boolean;
 }
+
+/** As `npm start`, the container and the systemd unit start the server. */
+export const START_FLAGS = ["--max-semi-space-size=8"];
 
 /** Our own server. */
 export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
-  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment };
+  return { file: pathOf("ours.ts"), arguments: [JSON.stringify(options)], environment, flags: START_FLAGS };
 }
 
 /** `node:http` with only what the jobs need, on our database or, with `columns`, on that of the peers. */
@@ -66,8 +69,8 @@ export function postgresPeer(
 }
 
 /** Starts a program and waits until it listens. */
-export async function start({ file, arguments: args, environment }: Program): Promise<RunningServer> {
-  const child = startChild(file, args, environment);
+export async function start({ file, arguments: args, environment, flags }: Program): Promise<RunningServer> {
+  const child = startChild(file, args, environment, flags);
   const { port } = await child.nextMessage<{ readonly port: number }>();
   return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop: child.end };
 }

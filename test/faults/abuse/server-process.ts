@@ -1,7 +1,7 @@
 /** A server with the given limits in its own process: reports its address and a key, then its memory use on request. */
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
-import { type ConnectionLimits, docsPage, startNodeServer, tuneProcess } from "../../../lib/node/index.ts";
+import { type ConnectionLimits, docsPage, startNodeServer } from "../../../lib/node/index.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { memoryNow } from "../load/memory.ts";
 
@@ -17,8 +17,6 @@ const ids = Array.from({ length: 1_000 }, (_, id) => BigInt(id));
 await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
 
 const handler = createHandler({ store, documents: docsPage() });
-// As `serve` does.
-tuneProcess();
 const limits: Partial<ConnectionLimits> = JSON.parse(process.argv[2] ?? "{}");
 const server = await startNodeServer({ handler, port: 0, limits });
 

@@ -8,7 +8,7 @@ export interface Terminal {
   readonly input: AsyncIterable<Uint8Array>;
   /** Standard error if it is an interactive terminal, for a progress bar. */
   readonly screen: WriteStream | undefined;
-  /** Standard output if it is an interactive terminal, for a result that is repainted. */
+  /** Standard output if it is an interactive terminal, for hints to a person. */
   readonly display: WriteStream | undefined;
   /**
    * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader

@@ -1,4 +1,3 @@
-import type { Instant } from "../core/time.ts";
 import type { TrackedDomain } from "./lifecycle.ts";
 import type { CertificateCheck, HostObservation } from "./observation.ts";
 import { REASONS } from "./verification/reasons.ts";
@@ -8,8 +7,6 @@ export interface ProgressStep {
   readonly name: "record" | "verified" | "certificate" | "live";
   readonly status: "done" | "current" | "failed" | "next";
   readonly detail: string;
-  /** The time at which the step was reached. */
-  readonly at?: Instant;
 }
 
 /** The progress of a host to live, from its status and its last observation. Pure. */
@@ -21,11 +18,10 @@ export function describeProgress(
   const record = verification.found ?? problem?.found ?? "not checked";
   const caaFailed = domain.state !== "pending_dns" && verification.certificate === "unknown";
   const verified = caaFailed ? "the lookup of CAA records failed" : "";
-  const at = domain.verifiedAt === undefined ? {} : { at: domain.verifiedAt };
   const statuses = statusesOf(domain);
   return [
     { name: "record", status: statuses.record, detail: record },
-    { name: "verified", status: statuses.verified, detail: verified, ...at },
+    { name: "verified", status: statuses.verified, detail: verified },
     { name: "certificate", status: statuses.certificate, detail: describeCertificate(domain, certificate) },
     { name: "live", status: domain.state === "live" ? "done" : "next", detail: "" },
   ];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { runWatch, type WatchEnd } from "../../lib/cli/commands/domains-watch.ts";
-import { formatChange, formatScreen } from "../../lib/cli/watch-screen.ts";
-import { observeHosts, startWatch, type WatchState } from "../../lib/domains/observation.ts";
+import { formatChange } from "../../lib/cli/watch-step.ts";
+import { observeHosts, type WatchState } from "../../lib/domains/observation.ts";
 import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
@@ -52,29 +52,19 @@ interface Watched {
   /** The state, with the host, after every observation. */
   readonly states: readonly (readonly string[])[];
   readonly lines: readonly string[];
-  readonly screen: string;
-  readonly saved: WatchState;
+  readonly last: WatchState;
 }
 
 /** Watches hosts with the real resolver and probe, while the world changes at each observation; nothing sleeps. */
 export async function watchThrough(
   [first, ...later]: readonly Moment[],
-  {
-    hosts = HOSTS,
-    earlier = new Map(),
-    reverify = false,
-  }: {
-    readonly hosts?: readonly HostToVerify[];
-    readonly earlier?: WatchState;
-    readonly reverify?: boolean;
-  } = {},
+  { hosts = HOSTS }: { readonly hosts?: readonly HostToVerify[] } = {},
 ): Promise<Watched> {
   const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
   const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
   const states: string[][] = [];
   const lines: string[] = [];
-  let screen = "";
-  let saved: WatchState = new Map();
+  let last: WatchState = new Map();
   let now = NOON;
   const enter = ({ at, records, failures, issued = [] }: Moment) => {
     now = NOON + at * MINUTE;
@@ -86,17 +76,13 @@ export async function watchThrough(
   const { promise: stopped, resolve: stop } = Promise.withResolvers<"stopped">();
 
   if (first !== undefined) enter(first);
-  const names = hosts.map(({ host }) => host);
-  const end = await runWatch(startWatch(names, earlier, { at: now, reverify }), {
+  const end = await runWatch({
     clock: () => now,
     observe: () => observeHosts(hosts, { resolver, probe }),
-    save: (state) => {
-      saved = state;
-    },
-    async show({ hosts: screens, changes }) {
-      states.push(screens.map(({ host, domain }) => `${host} ${domain.state}`));
+    async show({ state, hosts: watched, changes }) {
+      states.push(watched.map(({ host, domain }) => `${host} ${domain.state}`));
       lines.push(...changes.map((change) => formatChange(change, now)));
-      screen = formatScreen(screens, now);
+      last = state;
     },
     async sleep() {
       const next = later.shift();
@@ -105,7 +91,7 @@ export async function watchThrough(
     },
     stopped,
   });
-  return { end, states, lines, screen, saved };
+  return { end, states, lines, last };
 }
 
 export const only = (host: string) => HOSTS.filter((each) => each.host === host);

@@ -32,7 +32,7 @@ import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";
 import { printResults } from "../output.ts";
 import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
-import { watchChangeSchema } from "../watch-screen.ts";
+import { watchChangeSchema } from "../watch-step.ts";
 import { watchHosts } from "./domains-watch.ts";
 
 /** `domains`: the DNS records of custom domains, printed and verified. */
@@ -75,15 +75,11 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .description(
       "Repeats the check, and reads each host's certificate, until every host is live or needs attention. Exits with 1 unless all are live.",
     )
-    .option("--reverify", "verify hosts that need attention anew, after a new certificate was requested")
-    .option("--state <file>", "the file that keeps the state between runs", ".data/domains-watch.json")
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
-    .action(async (file: string | undefined, flags: WatchFlags) => {
+    .action(async (file: string | undefined, flags: CheckFlags) => {
       const domains = await readHostsToCheck(context, file, flags);
-      const { reverify = false, state } = flags;
-      const json = context.flags.json === true;
       const verification = createVerification(flags, domains.deployment);
-      const end = await watchHosts(context, domains, verification, { reverify, state, json });
+      const end = await watchHosts(context, domains, verification);
       if (end !== "live") context.exit(EXIT.failed);
     });
 
@@ -192,11 +188,6 @@ function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Pro
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];
   readonly stack?: string;
-}
-
-interface WatchFlags extends CheckFlags {
-  readonly reverify?: boolean;
-  readonly state: string;
 }
 
 /** Reads the hosts to verify, with their targets. */

@@ -18,7 +18,7 @@ export function toFileName(path: string): string {
  * Node's `mkdirSync` with `recursive` never returns below `/proc`, where Linux says of a new folder that its parent is
  * missing.
  */
-export function createFolder(path: string, mode = 0o777): void {
+export function createFolder(path: string, mode: number): void {
   const parent = dirname(path);
   // The root of a drive that does not exist is its own parent.
   if (parent !== path) createFolder(parent, mode);

@@ -1,20 +1,9 @@
-import { execFile } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { openWatchState, runWatch } from "../../../lib/cli/commands/domains-watch.ts";
-import { addDomain, domainAt } from "../../../lib/domains/lifecycle.ts";
+import { runWatch } from "../../../lib/cli/commands/domains-watch.ts";
+import type { StackStatus } from "../../../lib/domains/verification/report.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
@@ -36,7 +25,7 @@ useServers();
 
 describe("a watch", () => {
   test("two hosts with their own targets are followed through every state until both are live", async () => {
-    const { end, states, lines, screen } = await watchThrough([
+    const { end, states, lines } = await watchThrough([
       { at: 0, records: [] },
       { at: 5, records: [A_RIGHT, B_WRONG] },
       { at: 10, records: [A_RIGHT, B_RIGHT] },
@@ -68,70 +57,23 @@ describe("a watch", () => {
     expect(lines[1]).toContain("DNS changes may take up to 48 hours to propagate.");
     expect(lines[4]).toContain("record CNAME d-a.platform.example");
     expect(lines[4]).toContain("change the value of the CNAME record www to d-b.platform.example.");
-    expect(screen).toContain("2 of 2 hosts live at 2026-11-20T12:39:30Z.");
-    expect(screen).toMatch(/✓ certificate {2,}valid until \d{4}-\d\d-\d\d\n/);
+    expect(lines.at(-1)).toMatch(/ {2}certificate valid until \d{4}-\d\d-\d\d$/);
   });
 
-  test("the screen shows the time since verification, what to do now, and the steps still to come", async () => {
-    const moments = [
-      { at: 0, records: [A_RIGHT] },
-      { at: 12, records: [A_RIGHT] },
-    ];
-    const { end, screen } = await watchThrough(moments, { hosts: only(A) });
+  test("a line is printed only for news, and has the time that is left for the certificate", async () => {
+    const moments = [0, 5, 12].map((at) => ({ at, records: [A_RIGHT] }));
+    const { end, lines } = await watchThrough(moments, { hosts: only(A) });
     expect(end).toBe("stopped");
-    expect(screen).toBe(`\
-… ${A}  certificate_pending for 12 min  (primary)
-    ✓ record       CNAME d-a.platform.example
-    ✓ verified     verified 12 min ago, needs attention in 18 min
-    … certificate  requested; the server presents a certificate for *.platform.example
-      live
-    now  The certificate is issued automatically, usually within a couple of minutes.
-
-0 of 1 host live at 2026-11-20T12:12:00Z.
-`);
-  });
-
-  test("a resumed watch continues with the time of verification", async () => {
-    const first = await watchThrough([{ at: 0, records: [A_RIGHT] }], { hosts: only(A) });
-    expect(first.end).toBe("stopped");
-    const resumed = await watchThrough([{ at: 20, records: [A_RIGHT] }], {
-      hosts: only(A),
-      earlier: first.saved,
-    });
-    expect(resumed.screen).toContain("verified 20 min ago, needs attention in 10 min");
-    const late = await watchThrough([{ at: 30, records: [A_RIGHT] }], {
-      hosts: only(A),
-      earlier: first.saved,
-    });
-    expect([late.end, late.saved.get(A)?.since]).toEqual(["needs_attention", NOON + 30 * MINUTE]);
-  });
-
-  test("with reverify, a host that needs attention gets another 30 minutes; without it, it does not", async () => {
-    const { saved } = await watchThrough(
-      [
-        { at: 0, records: [A_RIGHT] },
-        { at: 30, records: [A_RIGHT] },
-      ],
-      { hosts: only(A) },
+    expect(lines.map((line) => line.split("  ")[2])).toEqual(["verified", "certificate_pending"]);
+    expect(lines[1]).toBe(
+      `2026-11-20T12:00:00Z  ${A}  certificate_pending  certificate requested; the server presents a certificate for *.platform.example; verified 0 s ago, needs attention in 30 min  The certificate is issued automatically, usually within a couple of minutes.`,
     );
-    const again = { hosts: only(A), earlier: saved };
-    expect((await watchThrough([{ at: 40, records: [A_RIGHT] }], again)).end).toBe("needs_attention");
-    const { end, screen } = await watchThrough(
-      [
-        { at: 40, records: [A_RIGHT] },
-        { at: 69, records: [A_RIGHT] },
-      ],
-      { ...again, reverify: true },
-    );
-    expect(end).toBe("stopped");
-    expect(screen).toContain("verified 29 min ago, needs attention in 1 min");
   });
 
   test("a watch stops during an observation that does not return", async () => {
-    const end = await runWatch(new Map(), {
+    const end = await runWatch({
       clock: () => NOON,
       observe: () => new Promise(() => {}),
-      save: () => {},
       show: async () => {},
       sleep: async () => {},
       stopped: Promise.resolve("stopped"),
@@ -140,9 +82,44 @@ describe("a watch", () => {
   });
 });
 
+describe("a watch of a stack", () => {
+  const requested = (minute: number, state: StackStatus["state"] = "certificate_pending") => {
+    const since = new Date(NOON + minute * MINUTE).toISOString();
+    return only(A).map((host) => ({ ...host, stack: { state, reason: "", next: [], since } }));
+  };
+
+  test.each([
+    ["20 minutes ago", -20, "needs attention in 10 min"],
+    ["by a clock that is ahead", 1_000, "needs attention in 30 min"],
+  ])("counts from the request of the certificate, %s", async (_name, minute, left) => {
+    const { end, lines } = await watchThrough([{ at: 0, records: [A_RIGHT] }], { hosts: requested(minute) });
+    expect([end, lines.length]).toEqual(["stopped", 1]);
+    expect(lines[0]).toContain(left);
+  });
+
+  test("a certificate that was requested 30 minutes ago is overdue, unless it is there", async () => {
+    const hosts = requested(-30);
+    const overdue = await watchThrough([{ at: 0, records: [A_RIGHT] }], { hosts });
+    expect([overdue.end, overdue.last.get(A)?.attention]).toEqual(["needs_attention", "certificate_overdue"]);
+    const issued = await watchThrough([{ at: 0, records: [A_RIGHT], issued: [A] }], { hosts });
+    expect(issued.lines.map((line) => line.split("  ")[2])).toEqual([
+      "verified",
+      "certificate_pending",
+      "live",
+    ]);
+  });
+
+  test("while the record is missing, only the 72 hours count from the request", async () => {
+    const early = await watchThrough([{ at: 0, records: [] }], { hosts: requested(-31) });
+    expect([early.end, early.last.get(A)?.state]).toEqual(["stopped", "pending_dns"]);
+    const late = await watchThrough([{ at: 0, records: [] }], { hosts: requested(-72 * 60, "pending_dns") });
+    expect([late.end, late.last.get(A)?.attention]).toEqual(["needs_attention", "validation_timed_out"]);
+  });
+});
+
 describe("the hosts of a watch", () => {
   test("after 30 minutes without a certificate the three checks are added, and the watch ends", async () => {
-    const { end, screen, lines } = await watchThrough(
+    const { end, last, lines } = await watchThrough(
       [
         { at: 0, records: [A_RIGHT] },
         { at: 29.9, records: [A_RIGHT] },
@@ -151,19 +128,16 @@ describe("the hosts of a watch", () => {
       { hosts: only(A) },
     );
     expect(end).toBe("needs_attention");
-    expect(screen).toContain(`✗ ${A}  needs_attention for 0 s  (primary)`);
-    expect(screen).toContain("verified 30 min ago");
-    expect(screen).toContain("✗ certificate");
-    expect(screen).toMatch(
-      /now {2}No certificate has been issued 30 minutes after verification\.\n +1\. Does orders\.example\.com still verify\? Yes\.\n +2\. Do CAA records forbid the certificate authority\? No\.\n +3\. Request a new certificate: increase the number of orders\.example\.com under store-orders:reverify/,
+    expect(last.get(A)).toMatchObject({ attention: "certificate_overdue", since: NOON + 30 * MINUTE });
+    expect(lines.at(-1)).toMatch(
+      / {2}No certificate has been issued 30 minutes after verification\. 1\. Does orders\.example\.com still verify\? Yes\. 2\. Do CAA records forbid the certificate authority\? No\. 3\. Request a new certificate: increase the number of orders\.example\.com under store-orders:reverify .* Then run 'store-orders domains watch' again\.$/,
     );
-    expect(lines.at(-1)).toContain("store-orders:reverify");
   });
 
   test("the three checks are repeated while another host is pending", async () => {
     const forbidding = `${A} CAA 0 issue "letsencrypt.org"`;
     const caa = `d-a.platform.example CAA 0 issue "letsencrypt.org"`;
-    const { end, screen, states } = await watchThrough([
+    const { end, lines, states } = await watchThrough([
       { at: 0, records: [A_RIGHT] },
       { at: 31, records: [A_RIGHT] },
       { at: 32, records: [A_RIGHT, caa] },
@@ -172,10 +146,10 @@ describe("the hosts of a watch", () => {
     expect(end).toBe("needs_attention");
     expect(states[2]).toEqual([`${A} needs_attention`, `${B} pending_dns`]);
     expect(states[3]).toEqual([`${A} needs_attention`, `${B} live`]);
-    expect(screen).toMatch(
+    expect(lines.at(-4)).toMatch(
       /1\. Does orders\.example\.com still verify\? No\. At the DNS provider of example\.com, add/,
     );
-    expect(screen).toMatch(
+    expect(lines.at(-4)).toMatch(
       /2\. Do CAA records forbid the certificate authority\? Yes\. .*add the record CAA 0 issue "amazon/,
     );
   });
@@ -217,7 +191,7 @@ describe("the hosts of a watch", () => {
   });
 
   test("a live host whose record or certificate breaks while another one is pending needs attention", async () => {
-    const { states, saved } = await watchThrough([
+    const { states, last } = await watchThrough([
       { at: 0, records: [A_RIGHT], issued: [A] },
       { at: 1, records: [`${A} A 192.0.2.1`], issued: [A] },
       { at: 2, records: [A_RIGHT], issued: [A] },
@@ -229,12 +203,12 @@ describe("the hosts of a watch", () => {
       `${A} live`,
       `${A} needs_attention`,
     ]);
-    expect(saved.get(A)).toMatchObject({ attention: "certificate_failed" });
+    expect(last.get(A)).toMatchObject({ attention: "certificate_failed" });
   });
 
   test("a host without a record needs attention after 72 hours", async () => {
     const hour = 60;
-    const { end, saved, screen } = await watchThrough(
+    const { end, last, lines } = await watchThrough(
       [
         { at: 0, records: [] },
         { at: 48 * hour, records: [] },
@@ -242,77 +216,9 @@ describe("the hosts of a watch", () => {
       ],
       { hosts: only(A) },
     );
-    expect([end, saved.get(A)?.attention]).toEqual(["needs_attention", "validation_timed_out"]);
-    expect(screen).toContain("not verified within 72 hours");
+    expect([end, last.get(A)?.attention]).toEqual(["needs_attention", "validation_timed_out"]);
+    expect(lines.at(-1)).toContain("not verified within 72 hours");
   });
-});
-
-test("the state of a watch is written without touching another file, and leaves none behind", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "state");
-  writeFileSync(`${path}.next`, "mine");
-  openWatchState(path, 0).save(new Map([["a.example.com", addDomain("a.example.com", 0)]]), 0);
-  expect(readdirSync(folder).sort()).toEqual(["state", "state.next"]);
-  expect(readFileSync(`${path}.next`, "utf8")).toBe("mine");
-  expect([...openWatchState(path, 1).earlier.keys()]).toEqual(["a.example.com"]);
-});
-
-test("two watches in one directory keep each other's hosts, and the time of the first one", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "state");
-  const [one, other] = [openWatchState(path, 0), openWatchState(path, 0)];
-  const verified = (host: string, at: number) =>
-    [host, { host, state: "verified", since: at, verifiedAt: at, attemptSince: 0 }] as const;
-  one.save(new Map([verified("a.example.com", 1), verified("both.example.com", 1)]), 1);
-  other.save(new Map([verified("b.example.com", 2), verified("both.example.com", 2)]), 2);
-  one.save(new Map([verified("a.example.com", 1)]), 3);
-  const { earlier } = openWatchState(path, 4);
-  expect([...earlier.keys()].toSorted()).toEqual(["a.example.com", "b.example.com", "both.example.com"]);
-  expect(earlier.get("both.example.com")).toMatchObject({ since: 1, verifiedAt: 1 });
-});
-
-test("four processes that save at the same time lose no host", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "state");
-  const module = new URL("../../../lib/cli/commands/domains-watch.ts", import.meta.url).href;
-  const script = (name: string) => `
-    const { openWatchState } = await import(${JSON.stringify(module)});
-    const file = openWatchState(${JSON.stringify(path)}, 0);
-    for (let index = 0; index < 25; index++) {
-      const host = "${name}" + index + ".example.com";
-      file.save(new Map([[host, { host, state: "live", since: 0 }]]), 1);
-    }`;
-  const run = promisify(execFile);
-  const names = ["a", "b", "c", "d"];
-  await Promise.all(
-    names.map((name) => run(process.execPath, ["--input-type=module", "--eval", script(name)])),
-  );
-  expect(openWatchState(path, 2).earlier.size).toBe(100);
-  expect(readdirSync(folder)).toEqual(["state"]);
-});
-
-test("a lock that a killed process has left is removed", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "state");
-  writeFileSync(`${path}.lock`, "1\n");
-  utimesSync(`${path}.lock`, 0, 0);
-  openWatchState(path, 0);
-  expect(readdirSync(folder)).toEqual(["state"]);
-});
-
-test("a state that cannot replace what is at its path leaves no file behind", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "state");
-  const file = openWatchState(path, 0);
-  rmSync(path);
-  mkdirSync(path);
-  expect(() => file.save(new Map(), 0)).toThrow("Give another path for the state with --state.");
-  expect(readdirSync(folder)).toEqual(["state"]);
 });
 
 const cli = createCommandLine();
@@ -342,7 +248,7 @@ const watch = (address: string, ...rest: readonly string[]) => [
   ...["--resolver", address, "--tls-port", `${tls.port}`, ...rest],
 ];
 
-test("domains watch prints one line per change, keeps its state, and exits with 0 once every host is live", async () => {
+test("domains watch prints one line per change, and exits with 0 once every host is live", async () => {
   await using server = await startDnsServer(ZONE);
   const { status, stdout, stderr } = await cli.run(watch(server.address), { env });
   expect([status, stderr]).toEqual([0, ""]);
@@ -357,18 +263,6 @@ test("domains watch prints one line per change, keeps its state, and exits with 
     "www.example.com verified",
     "www.example.com certificate_pending",
     "www.example.com live",
-  ]);
-  const { watchedDomains } = JSON.parse(
-    readFileSync(join(cli.directory, ".data/domains-watch.json"), "utf8"),
-  );
-  expect(watchedDomains).toMatchObject([
-    { host: "orders.example.com", state: "live" },
-    { host: "www.example.com", state: "live" },
-  ]);
-  const again = await cli.run(watch(server.address), { env });
-  expect([again.status, again.stdout.trim().split("\n")]).toEqual([
-    0,
-    [expect.stringContaining("orders.example.com  live"), expect.stringContaining("www.example.com  live")],
   ]);
 });
 
@@ -406,8 +300,6 @@ test("domains watch exits with 1 if a host needs attention, and reads a stack's 
       server.address,
       "--tls-port",
       `${others.port}`,
-      "--state",
-      "stack-state.json",
       "--json",
     ],
     { env, input: JSON.stringify(outputs) },
@@ -433,52 +325,11 @@ test("domains watch exits with 1 if a host needs attention, and reads a stack's 
   expect(schema.safeParse({ ...changes[0], state: "done" }).success).toBe(false);
 });
 
-test("an interrupted domains watch exits with 1, and the next one continues in the same state", async () => {
+test("an interrupted domains watch exits with 1", async () => {
   await using server = await startDnsServer(ZONE.replace(`www.example.com CNAME ${TARGET}`, ""));
-  const args = watch(server.address, "--state", "state/kept.json", "--json");
-  const since = async () => {
-    const child = cli.spawn(args, { env });
-    const exit = waitForExit(child);
-    const output = await waitForOutput(child, /"pending_dns".*\n/);
-    child.kill("SIGINT");
-    const { status, stderr } = await exit;
-    expect([status, stderr]).toEqual([1, "Stopped. The same command continues the watch.\n"]);
-    const change = output
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line))
-      .find(({ host }) => host === "www.example.com");
-    return change.since;
-  };
-  const first = await since();
-  expect(await since()).toBe(first);
-});
-
-test.each([
-  ["is not one of a watch", "domains.json", "This is not the state of a watch."],
-  ["cannot be read", ".", "This is a directory; name a file (EISDIR). Give another path"],
-  ["cannot be written", "ca.pem/state.json", "The file cannot be"],
-])(
-  "domains watch with a state file that %s exits with 2 and leaves it as it is",
-  async (_name, path, reason) => {
-    const before = readFileSync(join(cli.directory, "domains.json"), "utf8");
-    const { status, stdout, stderr } = await cli.run(watch("127.0.0.1:9", "--state", path), { env });
-    expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(reason);
-    expect(readFileSync(join(cli.directory, "domains.json"), "utf8")).toBe(before);
-  },
-);
-
-test("instants that a clock nine years ahead wrote to the state are taken as now, so that a host is overdue in time", () => {
-  const path = join(cli.directory, "ahead.json");
-  const [at, ahead] = [NOON, NOON + 9 * 365 * 1_440 * MINUTE];
-  const times = { since: ahead, verifiedAt: ahead, attemptSince: at - MINUTE, observedAt: ahead };
-  const watchedDomains = [{ host: A, state: "certificate_pending", ...times }];
-  writeFileSync(path, JSON.stringify({ watchedDomains }));
-  const { earlier } = openWatchState(path, at);
-  const domain = earlier.get(A) ?? expect.fail();
-  expect(domain).toEqual({
-    ...{ host: A, state: "certificate_pending", since: at, verifiedAt: at, attemptSince: at - MINUTE },
-  });
-  expect(domainAt(domain, at + 30 * MINUTE)).toMatchObject({ attention: "certificate_overdue" });
+  const child = cli.spawn(watch(server.address), { env });
+  const exit = waitForExit(child);
+  await waitForOutput(child, /www\.example\.com {2}pending_dns.*\n/);
+  child.kill("SIGINT");
+  expect(await exit).toMatchObject({ status: 1, stderr: "Stopped before every host was live.\n" });
 });

@@ -1,9 +1,7 @@
-/** The screen of a watch: its content, and its painter. */
-import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
-import type { WriteStream } from "node:tty";
+/** A step of a watch: what has changed, and how it is printed. */
 import * as z from "zod";
 import { escapeControls, formatDuration, formatTimestamp } from "../core/text.ts";
-import type { Clock, Instant } from "../core/time.ts";
+import type { Instant } from "../core/time.ts";
 import {
   ATTENTION_REASONS,
   addDomain,
@@ -24,20 +22,19 @@ import {
 import { REASONS } from "../domains/verification/reasons.ts";
 import { withoutImplied } from "../domains/verification/report.ts";
 import type { HostReport } from "../domains/verification/verify.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** The result of one observation. */
 export interface WatchStep {
   readonly state: WatchState;
-  readonly hosts: readonly HostScreen[];
+  readonly hosts: readonly WatchedHost[];
   /** The hosts with news, once for each status that they passed through. */
-  readonly changes: readonly HostScreen[];
+  readonly changes: readonly WatchedHost[];
   /** True if every host is live or needs attention. */
   readonly settled: boolean;
 }
 
-/** View model of a host. */
-export interface HostScreen {
+/** A host as it is printed. */
+export interface WatchedHost {
   readonly host: string;
   readonly role: HostRole;
   readonly domain: TrackedDomain;
@@ -50,8 +47,8 @@ export interface HostScreen {
 
 /** The context of an observation. */
 export interface WatchContext {
-  /** The screens that are shown now, so that only news is a change. @default none */
-  readonly shown?: readonly HostScreen[];
+  /** The hosts as they were printed last, so that only news is a change. @default none */
+  readonly shown?: readonly WatchedHost[];
   /** @default "stack" */
   readonly deployment?: Deployment | undefined;
 }
@@ -64,27 +61,41 @@ export function advanceWatch(
   { shown = [], deployment = "stack" }: WatchContext = {},
 ): WatchStep {
   const state = new Map<string, TrackedDomain>();
-  const hosts: HostScreen[] = [];
-  const changes: HostScreen[] = [];
+  const hosts: WatchedHost[] = [];
+  const changes: WatchedHost[] = [];
   for (const observation of observations) {
     const { host } = observation.verification;
-    const statuses = advanceDomain(earlier.get(host) ?? addDomain(host, at), observation, at);
-    const screens = statuses.map((status) => createHostScreen(status, observation, deployment));
-    const [last] = screens.slice(-1);
-    const before = shown.find((screen) => screen.host === host);
+    const statuses = advanceDomain(earlier.get(host) ?? startDomain(observation, at), observation, at);
+    const described = statuses.map((status) => describeHost(status, observation, deployment));
+    const [last] = described.slice(-1);
+    const before = shown.find((each) => each.host === host);
     state.set(host, statuses[statuses.length - 1] as TrackedDomain);
     if (last !== undefined) hosts.push(last);
-    if (screens.length > 1 || before?.news !== last?.news) changes.push(...screens);
+    if (described.length > 1 || before?.news !== last?.news) changes.push(...described);
   }
   const settled = hosts.every(({ domain }) => domain.state === "live" || domain.state === "needs_attention");
   return { state, hosts, changes, settled };
 }
 
-function createHostScreen(
+/**
+ * The status before the first observation. If the stack said since when it awaits a certificate that is not there yet,
+ * the time that it may take has begun then, and not with the watch.
+ */
+function startDomain({ verification, certificate }: HostObservation, at: Instant): TrackedDomain {
+  const { host, dns, stack } = verification;
+  if (stack?.since === undefined || certificate?.outcome === "valid") return addDomain(host, at);
+  // A time in the future is from a wrong clock. What is due some time after it would never be.
+  const since = Math.min(Date.parse(stack.since), at);
+  const domain = addDomain(host, since);
+  const isRequested = stack.state === "certificate_pending" && dns === "ok";
+  return isRequested ? { ...domain, state: "certificate_pending", verifiedAt: since } : domain;
+}
+
+function describeHost(
   domain: TrackedDomain,
   observation: HostObservation,
   deployment: Deployment,
-): HostScreen {
+): WatchedHost {
   const { verification: report } = observation;
   const news = [
     domain.state,
@@ -132,7 +143,7 @@ function certificateChecks(
     adviceFor(domain)[0] ?? "",
     `1. Does ${host} still verify? ${dns === "ok" || dns === "unknown" ? verifies[dns] : "No."}${fixesOf("dns").join("")}`,
     `2. Do CAA records forbid the certificate authority? ${forbids[certificate]}${fixesOf("certificate").join("")}`,
-    `3. ${describeRequest(host, deployment)} Then run 'store-orders domains watch' with --reverify.`,
+    `3. ${describeRequest(host, deployment)} Then run 'store-orders domains watch' again.`,
   ];
 }
 
@@ -140,35 +151,6 @@ function describeRequest(host: string, deployment: Deployment): string {
   return deployment === "machine"
     ? REQUEST_CERTIFICATE.machine
     : `Request a new certificate: increase the number of ${host} under store-orders:reverify in the stack configuration and deploy.`;
-}
-
-/** Formats the hosts as one screen, for an interactive terminal. */
-export function formatScreen(hosts: readonly HostScreen[], at: Instant): string {
-  const live = hosts.filter(({ domain }) => domain.state === "live").length;
-  const last = `${live} of ${hosts.length} ${hosts.length === 1 ? "host" : "hosts"} live at ${formatTimestamp(at)}.`;
-  return escapeControls(`${[...hosts.map((host) => formatHost(host, at)), last].join("\n\n")}\n`);
-}
-
-const MARKS = { done: "✓", current: "…", failed: "✗", next: " " } as const;
-
-function formatHost({ host, role, domain, steps, todo }: HostScreen, at: Instant): string {
-  const head = `${markOf(domain)} ${host}  ${domain.state} for ${formatDuration(at - domain.since)}  (${role})`;
-  return [
-    head,
-    ...steps.map((step) => formatStep(step, domain, at)),
-    ...todo.map((item, index) => `    ${index === 0 ? "now" : "   "}  ${item}`),
-  ].join("\n");
-}
-
-function markOf({ state }: TrackedDomain): string {
-  if (state === "live") return MARKS.done;
-  return state === "needs_attention" ? MARKS.failed : MARKS.current;
-}
-
-function formatStep({ name, status, detail }: ProgressStep, domain: TrackedDomain, at: Instant): string {
-  const since = name === "verified" && status !== "next" ? describeVerification(domain, at) : "";
-  const facts = [since, detail].filter(Boolean).join("; ");
-  return `    ${MARKS[status]} ${name.padEnd(11)}  ${facts}`.trimEnd();
 }
 
 /** Describes the time since the host was verified and, while its certificate is pending, the time that is left. */
@@ -180,8 +162,8 @@ function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant)
   return `${ago}, needs attention in ${formatDuration(CERTIFICATE_TIMEOUT_MS - elapsed)}`;
 }
 
-/** Formats the status of a host as one line, for a log. */
-export function formatChange({ host, domain, steps, todo }: HostScreen, at: Instant): string {
+/** Formats the status of a host as one line. */
+export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Instant): string {
   const reached = steps.filter(({ status, detail }) => status !== "next" && detail !== "").at(-1);
   const since = describeVerification(domain, at);
   const facts = [reached === undefined ? "" : `${reached.name} ${reached.detail}`, since].filter(Boolean);
@@ -205,7 +187,7 @@ export const watchChangeSchema = z.strictObject({
 
 /** Describes a change of a host as JSON. */
 export function toWatchChange(
-  { host, role, domain, todo }: HostScreen,
+  { host, role, domain, todo }: WatchedHost,
   at: Instant,
 ): z.output<typeof watchChangeSchema> {
   const { state, attention, since, verifiedAt } = domain;
@@ -219,53 +201,4 @@ export function toWatchChange(
     ...(verifiedAt === undefined ? {} : { verifiedAt: formatTimestamp(verifiedAt) }),
     todo: [...todo],
   };
-}
-
-/** Shows a step of a watch: one screen that is repainted on a terminal, otherwise one line per change. */
-export function createWatchOutput(
-  { display, print }: Pick<Terminal, "display" | "print">,
-  { clock, json }: { readonly clock: Clock; readonly json: boolean },
-): (step: WatchStep) => Promise<void> {
-  if (display !== undefined && !json) return createPainter(display, clock);
-  return async ({ changes }) => {
-    const at = clock();
-    for (const change of changes) {
-      await print(`${json ? JSON.stringify(toWatchChange(change, at)) : formatChange(change, at)}\n`);
-    }
-  };
-}
-
-const MIN_COLUMNS = 20;
-
-function createPainter(display: WriteStream, clock: Clock): (step: WatchStep) => Promise<void> {
-  let painted = 0;
-  return async ({ hosts, settled }) => {
-    const lines = formatScreen(hosts, clock()).trimEnd().split("\n");
-    const hint = settled ? [] : ["Ctrl-C stops the watch. The same command continues it."];
-    // Some terminals report a size of zero.
-    const columns = Math.max(MIN_COLUMNS, display.columns || 80);
-    const rows = display.rows || 24;
-    const fitted = [...lines, ...hint].flatMap((line) => wrapLine(line, columns));
-    // Lines that have scrolled out of the terminal cannot be repainted. The last screen stays, so it is complete.
-    const hidden = settled ? 0 : Math.max(0, fitted.length - (rows - 1));
-    const shown = hidden === 0 ? fitted : [...fitted.slice(0, -hidden - 1), `… ${hidden + 1} more lines`];
-    moveCursor(display, 0, -painted);
-    cursorTo(display, 0);
-    clearScreenDown(display);
-    display.write(shown.map((line) => `${line}\n`).join(""));
-    painted = shown.length;
-  };
-}
-
-/** Wraps a line at spaces, with the indentation of its text, so that every line takes one row of the terminal. */
-export function wrapLine(line: string, columns: number): readonly string[] {
-  const indentation = " ".repeat(9);
-  const rows: string[] = [];
-  for (let rest = line; ; ) {
-    if (rest.length <= columns) return [...rows, rest];
-    const space = rest.lastIndexOf(" ", columns);
-    const end = space > indentation.length ? space : columns;
-    rows.push(rest.slice(0, end));
-    rest = indentation + rest.slice(end).trimStart();
-  }
 }

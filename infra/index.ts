@@ -29,6 +29,6 @@ export {
   type TableCalls,
   tableStatements,
 } from "./functions/permissions.ts";
-export { Observability, type ObservabilityArgs, type ReleaseOutput } from "./observability/observability.ts";
+export { Observability, type ObservabilityArgs } from "./observability/observability.ts";
 export { deploySettings, deployStoreOrders, StoreOrders, type StoreOrdersArgs } from "./store-orders.ts";
 export { Tables, type TablesArgs, tableArgs } from "./tables.ts";

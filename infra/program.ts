@@ -14,5 +14,3 @@ export const domains = service.domainStatus;
 export const ordersTable = service.tables.orders.name;
 export const accountsTable = service.tables.accounts.name;
 export const dashboardUrl = service.dashboardUrl;
-/** The input of `store-orders release`; missing without a canary. */
-export const release = service.release;

@@ -10,7 +10,7 @@ import { ChangeEvents } from "./events/change-events.ts";
 import { functionCode } from "./functions/function.ts";
 import { createFunctions, storeEnvironment } from "./functions/functions.ts";
 import { checkName, nameInAccount, ownerOf, typeToken } from "./names.ts";
-import { Observability, type ReleaseOutput } from "./observability/observability.ts";
+import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
 
 /**
@@ -74,8 +74,6 @@ export class StoreOrders extends pulumi.ComponentResource {
   /** By host: its role, its state with the reason and the next steps, and the DNS record that it needs. */
   readonly domainStatus: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
-  /** The input of `store-orders release`. Missing without a canary. */
-  readonly release?: ReleaseOutput;
 
   constructor(
     name: string,
@@ -83,7 +81,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("StoreOrders"), name, {}, options);
-    const { accessLogs, alarmEmail, canary, events, logRetentionDays, permissionsBoundary, waf } = settings;
+    const { accessLogs, alarmEmail, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
     checkName(name, settings);
     const owner = ownerOf(settings);
@@ -156,7 +154,6 @@ export class StoreOrders extends pulumi.ComponentResource {
           namespace,
         },
         region: restApi.region,
-        released: canary ? functions : undefined,
         email: alarmEmail,
       },
       // CloudWatch overwrites what has the same name. If another stack has that, the tables exist, and nothing is overwritten.
@@ -167,7 +164,6 @@ export class StoreOrders extends pulumi.ComponentResource {
     this.baseUrl = baseUrl(created, stage);
     this.domainStatus = Object.fromEntries(created.map((each) => [each.plan.host, domainOutput(each)]));
     this.dashboardUrl = observability.dashboardUrl;
-    if (observability.release !== undefined) this.release = observability.release;
     this.registerOutputs({ baseUrl: this.baseUrl });
   }
 }

@@ -5,13 +5,11 @@ import { LongestFirst } from "./support/longest-first.ts";
 /** Files that take long, or use the packages of `test/system`, although they are beside what they test. `npm run test:system` runs them. */
 export const LONG_TESTS = [
   "test/bench/bench.test.ts",
-  "test/cli/commands/release.test.ts",
   "test/cli/commands/tables.test.ts",
   "test/cli/commands/smoke.test.ts",
   "test/client/long-list.test.ts",
   "test/http/openapi/lint.test.ts",
   "test/infra/api/abuse.test.ts",
-  "test/infra/canary.test.ts",
   "test/infra/cost/cost.test.ts",
   "test/infra/deployed.test.ts",
   "test/infra/deployer/policy-documents.test.ts",
@@ -25,6 +23,7 @@ export const LONG_TESTS = [
   "test/infra/functions/disconnect.test.ts",
   "test/infra/functions/entry.test.ts",
   "test/infra/harness/program.test.ts",
+  "test/infra/new-version.test.ts",
   "test/infra/settings-changed.test.ts",
   "test/infra/tables-kept.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",

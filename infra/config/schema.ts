@@ -149,7 +149,6 @@ export const settingsSchema = z.strictObject({
   waf: waf.optional(),
   events: events.optional(),
   closePlatformHost: flag,
-  canary: flag,
   accessLogs: oneOf(["off", "account", "manage"]).default("off"),
   permissionsBoundary: z
     .string({ error: BOUNDARY })

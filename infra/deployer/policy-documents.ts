@@ -36,7 +36,7 @@ export interface DeployerPolicies {
    * deployment has this policy, `functions` and `preview`: together they would exceed the size of one.
    */
   readonly deploy: PolicyDocument;
-  /** The same for the functions with their roles and logs, and releases. */
+  /** The same for the functions with their roles and logs. */
   readonly functions: PolicyDocument;
   /** The permissions boundary of the stack's roles: all that a role which `functions` creates can ever be allowed. */
   readonly boundary: PolicyDocument;

@@ -18,8 +18,6 @@ const {
   STORE_ORDERS_DOCS_URL: docsUrl,
   STORE_ORDERS_CORS_ORIGINS: corsOrigins,
   STORE_ORDERS_PREVIEW: preview,
-  AWS_LAMBDA_FUNCTION_NAME: functionName,
-  AWS_LAMBDA_FUNCTION_VERSION: version,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
@@ -29,9 +27,6 @@ const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(d
 const store = createDynamodbStore({ prefix, tables: { orders, accounts } });
 const telemetry = createTelemetry({
   namespace: namespace ?? prefix,
-  ...(functionName === undefined || version === undefined
-    ? {}
-    : { version: { function: functionName, version } }),
   write: (line) => process.stdout.write(line),
 });
 const operations =

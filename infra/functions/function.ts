@@ -60,12 +60,7 @@ export interface OrdersFunctionArgs {
   readonly logRetentionDays: number;
   /** The ARN of a managed policy that limits the permissions of the role. @default none */
   readonly permissionsBoundary?: string | undefined;
-  /** Leaves the alias to `store-orders release`, which moves it to a new version in steps. @default false */
-  readonly canary?: boolean;
 }
-
-/** The alias that API Gateway invokes. It points to a published version; a deployment or a release moves it. */
-export const ALIAS = "live";
 
 /** A function with its own log group, role, policy, and an alias on its published version. */
 export class OrdersFunction extends pulumi.ComponentResource {
@@ -108,11 +103,9 @@ export class OrdersFunction extends pulumi.ComponentResource {
     );
     this.alias = new aws.lambda.Alias(
       `${name}-alias`,
-      { name: ALIAS, functionName: this.function.name, functionVersion: this.function.version },
-      // The first version gets all traffic when the alias is created. Later updates neither move nor show the alias.
-      args.canary === true
-        ? { ...parent, ignoreChanges: ["functionVersion", "routingConfig", "description"] }
-        : parent,
+      // API Gateway invokes the alias, so each update serves its version at once.
+      { name: "live", functionName: this.function.name, functionVersion: this.function.version },
+      parent,
     );
     this.registerOutputs({ alias: this.alias.arn });
   }

@@ -24,14 +24,14 @@ export function createFunctions(
   { settings, servers, code, environment: store, tables: { orders, accounts } }: FunctionsArgs,
   parent: pulumi.Resource,
 ): Readonly<Record<FunctionRole, OrdersFunction>> {
-  const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary, canary } = settings;
+  const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary } = settings;
   const environment = functionEnvironment({ ...settings, servers }, store);
   const arns = { orders: orders.arn, accounts: accounts.arn };
   const create = (role: FunctionRole, description: string, timeoutSeconds: number) =>
     new OrdersFunction(
       `${name}-${role}`,
       {
-        ...{ description, code, environment, memoryMiB, timeoutSeconds, reservedConcurrency, canary },
+        ...{ description, code, environment, memoryMiB, timeoutSeconds, reservedConcurrency },
         ...{ logRetentionDays, permissionsBoundary },
         handler: `entry.${role}`,
         statements: tableStatements(PERMISSIONS[role], arns),

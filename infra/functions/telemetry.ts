@@ -9,23 +9,16 @@ export const LONG_LIST_ORDERS = 1_000_000;
 
 type ServiceStore = HandlerOptions["store"];
 
-/** The published version of a function. */
-export interface FunctionVersion {
-  readonly function: string;
-  readonly version: string;
-}
-
 /**
- * Creates the telemetry of a process: access log lines and metrics, one JSON object per line. `namespace` separates the metrics of several stacks in one AWS account; responses
- * with a 5xx status are also counted by `version`.
+ * Creates the telemetry of a process: access log lines and metrics, one JSON object per line. `namespace` separates
+ * the metrics of several stacks in one AWS account.
  */
 export function createTelemetry(options: {
   namespace: string;
-  version?: FunctionVersion;
   write: (line: string) => void;
   clock?: Clock;
 }) {
-  const { namespace, version, write, clock = systemClock } = options;
+  const { namespace, write, clock = systemClock } = options;
   const writeLine = (fields: object) => write(`${toLogLine(fields)}\n`);
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
@@ -33,7 +26,7 @@ export function createTelemetry(options: {
     /** Logs a request, and counts it by operation and status, and as admitted or rejected by plan. */
     onRequest(event: RequestEvent): void {
       const at = clock();
-      const metrics = embeddedMetrics(namespace, at, requestMetrics(event, version));
+      const metrics = embeddedMetrics(namespace, at, requestMetrics(event));
       writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
@@ -89,14 +82,14 @@ export function createTelemetry(options: {
   };
 }
 
-function requestMetrics(
-  { operation = "none", status, plan, errorCode }: RequestEvent,
-  executed: FunctionVersion | undefined,
-): readonly MetricValue[] {
+function requestMetrics({
+  operation = "none",
+  status,
+  plan,
+  errorCode,
+}: RequestEvent): readonly MetricValue[] {
   const count = (name: string, dimensions: Record<string, string>) => ({ name, value: 1, dimensions });
   const metrics = [count("Requests", { Operation: operation, Status: `${status}` })];
-  if (status >= 500 && executed !== undefined)
-    metrics.push(count("ServerErrors", { Function: executed.function, Version: executed.version }));
   const isRejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
   if (plan !== undefined) metrics.push(count(isRejected ? "Rejected" : "Admitted", { Plan: plan }));
   return metrics;

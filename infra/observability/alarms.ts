@@ -1,6 +1,5 @@
 import type * as aws from "@pulumi/aws";
-import * as pulumi from "@pulumi/pulumi";
-import { ALIAS } from "../functions/function.ts";
+import type * as pulumi from "@pulumi/pulumi";
 import type { FunctionRole } from "../functions/permissions.ts";
 import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 
@@ -144,43 +143,6 @@ function planEventAlarms(monitored: MonitoredResources): readonly Alarm[] {
         "EventBridge did not accept a change of an order in any attempt. See `store-orders changes list --failed`; `changes retry` sends it again.",
     },
   ];
-}
-
-/** The functions of a service, of which a new version is about to get traffic. */
-export type ReleasedFunctions = Readonly<
-  Record<FunctionRole, { readonly function: Readonly<Record<"name" | "version", pulumi.Output<string>>> }>
->;
-
-/**
- * The alarms on the new version of each function. Unlike the others they react to a single error within a minute, and
- * notify nobody: `store-orders release` watches them for a few minutes, and a shift that is reverted needlessly only
- * has to be started again.
- */
-export function planReleaseAlarms(
-  functions: ReleasedFunctions,
-  monitored: MonitoredResources,
-): readonly Alarm[] {
-  const withinAMinute = { ...ONE_DAY, statistic: "Sum", period: 60 };
-  return Object.entries(functions).flatMap(([role, released]) => {
-    const { name, version } = released.function;
-    const errors = functionMetric(name, "Errors");
-    const execution = { Resource: pulumi.interpolate`${name}:${ALIAS}`, ExecutedVersion: version };
-    return [
-      {
-        ...withinAMinute,
-        ...errors,
-        dimensions: { ...errors.dimensions, ...execution },
-        key: `${role}-release-errors`,
-        alarmDescription: `Invocations of the new version of the function '${role}' fail.`,
-      },
-      {
-        ...withinAMinute,
-        ...ownMetric(monitored, "ServerErrors", { Function: name, Version: version }),
-        key: `${role}-release-5xx`,
-        alarmDescription: `The new version of the function '${role}' responds with a 5xx status.`,
-      },
-    ];
-  });
 }
 
 /** A metric of the API's stage. */

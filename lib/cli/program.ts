@@ -78,13 +78,6 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     stores: ["dynamodb"],
     load: async () => (await import("./commands/tables.ts")).defineTables,
   },
-  release: {
-    description:
-      "Moves the traffic of a stack with 'store-orders:canary' to its new version: a part first, and all of it if no " +
-      "alarm fires. Otherwise the old version gets all traffic again, and the command exits with 1.",
-    stores: [],
-    load: async () => (await import("./commands/release.ts")).defineRelease,
-  },
   smoke: {
     description:
       "Tests a deployed service: list, headers, limits, 401, readiness, and the cancel of an order that you name. " +

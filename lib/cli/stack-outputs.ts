@@ -10,22 +10,6 @@ import { isWithin } from "../domains/zone.ts";
 import { explainFileError } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Reads the outputs of a stack as JSON from a file, or from standard input for `-`. `hint` names the right input. */
-export async function readStackOutputs(
-  path: string,
-  hint: string,
-  { input }: Pick<Terminal, "input">,
-): Promise<unknown> {
-  const content = await (path === "-" ? text(input) : readFile(path, "utf8")).catch((error: unknown) => {
-    throw invalidInput(path, `${explainFileError(error, "read")} ${hint}`);
-  });
-  try {
-    return JSON.parse(content);
-  } catch {
-    throw invalidInput(path, `This is not JSON. ${hint}`);
-  }
-}
-
 /** The hosts of a deployed stack. */
 export interface StackDomains {
   readonly hosts: readonly HostToVerify[];
@@ -74,7 +58,7 @@ export async function readStackDomains(
   path: string,
   terminal: Pick<Terminal, "input">,
 ): Promise<StackDomains> {
-  const content = await readStackOutputs(path, HINT, terminal);
+  const content = await readOutputs(path, terminal);
   const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
   const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
   if (!parsed.success) {
@@ -106,6 +90,17 @@ export async function readStackDomains(
 function statusOf(output: object): Pick<HostToVerify, "stack"> {
   const { success, data } = stackStatusSchema.strip().safeParse(output);
   return success ? { stack: data } : {};
+}
+
+async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Promise<unknown> {
+  const content = await (path === "-" ? text(input) : readFile(path, "utf8")).catch((error: unknown) => {
+    throw invalidInput(path, `${explainFileError(error, "read")} ${HINT}`);
+  });
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw invalidInput(path, `This is not JSON. ${HINT}`);
+  }
 }
 
 const HINT = "Pass what 'pulumi stack output domains --json' prints.";

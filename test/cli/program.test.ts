@@ -28,7 +28,6 @@ const UNUSED: Readonly<Record<string, readonly string[]>> = {
   tables: ["--database <path>", "--postgres <url>", "--postgres-pool <n>"],
   domains: STORE_FLAGS,
   openapi: STORE_FLAGS,
-  release: STORE_FLAGS,
   smoke: STORE_FLAGS,
 };
 

@@ -33,7 +33,6 @@ const domains = defineDomains(
 );
 const hosts = { plan: "pro", domains, resolver: dns.address } as const;
 const everything = {
-  canary: true,
   events: { bus: "default" },
   waf: { requestsPerFiveMinutes: 3_000 },
   accessLogs: "manage",

@@ -21,7 +21,6 @@ describe("both stacks", () => {
       "dashboardUrl",
       "domains",
       "ordersTable",
-      ...(name.startsWith("production") ? ["release"] : []),
     ]);
   });
 

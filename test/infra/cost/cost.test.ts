@@ -50,17 +50,14 @@ describe("the section Cost", () => {
     );
   });
 
-  test("the section Cost, and those about WAF and the canary, have what each option adds to a month", () => {
+  test("the section Cost, and that about WAF, have what each option adds to a month", () => {
     const text = prose(document(PATH)).replace(/\s+/g, " ");
-    const { wafMonth, wafMillion, canaryMonth, hostMonth, versionMonth } = optionCosts();
+    const { wafMonth, wafMillion, hostMonth } = optionCosts();
     const perMillion = `$${wafMillion.toFixed(2)} for a million requests`;
     expect(text).toContain(`- \`waf\` adds $${wafMonth} a month and ${perMillion}.`);
     expect(text).toContain(
       `It costs $${wafMonth} a month ($5 for the ACL, $1 for the rule) and ${perMillion}.`,
     );
-    expect(text).toContain(`- \`canary\` adds $${canaryMonth.toFixed(2)} a month for four alarms.`);
-    expect(text).toContain(`It costs $${canaryMonth.toFixed(2)} a month for four alarms.`);
-    expect(text).toContain(`at $${versionMonth.toFixed(2)} for a whole month`);
     expect(text).toContain(`- Each host adds $${hostMonth.toFixed(2)} a month`);
   });
 });

@@ -1,5 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
-import { planAlarms, planReleaseAlarms } from "../../../infra/observability/alarms.ts";
+import { planAlarms } from "../../../infra/observability/alarms.ts";
 import type { Consumption, Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
@@ -24,8 +23,6 @@ const MONITORED = {
   tables: { orders: "", accounts: "" },
 };
 const ALARMS = planAlarms(MONITORED).length;
-const RELEASED = { function: { name: pulumi.output(""), version: pulumi.output("") } };
-const RELEASE_ALARMS = planReleaseAlarms({ list: RELEASED, api: RELEASED }, MONITORED).length;
 /** A rate limit is one rule. */
 const WEB_ACL_RULES = 1;
 
@@ -103,9 +100,7 @@ export function optionCosts() {
   return {
     wafMonth: priceOf("webAcl", 1) + priceOf("webAclRule", WEB_ACL_RULES),
     wafMillion: priceOf("webAclRequest", 1e6),
-    canaryMonth: priceOf("alarm", RELEASE_ALARMS),
     hostMonth: priceOf("alarm", 1),
-    versionMonth: priceOf("metric", 1),
   };
 }
 

@@ -26,7 +26,7 @@ const calls = Object.entries(observed).flatMap(([type, operations]) =>
 
 const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-const everyOption = { accessLogs: "manage", alarmEmail: "ops@example.com", canary: true } as const;
+const everyOption = { accessLogs: "manage", alarmEmail: "ops@example.com" } as const;
 const waf = { requestsPerFiveMinutes: 3000 };
 const events = { bus: "default" };
 const withEverything = withDefaults({ plan: "pro", domains, waf, events, ...everyOption });

@@ -190,7 +190,6 @@ describe("the log", () => {
       "ListRows by ",
       "Rejected by Plan",
       "Requests by Operation and Status",
-      "ServerErrors by Function and Version",
     ]);
     for (const key of Object.values(keys)) expect(list.log() + api.log()).not.toContain(key);
   });

@@ -29,8 +29,6 @@ const USES: Readonly<Record<string, string>> = {
     'await (await import("store-orders/infra")).functionCode();',
   "@aws-sdk/client-eventbridge":
     'await (await import("store-orders/infra")).functionCode(undefined, "events");',
-  "@aws-sdk/client-lambda @aws-sdk/client-cloudwatch":
-    'await import("@aws-sdk/client-lambda"); await import("@aws-sdk/client-cloudwatch");',
 };
 
 /** The entry points with their lines: the packages of each. */

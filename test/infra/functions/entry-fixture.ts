@@ -89,7 +89,7 @@ async function createFixture() {
   await client.send(
     new PutItemCommand({
       TableName: `${PREFIX}-orders`,
-      Item: { ...invalid, status: { S: "pending" }, wire: { S: '{"id":-1,' } },
+      Item: { ...invalid, status: { S: "lost" }, wire: { S: '{"id":-1}' } },
     }),
   );
   const accounts = createAccounts({ store: store.accounts, environment: "test" });

@@ -84,7 +84,7 @@ export function outboxQueries(db: DatabaseSync) {
   };
   const setLease = prepareWrite(
     db,
-    `UPDATE outbox SET due = ?1, since = iif(since > ?2 + ${MAX_CLOCK_SKEW_MS}, ?2, since) WHERE id = ?3`,
+    `UPDATE outbox SET due = ?, since = iif(since > ? + ${MAX_CLOCK_SKEW_MS}, ?, since) WHERE id = ?`,
   );
   const selectHeld = db.prepare(`SELECT id, due FROM outbox WHERE due < 0 UNION ALL
     SELECT id, due FROM outbox WHERE due > ? AND due < ${NEVER} LIMIT ?`);
@@ -127,7 +127,7 @@ export function outboxQueries(db: DatabaseSync) {
 
     lease(limit: number, at: Instant, lease: number): readonly WaitingOrder[] {
       const found = selectDue(at, limit);
-      for (const { id } of found) setLease.run(lease, at, id);
+      for (const { id } of found) setLease.run(lease, at, at, id);
       return found.map(({ due: _due, ...waiting }) => ({ ...waiting, lease }));
     },
 

@@ -1,7 +1,5 @@
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { homeOfPackages, installPackages } from "../support/install-packages.ts";
 import { LongestFirst } from "../support/longest-first.ts";
 import { COMPILE_CACHE, LONG_TESTS } from "../vitest.config.ts";
 
@@ -25,13 +23,11 @@ const ALONE = [
   "test/system/import-million.test.ts",
 ];
 
-/** The packages that only these suites need. */
-installPackages(fileURLToPath(new URL(".", import.meta.url)), homeOfPackages("system"));
-
 /** Tests that take long or need another program. A skipped test prints the reason. */
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
+    globalSetup: ["test/system/setup.ts"],
     testTimeout: 300_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },

@@ -2,10 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { baseEnvironment } from "../../support/command-line.ts";
 import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import type { Cloud, State } from "./deployment.ts";
 import { type Recording, type Registration, startEngine } from "./engine.ts";
@@ -135,6 +134,7 @@ async function runNow(
   const addresses = ["--monitor", engine.address, "--engine", engine.address];
   const project = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
   const mode = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
+  const { PATH, NODE_COMPILE_CACHE } = baseEnvironment();
   const child = spawn(
     process.execPath,
     [
@@ -150,12 +150,12 @@ async function runNow(
     {
       stdio: ["pipe", "pipe", "pipe"],
       env: {
-        PATH: process.env["PATH"],
+        PATH,
+        // Most of a run is compiling the SDKs.
+        NODE_COMPILE_CACHE,
         PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
         PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
         PULUMI_NODEJS_TYPESCRIPT: "false",
-        // Most of a run is compiling the SDKs.
-        NODE_COMPILE_CACHE: join(tmpdir(), "store-orders-compile-cache"),
       },
     },
   );

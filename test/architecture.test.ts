@@ -123,6 +123,14 @@ describe("entry points", () => {
     expect(declared.size).toBeGreaterThan(150);
     expect([...declared].filter(([, files]) => files.size > 1)).toEqual([]);
   });
+
+  test("every export has a docstring", () => {
+    const exported = entries.flatMap((entry) => [...exportsOf(entry)]);
+    const missing = exported.filter(
+      ([name, file]) => !new RegExp(String.raw`\*/\nexport [\w* ]+ ${name}\b`).test(text(file)),
+    );
+    expect(missing).toEqual([]);
+  });
 });
 
 describe("conventions", () => {

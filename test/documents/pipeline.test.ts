@@ -147,7 +147,6 @@ test("a tag is released after the tests and one approval, and only the approved 
     ["build", "check", undefined],
     ["package", "build", "release"],
     ["image", "package", undefined],
-    ["site", "package", "github-pages"],
     ["notes", "image", undefined],
   ]);
   expect(secretsIn(jobs)).toBe(false);

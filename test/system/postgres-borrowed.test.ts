@@ -452,10 +452,12 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       await store.accounts.unban("other", "other.1");
       expect((await collect(store.accounts.list())).map(({ id }) => id)).toEqual(["acme", "other"]);
       await store.accounts.delete("other");
-      const leased = await outbox.lease(10, AT, AT + 1_000);
+      const leased = await outbox.lease(10, AT, -1);
       expect(leased).toHaveLength(3);
       await outbox.acknowledge([{ id: 0n, delivered: 2 }]);
-      await outbox.postpone(100n, AT + 1_000, undefined);
+      await outbox.postpone(100n, -1, undefined);
+      expect(await outbox.held(AT, 10)).toHaveLength(1);
+      await outbox.release([{ id: 2n, hold: -1 }]);
       expect(await outbox.backlog()).toMatchObject({ failed: 1 });
       expect(await outbox.list("failed", 10)).toHaveLength(1);
       expect(await outbox.retry()).toBe(1);

@@ -16,7 +16,7 @@ import { type OpenConsole, openConsole } from "./console-fixture.ts";
 export const TARGET = "d-1a2b3c.platform.example.net";
 export const FILE = `# The hosts of the shop.
 domains:
-  primary: orders.example.com   # printed on the bags
+  primary: orders.example.com # printed on the bags
   redirects:
     - { from: www.orders.example.com, to: orders.example.com, status: 301 }
 `;

@@ -153,8 +153,9 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     await page.waitForSelector("#result >> text=is now the primary");
     expect(readFileSync(path, "utf8")).toBe(`# The hosts of the shop.
 domains:
-  primary: www.orders.example.com   # printed on the bags
-  aliases: [orders.example.com]
+  primary: www.orders.example.com # printed on the bags
+  redirects: []
+  aliases: [ orders.example.com ]
 `);
   });
 

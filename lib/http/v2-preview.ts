@@ -1,6 +1,6 @@
 import { parseInt64 } from "../orders/int64.ts";
-import { isOrderStatus, ORDER_STATUSES } from "../orders/lifecycle.ts";
-import { MAX_PAGE_ORDERS, type OrderQuery } from "../orders/order-query.ts";
+import { ORDER_STATUSES } from "../orders/lifecycle.ts";
+import { MAX_PAGE_ORDERS, type OrderQuery, orderQueryIssues } from "../orders/order-query.ts";
 import { orderToJson } from "../orders/wire.ts";
 import type { CustomOperation } from "./custom-operations.ts";
 import { defineOperation, type Schema } from "./define-operation.ts";
@@ -8,7 +8,9 @@ import { defineOperation, type Schema } from "./define-operation.ts";
 const DEFAULT_PAGE_ORDERS = 100;
 
 /** The query of a page: pages of one walk have the same `status` and `order`. */
-const pageQuery: Schema<OrderQuery & { readonly order: "asc" | "desc" }> = {
+type PageQuery = OrderQuery & { readonly order: "asc" | "desc" };
+
+const pageQuery: Schema<PageQuery> = {
   "~standard": {
     validate(value) {
       const given = value as Readonly<Record<string, unknown>>;
@@ -17,15 +19,10 @@ const pageQuery: Schema<OrderQuery & { readonly order: "asc" | "desc" }> = {
         message: "There is no such parameter. Use limit, cursor, status or order.",
         path: [name],
       }));
+      const number = /^[1-9]\d*$/.test(`${limit}`) ? Number(limit) : limit;
+      const query = { limit: number, status, order } as PageQuery;
       const report = (name: string, message: string) => issues.push({ message, path: [name] });
-      if (!/^[1-9]\d{0,3}$/.test(`${limit}`) || Number(limit) > MAX_PAGE_ORDERS)
-        report("limit", `Use a whole number from 1 to ${MAX_PAGE_ORDERS}.`);
-      const isStatus = status === undefined || isOrderStatus(status);
-      if (!isStatus) report("status", `Use one of: ${ORDER_STATUSES.join(", ")}.`);
-      const isOrder = order === "asc" || order === "desc";
-      if (!isOrder) report("order", "Use one of: asc, desc.");
-      if (!isStatus || !isOrder) return { issues };
-      const query = { limit: Number(limit), status, order } as const;
+      for (const { path, message } of orderQueryIssues(query)) report(path, message);
       const after = cursor === undefined ? undefined : readCursor(cursor, query);
       if (cursor !== undefined && after === undefined)
         report("cursor", "Use 'next' of a page with the same 'status' and 'order', or leave it out.");

@@ -54,7 +54,14 @@ export async function* eachOrder(
 }
 
 /** Throws `InvalidInputError` if a query is invalid. Each store calls it first: callers can be untyped. */
-export function validateOrderQuery({ after, status, order, limit }: OrderQuery): void {
+export function validateOrderQuery(query: OrderQuery): void {
+  const issues = orderQueryIssues(query);
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+/** Every issue of a query, whose values can be anything. */
+export function orderQueryIssues(query: { readonly [name in keyof OrderQuery]: unknown }): Issue[] {
+  const { after, status, order, limit } = query;
   const issues: Issue[] = [];
   if (after !== undefined && typeof after !== "bigint")
     issues.push({ path: "after", message: "Use the identifier of an order, as a bigint." });
@@ -62,7 +69,7 @@ export function validateOrderQuery({ after, status, order, limit }: OrderQuery):
     issues.push({ path: "status", message: `Use one of: ${ORDER_STATUSES.join(", ")}.` });
   if (order !== undefined && order !== "asc" && order !== "desc")
     issues.push({ path: "order", message: "Use one of: asc, desc." });
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE_ORDERS)
+  if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_ORDERS)
     issues.push({ path: "limit", message: `Use a whole number from 1 to ${MAX_PAGE_ORDERS}.` });
-  if (issues.length > 0) throw new InvalidInputError(issues);
+  return issues;
 }

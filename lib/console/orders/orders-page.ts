@@ -1,11 +1,11 @@
 import { html } from "hono/html";
-import { InvalidInputError, type Issue } from "../../core/errors.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import { formatCount } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { parseInt64 } from "../../orders/int64.ts";
-import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../orders/lifecycle.ts";
+import type { OrderStatus, StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
-import type { DamagedOrder } from "../../orders/order-query.ts";
+import { type DamagedOrder, orderQueryIssues } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
@@ -42,9 +42,7 @@ export function parseTable(query: string): OrderTable {
   const side = params.has("before") ? "before" : "after";
   const text = params.get(side) ?? "";
   const id = parseInt64(text);
-  const issues: Issue[] = [];
-  if (status !== undefined && !isOrderStatus(status))
-    issues.push({ path: "status", message: `Use one of: ${ORDER_STATUSES.join(", ")}.` });
+  const issues = orderQueryIssues({ status, limit: PAGE_SIZE });
   if (sort !== "newest" && sort !== "oldest")
     issues.push({ path: "sort", message: "Use one of: newest, oldest." });
   if (text !== "" && id === undefined)

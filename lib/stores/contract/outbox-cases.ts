@@ -38,10 +38,10 @@ const startHost = (store: Store, options: Pick<DeliverOptions, "clock" | "delive
       }),
   });
 
-/** Resolves when the value is the expected one, or has not changed for two seconds. */
+/** Resolves when the value is the expected one, or has not changed for five seconds. */
 async function settled<Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> {
   let last: Value | undefined;
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 500; attempt++) {
     const value = await read();
     if (value === expected) return;
     if (value !== last) attempt = 0;

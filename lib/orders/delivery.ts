@@ -109,7 +109,8 @@ class LeaseWatch {
       const known = this.#seen.get(id);
       const since = known?.hold === hold ? Math.min(known.since, elapsed) : elapsed;
       if (hold >= 0 || elapsed - since >= lengthOf(hold)) ended.push(order);
-      else seen.set(id, { id, hold, since });
+      // Also one that has ended: a store may skip it while the order is being changed.
+      if (hold < 0) seen.set(id, { id, hold, since });
     }
     this.#seen = seen;
     if (ended.length > 0) await outbox.release(ended);

@@ -618,6 +618,26 @@ describe("by the clock of the system", () => {
     await Promise.all(hosts.map((host) => host.stop()));
   });
 
+  test("a lease that a store could not release, because its order was being changed, is released at the next look", async () => {
+    const store = createMemoryStore();
+    const { outbox = expect.fail() } = store;
+    await outbox.switch(true);
+    await createOrders({ store: store.orders }).place({ id: 1n });
+    await outbox.lease(1, Date.now(), -(15_000 * 2 ** 20));
+    let skipped = 0;
+    const received: string[] = [];
+    const { ended } = deliverChanges({
+      store: {
+        outbox: { ...outbox, release: async (held) => (skipped++ === 0 ? undefined : outbox.release(held)) },
+      },
+      deliver: ({ id }) => void received.push(changeNumber(id)),
+      untilEmpty: true,
+    });
+    await vi.advanceTimersByTimeAsync(20_000);
+    await ended;
+    expect([received, skipped]).toEqual([["1:1"], 2]);
+  });
+
   test("a program that ends when nothing is due waits for the lease of one that has died, and no longer", async () => {
     const store = createMemoryStore();
     const { outbox = expect.fail() } = store;

@@ -229,6 +229,25 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       expect(schema).toBeDefined();
     });
 
+    test("a call in a transaction of a caller that waits too long, also for the outbox, is never committed", async () => {
+      const { schema, owner, count } = await createTables(2);
+      await owner.outbox?.switch(true);
+      await owner.orders.place([pending(9n)]);
+      const clients = [1, 2].map(() => new Client({ connectionString: server.url() }));
+      for (const client of clients) {
+        await client.connect();
+        onTestFinished(() => client.end());
+        await client.query("BEGIN");
+      }
+      const [holder = expect.fail(), waiting = expect.fail()] = clients;
+      await holder.query(`SELECT FROM ${schema}.outbox FOR UPDATE`);
+      expect(await reasonOf(owner.orders.using(waiting).apply(9n, "cancel", AT))).toMatch(/did not respond/);
+      const committed = waiting.query("COMMIT");
+      await holder.query("ROLLBACK");
+      expect((await committed).command).toBe("ROLLBACK");
+      expect(await count("cancelled")).toBe(0);
+    });
+
     test("after the default of the database was read-only for a moment, no connection that was made then is kept", async () => {
       await server.sql("CREATE DATABASE switched");
       const { schema } = await createTables(40, "switched");

@@ -15,6 +15,7 @@ import {
   isRepeatable,
   isWrongSession,
   NO_TRANSACTION_SETTING,
+  notCommitted,
   openTransaction,
   standby,
   toStoreError,
@@ -48,7 +49,9 @@ export interface PostgresConnection {
   /** True if several queries can be sent at once. Otherwise each is sent when the one before has ended. */
   readonly pipeline?: boolean;
   /** Sends a query. */
-  query(query: PostgresQuery): Promise<{ readonly rows: readonly (readonly unknown[])[] }>;
+  query(
+    query: PostgresQuery,
+  ): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly command?: string }>;
 }
 
 /** The connection of a pool. */
@@ -262,8 +265,13 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
   function inTurn<T>(call: (deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + CALL_TIMEOUT_MS;
     const result = (turns.get(connection) ?? Promise.resolve()).then(() => call(deadline));
-    turns.set(connection, result.catch(ignore));
-    return result;
+    // A failed statement, which precedes the caller's COMMIT: what was rejected is not committed.
+    const rejected = result.catch((error: unknown) => {
+      connection.query(toQuery({ text: FAIL })).catch(ignore);
+      throw error;
+    });
+    turns.set(connection, rejected.catch(ignore));
+    return rejected;
   }
   /** Throws unless all rows are visible. */
   function visible(rows: Rows | undefined, columns: StateColumns): Rows {
@@ -307,6 +315,8 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
 const NO_TRANSACTION =
   "There is no transaction, and nothing was written. Begin one on this client with BEGIN, await each call, and end it with " +
   "COMMIT. Give a client, not a pool, whose queries use different connections.";
+
+const FAIL = "SELECT pg_catalog.current_setting('store_orders.call_was_rejected')";
 
 /** The last call on each connection of a caller. */
 const turns = new WeakMap<PostgresConnection, Promise<unknown>>();
@@ -373,7 +383,9 @@ async function send(connection: PostgresConnection, queries: readonly PostgresQu
     try {
       const response = responses?.[index];
       if (response?.status === "rejected") throw response.reason;
-      rows.push((response?.value ?? (await connection.query(query))).rows);
+      const result = response?.value ?? (await connection.query(query));
+      if (query.text === "COMMIT" && (result.command ?? "COMMIT") !== "COMMIT") throw notCommitted().cause;
+      rows.push(result.rows);
     } catch (error) {
       return { rows, error: new DatabaseError(error) };
     }
@@ -445,12 +457,15 @@ async function checkOut(pool: PostgresPool, deadline: number): Promise<PooledCon
   const turn = lent.then(ignore, ignore);
   refused.set(pool, turn);
   void turn.then(() => refused.get(pool) === turn && refused.delete(pool));
-  return lent;
+  // Whoever is first may have more time. It says why it was refused, which takes a pause longer.
+  return settleWithin(msUntil(deadline) + 2 * MAX_REFUSED_PAUSE_MS, lent);
 }
 
 /** Asks until the server no longer refuses. */
 async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   for (let refusal: unknown; ; await sleep(Math.random() * MAX_REFUSED_PAUSE_MS)) {
+    if (refusal === undefined && performance.now() >= deadline)
+      throw new StoreUnavailableError(NO_CONNECTION);
     try {
       return await lend(pool, deadline);
     } catch (error) {
@@ -460,15 +475,16 @@ async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<Poole
   }
 }
 
+const NO_CONNECTION =
+  "The database has no connection for this call: it does not respond, or the pool is too small.";
+
 /** Asks a pool for a connection. One that comes after the deadline is returned to the pool. */
 function lend(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   return new Promise((resolve, reject) => {
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      const message =
-        "The database has no connection for this call: it does not respond, or the pool is too small.";
-      reject(new StoreUnavailableError(message));
+      reject(new StoreUnavailableError(NO_CONNECTION));
     }, msUntil(deadline));
     pool.connect().then(
       (connection) => {

@@ -15,10 +15,15 @@ export class DatabaseError extends Error {
     const { code, severity, routine } = cause as Readonly<Record<"code" | "severity" | "routine", unknown>>;
     const isFromServer = typeof severity === "string" && typeof code === "string";
     this.sqlState = isFromServer ? code : "";
-    this.isRolledBack = severity === "ERROR";
+    // The server translates the severity. A code of these classes ends the session.
+    const isFatal =
+      /^(FATAL|PANIC)$/.test(`${severity}`) || (severity !== "ERROR" && FATAL_CODES.test(this.sqlState));
+    this.isRolledBack = isFromServer && !isFatal;
     this.routine = routine;
   }
 }
+
+const FATAL_CODES = /^(08|57P|58|XX|53300|25P0[34])/;
 
 /** The error of several addresses that all refuse a connection has no message of its own. */
 function messageOf(error: unknown): string {
@@ -100,6 +105,12 @@ export function openTransaction(): StoreUnavailableError {
       "after an error, and begin none with pool.query.",
   );
   return new StoreUnavailableError("The pool has lent a connection that cannot be used.", { cause });
+}
+
+/** The error of a COMMIT that the server has answered with ROLLBACK: somebody else has used the connection meanwhile. */
+export function notCommitted(): DatabaseError {
+  const message = "The transaction was rolled back by another statement on its connection.";
+  return new DatabaseError(Object.assign(new Error(message), { code: "25P02", severity: "ERROR" }));
 }
 
 /** The error of a session with a server that follows another one, and can lack changes. */

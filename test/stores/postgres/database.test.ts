@@ -392,6 +392,57 @@ test("a call for which the pool has no connection in time rejects, and a connect
   expect(returned).toBe(1);
 });
 
+test("a COMMIT that the server answers with ROLLBACK is an error, and closes the connection", async () => {
+  const closed: boolean[] = [];
+  let isRolledBack = false;
+  const pool: PostgresPool = {
+    async connect() {
+      const connection = await server.pool.connect();
+      return {
+        async query(query) {
+          const fails = isRolledBack && query.text === "COMMIT";
+          const response = await connection.query(fails ? { ...query, text: "ROLLBACK" } : query);
+          return { ...response, command: fails ? "ROLLBACK" : (query.text.split(/\W/)[0] ?? "") };
+        },
+        release(close = false) {
+          closed.push(close);
+          connection.release(close);
+        },
+      };
+    },
+  };
+  const store = createPostgresStore({ pool, schema: "rolled_back" });
+  await store.orders.place([ORDER]);
+  closed.length = 0;
+  isRolledBack = true;
+  await expect(store.orders.apply(1n, "cancel", 0)).rejects.toSatisfy(isStoreUnavailable);
+  expect(closed).toEqual([true]);
+  isRolledBack = false;
+  expect((await store.orders.find(1n))?.status).toBe("pending");
+});
+
+test("a call whose time is over does not wait for one before it that has more", async () => {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
+  let asked = 0;
+  const pool: PostgresPool = {
+    async connect() {
+      asked++;
+      // The first one is never answered, and the others are refused.
+      if (asked === 2) return new Promise(() => {});
+      throw refusal;
+    },
+  };
+  const store = createPostgresStore({ pool });
+  const settled: number[] = [];
+  const calls = [1, 2, 3].map((call) => store.orders.find(BigInt(call)).catch(() => void settled.push(call)));
+  await vi.advanceTimersByTimeAsync(5_000);
+  await Promise.all(calls);
+  expect(settled.toSorted()).toEqual([1, 2, 3]);
+  expect(asked).toBeLessThanOrEqual(4);
+});
+
 test("calls whose connection is refused wait in their order until one is lent", async () => {
   const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
   const store = await openStore("refused", (query, run) => run(query));

@@ -79,6 +79,8 @@ describe("a transaction is repeated", () => {
     ["if a pooler gives a session that has the statement", fromServer("42P05"), true],
     ["not if the database can only be read", fromServer("25006"), false],
     ["not after the wait for a lock", fromServer("55P03"), false],
+    ["not after the wait for a lock, in German", fromServer("55P03", "FEHLER"), false],
+    ["if the server ends the connection, in any language", fromServer("57P01", "致命的エラー"), true],
   ])("%s", (_when, cause, expected) => {
     expect(isRepeatable(new DatabaseError(cause))).toBe(expected);
   });

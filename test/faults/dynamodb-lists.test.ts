@@ -33,7 +33,7 @@ const engine: Server = createServer(async (request, response) => {
 });
 
 function respond(operation: string | undefined, input: Input): object {
-  const pending = { status: { S: "pending" }, wire: { S: '{"id":1}' } };
+  const pending = { id: { N: "1" }, status: { S: "pending" }, wire: { S: '{"id":1}' } };
   if (operation === "GetItem") return { Item: { buckets: { N: `${DEFAULT_BUCKETS}` } } };
   if (operation === "Scan") return { Items: [], LastEvaluatedKey: { id: { N: "0" } } };
   if (operation === "UpdateItem") return { Attributes: pending };

@@ -5,6 +5,7 @@ import {
   createPostgresStore,
   migratePostgres,
   type PostgresConnection,
+  type PostgresPool,
 } from "../../lib/stores/postgres/index.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
@@ -165,4 +166,51 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     await store.close();
     await expectNone();
   });
+
+  test(
+    "a change is not acknowledged whose transaction a crash of another process of the server has lost, although another has its identifier",
+    async () => {
+      const crashing = await startPostgres();
+      onTestFinished(() => crashing.remove());
+      const pool = new Pool({ connectionString: crashing.url(), pipeline: true });
+      pool.on("error", () => {});
+      pool.on("connect", (client) => client.on("error", () => {}));
+      onTestFinished(() => pool.end());
+      let isCrashing = false;
+      const observed: PostgresPool = {
+        async connect() {
+          const client = await pool.connect();
+          return {
+            pipeline: false,
+            release: (close) => client.release(close),
+            async query(query) {
+              if (!isCrashing || query.text !== "COMMIT") return client.query(query);
+              isCrashing = false;
+              const victim = new Client({ connectionString: crashing.url() });
+              victim.on("error", () => {});
+              await victim.connect();
+              const { rows } = await victim.query("SELECT pg_backend_pid() AS pid");
+              process.kill(rows[0].pid, "SIGKILL");
+              // Others take the identifiers that were given before, and commit.
+              for (let count = 0; count < 20; )
+                await crashing
+                  .sql("CREATE TABLE IF NOT EXISTS used (); INSERT INTO used DEFAULT VALUES")
+                  .then(
+                    () => count++,
+                    () => {},
+                  );
+              throw new Error("Connection terminated unexpectedly");
+            },
+          };
+        },
+      };
+      const store = createPostgresStore({ pool: observed });
+      await store.orders.place([pending(1n)]);
+      isCrashing = true;
+      const error = await store.orders.apply(1n, "cancel", AT).catch((reason: unknown) => reason);
+      expect(isStoreUnavailable(error) && error.message).toContain("The change may have been made.");
+      expect((await store.orders.find(1n))?.status).toBe("pending");
+    },
+    MAX_CASE_MS,
+  );
 });

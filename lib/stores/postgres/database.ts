@@ -239,8 +239,8 @@ export function openDatabase(
           if (error.isRolledBack) throw error;
           // The response to COMMIT is lost, and the change may have been made.
           connection.release(true);
-          const [, transaction, startedAt] = state;
-          if (!(await isCommitted(pool, `${transaction}`, startedAt, deadline))) throw error;
+          const [, transaction, startedAt, beganAt] = state;
+          if (!(await isCommitted(pool, `${transaction}`, { startedAt, beganAt }, deadline))) throw error;
           return result(rows.length < writes.length ? undefined : rows);
         }),
       ),
@@ -544,6 +544,12 @@ const OF_READ: StateColumns = ["value", "pg_is_in_recovery()"];
 
 const STARTED_AT = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text";
 
+/**
+ * When the server last recovered from a crash of one of its processes, after which it gives identifiers again that were not
+ * on disk. Its start stays the same, but it resets these statistics. Somebody can reset them too: then nobody can tell.
+ */
+const RECOVERED_AT = "extract(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_reset_time())";
+
 /** Selecting this makes a commit wait for the disk, in a database that does not by default. */
 export const SET_DURABLE = `set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
@@ -557,6 +563,7 @@ function columnsOfChange(durable: boolean): StateColumns {
     "value",
     "pg_current_xact_id()::text",
     STARTED_AT,
+    SERVER_SECONDS,
     durable ? SET_DURABLE : "set_config('synchronous_commit', 'off', true)",
     `set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)`,
   ];
@@ -609,10 +616,10 @@ const STATUS_INTERVAL_MS = 25;
 async function isCommitted(
   pool: PostgresPool,
   transaction: string,
-  startedAt: unknown,
+  { startedAt, beganAt }: Readonly<Record<"startedAt" | "beganAt", unknown>>,
   deadline: number,
 ): Promise<boolean> {
-  const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}`;
+  const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}, ${RECOVERED_AT}`;
   const query = toQuery({ text, values: [transaction] }, deadline);
   let problem: unknown;
   while (performance.now() < deadline) {
@@ -620,8 +627,9 @@ async function isCommitted(
       send(connection, [query]),
     ).catch((cause: unknown) => ({ rows: [], error: cause }));
     problem = error;
-    const [status, started] = rows[0]?.[0] ?? [];
+    const [status, started, recoveredAt] = rows[0]?.[0] ?? [];
     if (started !== undefined && started !== startedAt) break;
+    if (Number(recoveredAt ?? 0) >= Number(beganAt)) break;
     if (status === "committed" || status === "aborted") return status === "committed";
     await sleep(STATUS_INTERVAL_MS);
   }

@@ -29,7 +29,7 @@ export function explainExisting(
 ): pulumi.ErrorHook[] {
   return explainOnError(`${name}-exists`, resource, (errors) =>
     errors.some((error) => /already exists/i.test(error))
-      ? `${subject} exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. ${advice} See infra/README.md#an-interrupted-run.`
+      ? `${subject} exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. ${advice} See infra/recovery.md#an-interrupted-run.`
       : undefined,
   );
 }
@@ -53,7 +53,7 @@ export function keepTables(): pulumi.ResourceHook[] {
 }
 
 /** Part of the state of every stack, so it must not change. */
-const KEEP_TABLES = "store-orders: protected tables, see infra/README.md#rename-import-restore";
+const KEEP_TABLES = "store-orders: protected tables, see infra/recovery.md#rename-import-restore";
 
 function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
   const { name } = (oldInputs ?? {}) as { readonly name?: string };
@@ -63,12 +63,12 @@ function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
       "  After a rename of the stack or project, set 'renamedFrom'; after one of the component, pass its old name in 'aliases'.",
       "  Set 'tables' to the names that the tables have. A table that is to take their place has to be imported first.",
       "  Only if the data is to be deleted: set 'protect' to false, run an update, and then this one.",
-      "  See infra/README.md#rename-import-restore.",
+      "  See infra/recovery.md#rename-import-restore.",
     ].join("\n"),
   );
 }
 
-/** The time that an update waits for a certificate, as a Pulumi duration. See lib/README.md#domain-verification. */
+/** The time that an update waits for a certificate, as a Pulumi duration. See lib/domains/README.md#domain-verification. */
 export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
 
 /** Explains the checks if no certificate was issued in time. `reverify` is the number that is configured now. */
@@ -83,7 +83,7 @@ export function explainCertificateTimeout(
       "  1. Check that the DNS records of the host are correct: store-orders domains check",
       "  2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.",
       `  3. Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,
-      "  See infra/README.md#certificate-not-issued.",
+      "  See infra/domains/README.md#certificate-not-issued.",
       ...errors.map(fromProvider),
     ].join("\n"),
   );
@@ -106,7 +106,7 @@ export function explainRecordFailure(
       `Cannot create the DNS record CNAME ${String(inputs["name"])} → ${String(inputs["content"])}.`,
       "  If the record exists at Cloudflare, an interrupted update or another owner created it.",
       `  ${WAYS_OUT[purpose]}`,
-      "  See infra/README.md#an-interrupted-run.",
+      "  See infra/recovery.md#an-interrupted-run.",
       ...errors.map(fromProvider),
     ].join("\n"),
   );

@@ -108,7 +108,7 @@ const BOUNDARY =
 const TABLE = "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.'.";
 const tableName = z.string({ error: TABLE }).regex(/^[\w.-]{3,255}$/, { error: TABLE });
 
-/** The names of the tables, one or both; see infra/README.md#rename-import-restore. */
+/** The names of the tables, one or both; see infra/recovery.md#rename-import-restore. */
 const tables = z
   .strictObject(
     { orders: tableName.optional(), accounts: tableName.optional() },

@@ -107,7 +107,7 @@ type RawSettings = Readonly<Record<string, unknown>>;
 
 /** An earlier version had this setting, with the command `store-orders release`. */
 const CANARY =
-  "Remove this key, and 'store-orders release' from your pipeline: an update now serves at once. See infra/README.md#roll-back.";
+  "Remove this key, and 'store-orders release' from your pipeline: an update now serves at once. See infra/recovery.md#roll-back.";
 
 /** Validates settings. Reports every problem at once. */
 function parseSettingValues(raw: RawSettings): SettingsResult {

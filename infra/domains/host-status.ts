@@ -48,7 +48,7 @@ export function describeHeldHost(host: string): HostStatus {
     state: "pending_dns",
     reason: "The host is under 'hold': everything is prepared, but its record is not set.",
     next: [
-      `Remove ${host} from store-orders:hold and update. If it is served elsewhere now, follow infra/README.md#move-a-live-host.`,
+      `Remove ${host} from store-orders:hold and update. If it is served elsewhere now, follow infra/domains/README.md#move-a-live-host.`,
     ],
   };
 }

@@ -133,7 +133,7 @@ export function findRisks(
       : []),
     ...foreignValidations.map(
       (record) =>
-        `${host}: the ACM validation record ${describeRecord(record)} was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/README.md#an-interrupted-run.`,
+        `${host}: the ACM validation record ${describeRecord(record)} was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/recovery.md#an-interrupted-run.`,
     ),
   ];
 }
@@ -155,5 +155,5 @@ function describeConflict(record: ZoneRecord, ownComment: string): string {
     record.type === "CNAME"
       ? `If this stack created it, set its comment back to '${ownComment}', or, if the stack has lost its state, set store-orders:adopt to { ${record.name}: ${record.id} }. `
       : "";
-  return `${describeRecord(record)} conflicts with the CNAME of this stack. ${own}If it serves traffic, follow infra/README.md#move-a-live-host. Otherwise delete it.`;
+  return `${describeRecord(record)} conflicts with the CNAME of this stack. ${own}If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.`;
 }

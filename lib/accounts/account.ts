@@ -45,7 +45,7 @@ export interface RejectionCount {
   readonly bannedUntil?: Instant;
 }
 
-/** An account as a store keeps it: settings, usage and rejections. See lib/README.md#admission. */
+/** An account as a store keeps it: settings, usage and rejections. See lib/stores/README.md#admission. */
 export interface Account extends AccountSettings {
   readonly usage: Usage;
   /** By key identifier. */

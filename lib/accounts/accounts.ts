@@ -40,7 +40,7 @@ export interface Accounts<Name extends string = Plan> {
   create(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /**
    * Changes the plan. The current windows keep their counts and get the new limits. Takes effect at the next request, a
-   * larger plan within a second, because rejections are cached; see lib/README.md#admission.
+   * larger plan within a second, because rejections are cached; see lib/stores/README.md#admission.
    */
   setPlan(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Deletes an account with its keys, which are invalid from their next request on. Its orders stay. */

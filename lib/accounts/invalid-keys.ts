@@ -54,7 +54,7 @@ const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "u
 
 /**
  * Recognises invalid keys by their accounts. A store may pay for each with a write to the account, and anyone can forge
- * keys for it. So after the first few, the account is read at most once a second. See lib/README.md#admission.
+ * keys for it. So after the first few, the account is read at most once a second. See lib/stores/README.md#admission.
  */
 export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   const probed = new Map<string, ProbedAccount>();

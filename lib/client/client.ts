@@ -74,7 +74,7 @@ export interface Client {
   /** Cancels a pending order; safe to repeat. Rejects with `InvalidInputError` if the identifier is not an integer. */
   cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
   /**
-   * Reads a page of orders. Only a service with the preview of v2 has pages; see lib/http/README.md#the-preview-of-v2.
+   * Reads a page of orders. Only a service with the preview of v2 has pages; see lib/http/v2-preview.md#the-preview-of-v2.
    * Rejects with `MalformedListError` if the response is not one.
    */
   page(query?: PageQuery, options?: CallOptions): Promise<OrdersPage>;

@@ -5,7 +5,7 @@ import { MINUTE_MS } from "../plans/windows.ts";
 /**
  * The lifecycle of a custom domain: for every state, the effect of each event. `to` is the next state, `attention` the
  * reason why the domain then needs attention, `error` the reason why the event is not allowed, `unverified` the reason
- * why it is not allowed while the records are not verified. See lib/README.md#domain-verification.
+ * why it is not allowed while the records are not verified. See lib/domains/README.md#domain-verification.
  */
 export const DOMAIN_LIFECYCLE = {
   pending_dns: {

@@ -6,7 +6,7 @@ declare abstract class Validated {
 /**
  * The custom hosts of a project. Every value of this type has been validated by `defineDomains`, `parseDomains` or
  * `parseDomainsFile`; every name is in lower case, punycode, without the trailing dot. See
- * lib/README.md#domain-mapping.
+ * lib/domains/README.md#domain-mapping.
  */
 export interface DomainMapping extends Validated {
   /** The host that the project is published under. Without it there is no custom host at all. */

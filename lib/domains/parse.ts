@@ -172,7 +172,7 @@ interface Conflict {
 /**
  * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects from
  * the primary or to a host other than the primary, and aliases or redirects without a primary. Also works on a mapping
- * with other errors. See lib/README.md#domain-mapping.
+ * with other errors. See lib/domains/README.md#domain-mapping.
  */
 function findHostConflicts(mapping: unknown): readonly Conflict[] {
   const { primary, claims, redirects } = readHosts(mapping);

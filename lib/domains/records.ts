@@ -4,7 +4,7 @@ import { locateInZone, type ZoneMatch } from "./zone.ts";
 /** The TTL of the records, in seconds: the time for which a resolver may cache them. */
 export const RECORD_TTL_SECONDS = 3600;
 
-/** A record to create at the DNS provider. See lib/README.md#dns-records. */
+/** A record to create at the DNS provider. See lib/domains/README.md#dns-records. */
 export interface DnsRecord extends ConfiguredHost {
   /** The zone that the record belongs to. */
   readonly zone: string;

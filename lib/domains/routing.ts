@@ -1,7 +1,7 @@
 import { splitTarget } from "../core/request-target.ts";
 import type { DomainMapping } from "./mapping.ts";
 
-/** The route of a request by its host. See lib/README.md#serving-and-redirects. */
+/** The route of a request by its host. See lib/domains/README.md#serving-and-redirects. */
 export type HostRoute =
   | { readonly action: "serve" }
   | { readonly action: "redirect"; readonly status: 301; readonly location: string }

@@ -11,7 +11,7 @@ export interface OrderList {
 
 /**
  * Writes pages of records as one JSON array, read on demand. Resolves when the first page with records has been read,
- * so that a failure until then can be an error response. A later one leaves the array open. See lib/README.md#the-list.
+ * so that a failure until then can be an error response. A later one leaves the array open. See lib/stores/README.md#the-list.
  */
 export async function orderList({
   first: { json, last },

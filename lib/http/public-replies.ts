@@ -64,7 +64,7 @@ function routeOf(hosts: () => HostTable, host: string | undefined, target: strin
   return notPromise(notPromise(hosts(), "hosts()").route(host, target), "The table of hosts()");
 }
 
-/** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/README.md#serving-and-redirects. */
+/** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
 function replyForHost({ action, ...route }: HostRoute): Reply | undefined {
   if (action === "serve") return undefined;
   if (action === "misdirected") return { error: "misdirected_request" };

@@ -121,7 +121,7 @@ class LeaseWatch {
  * Switches the outbox of a store on, and delivers every change from then on at least once: those of one order in their
  * order, also after a crash, and with any number of processes that do the same. A change that cannot be delivered is
  * retried with exponential backoff, and holds up later changes of its order only. An order that cannot be read is set
- * aside with a `DamagedOrderError`. See lib/README.md#delivery.
+ * aside with a `DamagedOrderError`. See lib/orders/README.md#delivery.
  */
 export function deliverChanges({
   store,

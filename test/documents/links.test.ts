@@ -45,9 +45,14 @@ describe("sources", () => {
     exclude: ["**/node_modules/**"],
   });
   const references = sources.flatMap((file) =>
-    [...readFileSync(join(ROOT, file), "utf8").matchAll(/\b((?:[\w-]+\/)*[A-Z]{2,}\.md)(?:#([\w-]+))?/g)].map(
-      ([, target = "", anchor]) => ({ file, link: { target, ...(anchor === undefined ? {} : { anchor }) } }),
-    ),
+    [
+      ...readFileSync(join(ROOT, file), "utf8").matchAll(
+        /\b((?:(?:lib|infra|test)\/[\w/-]+|[A-Z]{2,})\.md)(?:#([\w-]+))?/g,
+      ),
+    ].map(([, target = "", anchor]) => ({
+      file,
+      link: { target, ...(anchor === undefined ? {} : { anchor }) },
+    })),
   );
 
   test("every reference from a source to a document leads to a heading that exists", () => {

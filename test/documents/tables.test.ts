@@ -61,13 +61,13 @@ describe("rules", () => {
 
 describe("custom domains", () => {
   test("every reason for a failed verification is listed with its title", () => {
-    expect(table("lib/README.md", "reason", "meaning").rows).toEqual(
+    expect(table("lib/domains/README.md", "reason", "meaning").rows).toEqual(
       Object.entries(REASONS).map(([code, { title }]) => [code, title]),
     );
   });
 
   test("every property of a report is listed", () => {
-    const { rows } = table("lib/README.md", "property", "content");
+    const { rows } = table("lib/domains/README.md", "property", "content");
     expect(rows.flatMap(([names = ""]) => names.split(", "))).toEqual(
       Object.keys(hostReportsSchema.element.shape),
     );

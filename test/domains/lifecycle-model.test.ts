@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /**
- * What the sentences of lib/README.md#domain-verification say about a domain, as facts from which its state follows.
+ * What the sentences of lib/domains/README.md#domain-verification say about a domain, as facts from which its state follows.
  * Written from those sentences alone; the table in lib/domains/lifecycle.ts has to agree with it.
  */
 interface Facts {

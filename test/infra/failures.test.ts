@@ -29,14 +29,14 @@ const denied = withFailure("tables-orders", "AccessDeniedException: not authoriz
 test("a table that exists, but is not in the state, fails the update with the way out", async () => {
   expect((await table).code).not.toBe(0);
   expect(errors(await table)[0]).toBe(
-    "The table store-orders-production-orders exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it. See infra/README.md#an-interrupted-run.",
+    "The table store-orders-production-orders exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it. See infra/recovery.md#an-interrupted-run.",
   );
 });
 
 test("a domain name that exists, but is not in the state, fails the update with the way out", async () => {
   expect((await domainName).code).not.toBe(0);
   expect(errors(await domainName)[0]).toBe(
-    "The domain name orders.example.com of API Gateway exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/README.md#an-interrupted-run.",
+    "The domain name orders.example.com of API Gateway exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/recovery.md#an-interrupted-run.",
   );
 });
 

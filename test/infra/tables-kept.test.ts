@@ -47,7 +47,7 @@ describe("a live stack of an earlier version", () => {
     expect(changes(outcome)).toEqual(replaced);
     expect(find(outcome, "store-orders-production-tables-orders")).toMatchObject({
       protect: true,
-      beforeDelete: [expect.stringContaining("see infra/README.md#rename-import-restore")],
+      beforeDelete: [expect.stringContaining("see infra/recovery.md#rename-import-restore")],
     });
   });
 

@@ -206,7 +206,7 @@ test("a damaged table of a SQLite file is named, and no row is read", async () =
   expect(damaged[0]).toEqual({
     subject: "table api_keys",
     problem: expect.stringMatching(/^It is damaged: .*index/),
-    repair: "Restore a backup, and import what was exported since. See lib/stores/README.md#restore.",
+    repair: "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.",
   });
   expect(await findings(inspectSqlite(copy))).toMatchObject({ orders: 0, accounts: 0 });
 });

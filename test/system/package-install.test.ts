@@ -32,7 +32,7 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 /** The entry points with their lines: the packages of each. */
-const rows = table("README.md", "entry point", "contains", "install as well").rows.map(
+const rows = table("lib/http/README.md", "entry point", "contains", "install as well").rows.map(
   ([entry = "", , text = ""]) => ({ entry, lines: linesOf(text) }),
 );
 

@@ -6,7 +6,7 @@ import type { DnsFailure } from "./resolver.ts";
 /**
  * Every reason why a host is not verified. Verification has two aspects: `dns` (the records of the host) and
  * `certificate` (CAA records). A reason sets the state of its aspect. If an aspect has several reasons, the first one
- * in this table decides. See lib/README.md#domain-verification.
+ * in this table decides. See lib/domains/README.md#domain-verification.
  */
 export const REASONS = {
   zone_not_delegated: { aspect: "dns", state: "not_delegated", title: "The zone is not delegated." },

@@ -60,7 +60,7 @@ export interface VerificationOptions {
 
 /**
  * Queries live DNS for a host and returns its state with every reason why it is not verified. See
- * lib/README.md#domain-verification.
+ * lib/domains/README.md#domain-verification.
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
   return verifyInZone(host, await findZone(options.resolver, host, options), options.target, options);

@@ -36,7 +36,7 @@ import {
  * that the item has. The one exception is a ban that has ended; see `admitUpdate`. DynamoDB returns the item as the
  * condition found it, also if the write fails, and `decideAdmission` derives the result from that item. If a window has
  * rolled over or the request is rejected, a second write records it, conditional on what was read. See
- * lib/README.md#admission.
+ * lib/stores/README.md#admission.
  */
 export function createAdmission(table: TableClient): Pick<AccountStore, "admit" | "recordRejections"> {
   const withBackOff = createAccountBackOff();

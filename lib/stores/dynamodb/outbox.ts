@@ -264,6 +264,6 @@ function waitingOrderOf(item: Item): WaitingOrder {
 function explainMissingIndex(error: unknown): never {
   if (!(error instanceof Error && error.name === "ValidationException" && /index/i.test(error.message)))
     throw error;
-  const message = `The table of orders has no index '${OUTBOX_INDEX}'. Add it; see lib/stores/README.md#dynamodb-tables.`;
+  const message = `The table of orders has no index '${OUTBOX_INDEX}'. Add it; see lib/stores/dynamodb/README.md#dynamodb-tables.`;
   throw new StoreUnavailableError(message, { cause: error, retryable: false });
 }

@@ -10,7 +10,8 @@ import { isDamaged } from "./errors.ts";
 import { SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 const DATABASE = "database";
-const RESTORE = "Restore a backup, and import what was exported since. See lib/stores/README.md#restore.";
+const RESTORE =
+  "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.";
 
 /** Rows of one read. */
 const PAGE_SIZE = 1_000;

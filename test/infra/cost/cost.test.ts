@@ -18,7 +18,7 @@ import {
   type Rows,
 } from "./tables.ts";
 
-const PATH = "infra/README.md";
+const PATH = "infra/cost.md";
 
 let emulator: Emulator;
 let measured: Measured;

@@ -1,4 +1,4 @@
-/** Prints the tables of infra/README.md and infra/scale.md, and draws infra/scale.svg: `node test/infra/cost/print.ts`. */
+/** Prints the tables of infra/cost.md and infra/scale.md, and draws infra/scale.svg: `node test/infra/cost/print.ts`. */
 import { writeFileSync } from "node:fs";
 import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { measure } from "./measure.ts";

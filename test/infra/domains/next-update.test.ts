@@ -110,7 +110,7 @@ describe("a record that exists but is not in the state", () => {
       "Cannot create the DNS record CNAME orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
         Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.
-        See infra/README.md#an-interrupted-run.
+        See infra/recovery.md#an-interrupted-run.
         Error from the provider: An identical record already exists. (81058)"
     `);
   });
@@ -123,7 +123,7 @@ describe("a record that exists but is not in the state", () => {
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
         Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
-        See infra/README.md#an-interrupted-run.
+        See infra/recovery.md#an-interrupted-run.
         Error from the provider: An identical record already exists. (81058)"
     `);
   });
@@ -133,7 +133,7 @@ describe("a record that exists but is not in the state", () => {
     const outcome = await success(run({ stack: "production", preview: true, cloud: cloud({ records }) }));
     expect(warnings(outcome)).toMatchInlineSnapshot(`
       [
-        "orders.example.com: the ACM validation record CNAME _0123.orders.example.com → _4567.acm-validations.aws (record 0123456789abcdef0123456789abcdef, comment 'shop') was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/README.md#an-interrupted-run.",
+        "orders.example.com: the ACM validation record CNAME _0123.orders.example.com → _4567.acm-validations.aws (record 0123456789abcdef0123456789abcdef, comment 'shop') was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/recovery.md#an-interrupted-run.",
       ]
     `);
   });

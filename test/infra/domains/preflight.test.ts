@@ -37,7 +37,7 @@ describe("the preflight", () => {
     expect(resources(outcome)).toEqual([]);
     expect(outcome.errors).toMatchInlineSnapshot(`
       "DNS is not ready for the domains:
-        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/README.md#move-a-live-host. Otherwise delete it.
+        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
         shop.example.net: the Cloudflare token can read no zone for this host (looked for shop.example.net, example.net). Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.
         orders.example.com: CAA records forbid Amazon to issue the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records."
     `);
@@ -64,7 +64,7 @@ test("an update without a certificate after 30 minutes fails with a checklist", 
       1. Check that the DNS records of the host are correct: store-orders domains check
       2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.
       3. Request a new certificate: set store-orders:reverify to { orders.example.com: 1 } and update again.
-      See infra/README.md#certificate-not-issued.
+      See infra/domains/README.md#certificate-not-issued.
       Error from the provider: timeout while waiting for state to become ISSUED"
   `);
 });

@@ -26,8 +26,9 @@ export interface HeldInput {
 
 /**
  * One connection. Its requests are executed one after another, each once it has been received completely. It takes the
- * place of Node's `data` listener, the parser, which would parse all requests of a chunk at once: up to 3,600. Here the
- * input is parsed in slices that end where a request can end, and held while a request is in progress.
+ * place of Node's `data` listener, the parser, which would parse all requests of a chunk at once: up to 3,600. Closing a
+ * connection that pipelines would come too late: 420 chunks of 2,300 requests then take 630 MiB and one turn of the event
+ * loop. Here the input is parsed in slices that end where a request can end, and held while a request is in progress.
  */
 export class Connection {
   /** True if the last request was admitted for a key. Other connections are closed first. */

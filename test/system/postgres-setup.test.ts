@@ -2,10 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/index.ts";
 import { errorMessage, isInvalidInput, isStoreUnavailable } from "../../lib/core/errors.ts";
+import { createOrders, deliverChanges, type OrderEvent } from "../../lib/orders/index.ts";
 import type { PostgresConnection } from "../../lib/stores/postgres/index.ts";
 import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../../lib/stores/postgres/schema.ts";
+import { codeBlocks, document } from "../documents/markdown.ts";
 import { createCommandLine } from "../support/command-line.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
@@ -33,6 +36,41 @@ describe.skipIf(skipsWithoutPostgres("mistakes with PostgreSQL"))("on a PostgreS
       username: user.split(":")[0],
       password: user.split(":")[1] ?? "",
     }).href;
+
+  test("the documented grants permit to serve, to issue keys and, once the owner has switched the outbox on, to deliver", async () => {
+    const owner = createPostgresStore({ connectionString: server.url() });
+    await owner.outbox?.switch(true);
+    const [, grants = ""] =
+      codeBlocks(document("lib/stores/postgres/README.md"), "console")
+        .flatMap((block) => [/<<SQL\n(.*?)\nSQL/s.exec(block)])
+        .find((found) => found !== null) ?? [];
+    await server.sql(`CREATE ROLE shop LOGIN; ${grants}`);
+    const store = createPostgresStore({ connectionString: urlOf("shop") });
+    const accounts = createAccounts({ store: store.accounts, environment: "test" });
+    await accounts.create("acme", { plan: "pro" });
+    expect(await accounts.issueKey("acme")).toMatchObject({ ok: true });
+    const orders = createOrders({ store: store.orders });
+    await orders.place({ id: 5n });
+    await orders.cancel(5n);
+    const delivered: string[] = [];
+    const done = Promise.withResolvers<void>();
+    const delivery = deliverChanges({
+      store,
+      deliver: async ({ event }) => void (delivered.push(event) === 2 && done.resolve()),
+    });
+    await done.promise;
+    await delivery.stop();
+    expect(delivered).toEqual(["place", "cancel"] satisfies (OrderEvent | "place")[]);
+    await owner.outbox?.switch(false);
+    expect(
+      await store.outbox?.switch(true).then(
+        () => "switched",
+        (error) => errorMessage(error),
+      ),
+    ).toMatch(/owner/);
+    await store.close();
+    await owner.close();
+  });
 
   describe.each([true, false])("a connection of the caller, with pipeline: %s", (pipeline) => {
     const schema = `caller_${pipeline}`;

@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { DOMAIN_LIFECYCLE } from "../../lib/domains/lifecycle.ts";
+import { ERRORS } from "../../lib/http/errors.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
+import * as everything from "../../lib/index.ts";
+import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
+import { codeBlocks, DOCUMENTS, document, ROOT, table } from "./markdown.ts";
+
+const pictures = (path: string) => codeBlocks(document(path), "mermaid");
+
+/** The arrows of a state diagram that begin in a state: `from --> to: event, event`. */
+function arrows(picture: string): ReadonlySet<string> {
+  const found = [...picture.matchAll(/^ {2}(\w+) --> (\w+): (.+)$/gm)];
+  return new Set(
+    found.flatMap(([, from, to, events = ""]) => events.split(", ").map((event) => `${from} ${event} ${to}`)),
+  );
+}
+
+describe("pictures", () => {
+  test("the life cycle of an order is that of the table", () => {
+    const [picture = ""] = pictures("lib/README.md").filter((each) => each.startsWith("stateDiagram"));
+    const moves = Object.entries(LIFECYCLE).flatMap(([from, rules]) =>
+      Object.entries(rules).flatMap(([event, rule]) => ("to" in rule ? [`${from} ${event} ${rule.to}`] : [])),
+    );
+    expect(arrows(picture)).toEqual(new Set(moves));
+  });
+
+  test("the life cycle of a domain is that of the table, without its removal", () => {
+    const [picture = ""] = pictures("lib/domains/README.md");
+    const moves = Object.entries(DOMAIN_LIFECYCLE).flatMap(([from, rules]) =>
+      Object.entries(rules).flatMap(([event, rule]) =>
+        "to" in rule && rule.to !== from && rule.to !== "removed" ? [`${from} ${event} ${rule.to}`] : [],
+      ),
+    );
+    expect(arrows(picture)).toEqual(new Set(moves));
+  });
+
+  test("what a request passes names every error with its status, and every operation", () => {
+    const [section = ""] =
+      /^## What a request passes\n.*?(?=^## )/ms.exec(document("lib/README.md").text) ?? [];
+    const named = section.matchAll(/\b([45]\d\d) `?([a-z]+(?:_[a-z]+)*)/g);
+    expect(new Set([...named].map(([, status, code]) => `${status} ${code}`))).toEqual(
+      new Set(Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`)),
+    );
+    expect(OPERATIONS.filter(({ id }) => !section.includes(id))).toEqual([]);
+  });
+
+  test("functions, entry points and commands in a picture exist", () => {
+    const { exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    const known = new Set([
+      ...Object.keys(everything),
+      ...OPERATIONS.map(({ id }) => id),
+      "createHandler",
+      ...Object.keys(exports).map((entry) => entry.replace(".", "store-orders")),
+      ...table("lib/node/README.md", "command", "what it does").rows.map(([command]) => command),
+    ]);
+    const named = DOCUMENTS.flatMap((each) => codeBlocks(each, "mermaid")).flatMap((picture) => [
+      ...(picture.match(/\b(?:store-orders\/\w+|changes \w+)\b/g) ?? []),
+      ...(picture.match(/\b[a-z]+[A-Z]\w*\b(?=[("<,])/g) ?? []).filter((name) => name !== "stateDiagram"),
+    ]);
+    expect(named).toContain("deliverChanges");
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+});

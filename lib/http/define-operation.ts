@@ -1,5 +1,6 @@
 import { errorMessage, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
+import { parseJsonNumbers } from "../orders/int64.ts";
 import type { CustomOperation } from "./custom-operations.ts";
 import { ERRORS, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
 import type {
@@ -326,20 +327,22 @@ async function receiveJson(
   if (type === null) return UNSUPPORTED;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { ok: true, value: JSON.parse(text, readExactly as (key: string, value: unknown) => unknown) };
-  } catch {
-    return invalid([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
-  }
+    const mayHaveKey = text.includes("__proto__") || text.includes("\\u");
+    if (!(mayHaveKey && PROTOTYPE_KEY.test(text)))
+      return { ok: true, value: parseJsonNumbers(text, LONG_NUMBER, readInt64) };
+  } catch {}
+  return invalid([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
 }
 
-/** Keeps the digits of an int64, and rejects the key that would change the prototype of a copy. */
-function readExactly(
-  key: string,
-  value: unknown,
-  { source = "" }: { readonly source?: string } = {},
-): unknown {
-  if (key === "__proto__") throw new SyntaxError(key);
-  return /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(value) ? BigInt(source) : value;
+/** The key that would change the prototype of a copy, however it is escaped. */
+const PROTOTYPE_KEY =
+  /(?<=[{,\s])"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"\s*:/;
+
+const LONG_NUMBER = /\d{16}/;
+
+/** Keeps the digits of an int64. Any other number is a double. */
+function readInt64(source: string): bigint | undefined {
+  return /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(Number(source)) ? BigInt(source) : undefined;
 }
 
 /** The longest time for a body to arrive. */

@@ -72,6 +72,23 @@ test.each(["0.1234567890123456", "1234567890123456", "9007199254740993.5", "1e30
   },
 );
 
+test("a string of a body can be the name of the prototype, or contain its key", async () => {
+  const { post } = await serve();
+  const text = '{"id":1,"names":["__proto__",",\\"__proto__\\":"]}';
+  expect(await post(text)).toMatchObject({ status: 200, text: `{"query":{},"body":${text}}` });
+});
+
+test("a body that is nested too deeply for recursive code is 400", async () => {
+  const any = defineOperation({
+    ...{ ...about, success, id: "any", method: "POST", path: "/echo", errors: [] },
+    body: z.unknown(),
+    handle: async () => ({ status: 200, body: "{}" }),
+  });
+  const { post } = await serve(any as never);
+  expect((await post("[".repeat(2_000) + "]".repeat(2_000))).status).toBe(200);
+  expect(codeOf(await post("[".repeat(2_001) + "]".repeat(2_001)))).toBe("invalid_input");
+});
+
 test("a body is received whole, however it is divided into parts", async () => {
   const { post } = await serve();
   const text = JSON.stringify({ id: 1, names: ["ä", "b".repeat(100)] });
@@ -126,7 +143,9 @@ test.each([
   ["text that is not JSON", "{id:1}", "", ["body"]],
   ["bytes that are not UTF-8", Buffer.from('{"id":1,"names":["\xc3("]}', "latin1"), "", ["body"]],
   ["a key that changes a prototype", '{"id":1,"a":{"__prot\\u006f__":{"admin":true}}}', "", ["body"]],
-  ["an array that is nested too deeply", "[".repeat(900) + "]".repeat(900), "", ["body"]],
+  ["the same, in full", '{"id":1,"a":[{"__proto__" :1}]}', "", ["body"]],
+  ["an array instead of an object", "[".repeat(900) + "]".repeat(900), "", ["body"]],
+  ["a number as a key", "{1234567890123456789:1}", "", ["body"]],
 ])("%s is 400 with the path of each issue", async (_what, body, query, paths) => {
   const { post, events } = await serve();
   const { status, headers, text } = await post(body, query);

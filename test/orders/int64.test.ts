@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { parseInt64, parseInt64Json } from "../../lib/orders/int64.ts";
+import { expect, test, vi } from "vitest";
+import { parseInt64, parseInt64Json, parseJsonNumbers } from "../../lib/orders/int64.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
@@ -70,4 +70,79 @@ test("an integer is parsed exactly, at any position", () => {
       expect(BigInt(parsed)).toBe(value);
     }),
   );
+});
+
+/** JSON texts, some of them invalid, with numbers, strings and keys that look like each other. */
+const { json } = fc.letrec((tie) => {
+  const string = fc.constantFrom(
+    '""',
+    '"a\\""',
+    '"\\\\"',
+    '"1234567890123456789"',
+    '"[9007199254740993,"',
+    '"é"',
+    '"__proto__"',
+  );
+  const digits = [
+    "0",
+    "-0",
+    "1e5",
+    "1E+400",
+    "9007199254740993",
+    "9007199254740991",
+    "-12345678901234567890",
+  ];
+  const invalid = [
+    "01234567890123456789",
+    "--1234567890123456",
+    "1234567890123456-",
+    "1234567890123456.",
+    "-",
+    '"\\',
+  ];
+  const number = fc.constantFrom(...digits, "0.1234567890123456789", "9007199254740993.0", "1e", ...invalid);
+  const member = fc.tuple(fc.oneof({ arbitrary: string, weight: 9 }, number), tie("json"));
+  const list = (items: fc.Arbitrary<unknown>, [open, close]: string) =>
+    fc.array(items, { maxLength: 3 }).map((texts) => `${open}${texts.join(" ,")}${close}`);
+  const json = fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    ...[string, number, fc.constant("null"), list(tie("json"), "[]")],
+    list(
+      member.map(([key, value]) => `${key}: ${value}`),
+      "{}",
+    ),
+  );
+  return { json };
+});
+
+test("numbers are read from their text as with a reviver, which nothing needs", () => {
+  const read = (source: string) =>
+    source.length > 15 ? BigInt.asIntN(80, BigInt(source.length)) : undefined;
+  const reviver = ((_key: string, value: unknown, { source = "" }: { source?: string }) =>
+    typeof value === "number" ? (read(source) ?? value) : value) as (key: string, value: unknown) => unknown;
+  const resultOf = (parse: () => unknown) => {
+    try {
+      return parse();
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+  fc.assert(
+    fc.property(json as fc.Arbitrary<string>, (text) => {
+      const expected = resultOf(() => JSON.parse(text, reviver));
+      const parse = vi.spyOn(JSON, "parse");
+      expect(resultOf(() => parseJsonNumbers(text, /\d|"/, read))).toEqual(expected);
+      expect(parse.mock.calls.every(({ length }) => length === 1)).toBe(true);
+      parse.mockRestore();
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("JSON can be nested 2,000 levels deep", () => {
+  const nested = (depth: number) => `${"[".repeat(depth)}9007199254740993${"]".repeat(depth)}`;
+  const read = (text: string) => JSON.stringify(parseJsonNumbers(text, /\d{16}/, () => 7));
+  expect(read(nested(2_000))).toBe(nested(2_000).replace(/\d+/, "7"));
+  expect(() => read(nested(2_001))).toThrow(SyntaxError);
+  expect(read(`[${"[],".repeat(5_000)}"${"[".repeat(5_000)}"]`)).toHaveLength(20_004);
 });

@@ -1,4 +1,4 @@
-import type { Instant } from "../core/time.ts";
+import { backoffMs, type Instant } from "../core/time.ts";
 import type { ClientOptions } from "./client.ts";
 import { ApiError, isTransient, NetworkError, RateLimitedError } from "./client-errors.ts";
 import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
@@ -36,6 +36,10 @@ export type Sender = <T>(
 
 /** The shortest pause after a 429 without `Retry-After`. */
 const MIN_PAUSE_MS = 1_000;
+
+/** The longest wait before the second attempt, and before any; see `backoffMs`. */
+const MIN_DELAY_MS = 500;
+const MAX_DELAY_MS = 30_000;
 
 /** Creates a sender. */
 export function createSender(options: SenderOptions): Sender {
@@ -84,7 +88,7 @@ export function createSender(options: SenderOptions): Sender {
     for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
       const turn = await queue.acquire({ signal, deadline, maxWaitMs });
       if (!turn.ok) throw new RateLimitedError(turn.retryAt, turn.limitedToOneDay, { cause });
-      const jitterMs = backoff(attemptNumber, random);
+      const jitterMs = backoffMs(attemptNumber - 1, MIN_DELAY_MS, MAX_DELAY_MS, random);
       try {
         const result = await attempt(request, jitterMs);
         if (!(result instanceof ApiError)) return { ok: true, value: result };
@@ -100,12 +104,4 @@ export function createSender(options: SenderOptions): Sender {
       signal.throwIfAborted();
     }
   };
-}
-
-const FIRST_DELAY_MS = 500;
-const MAX_DELAY_MS = 30_000;
-
-/** Exponential backoff with full jitter, in milliseconds: up to a bound that doubles with each attempt. */
-export function backoff(attempt: number, random: () => number): number {
-  return random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
 }

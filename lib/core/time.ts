@@ -38,6 +38,11 @@ export function wholeClock(clock: Clock): Clock {
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Exponential backoff with full jitter: a random time up to a bound, which doubles from `minMs` with each retry. */
+export function backoffMs(retries: number, minMs: number, maxMs: number, random = Math.random): number {
+  return random() * Math.min(maxMs, minMs * 2 ** retries);
+}
+
 /** The time within which every call of a store settles, in milliseconds; for a list, every page. */
 export const MAX_STORE_CALL_MS = 5_000;
 

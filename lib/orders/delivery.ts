@@ -1,6 +1,7 @@
 import { invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
 import {
+  backoffMs,
   type Clock,
   type Instant,
   MAX_STORE_CALL_MS,
@@ -67,9 +68,9 @@ const COLLECT_MS = 50;
 /** Aborts what a delivery that has ended may have left. One error for all, because creating each takes long. */
 const ENDED = new Error("The delivery has ended.");
 
-/** The wait after the first failure of a change. It doubles with each further one. */
+/** The longest wait after the first failure of a change, and after any; see `backoffMs`. */
 const MIN_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 3_600_000;
+const MAX_RETRY_MS = 7_200_000;
 
 /** The time between two looks at what is held, and the most orders that are read at once. */
 const LOOK_MS = 10_000;
@@ -183,8 +184,8 @@ export function deliverChanges({
     } catch (error) {
       report(error, change);
       const isFinal = attempts + 1 >= maxAttempts || (error as { retryable?: unknown })?.retryable === false;
-      const delayMs = Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** attempts);
-      return await outbox.postpone(id, lease, isFinal ? undefined : clock() + delayMs);
+      const retryAt = clock() + Math.ceil(backoffMs(attempts, MIN_RETRY_MS, MAX_RETRY_MS));
+      return await outbox.postpone(id, lease, isFinal ? undefined : retryAt);
     } finally {
       time.abort(ENDED);
     }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { readRateLimitHeaders } from "../../lib/client/request-queue.ts";
-import { backoff } from "../../lib/client/sender.ts";
 import { NOON } from "../http/fixture.ts";
 
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
@@ -36,11 +35,4 @@ test.each([
   ["a date in the past", { "retry-after": new Date(NOON - 5_000).toUTCString() }, { retryAfterMs: 0 }],
 ])("headers with %s are parsed", (_name, headers, expected) => {
   expect(readRateLimitHeaders(new Headers(headers), NOON)).toEqual(expected);
-});
-
-test("the backoff is uniformly distributed up to a bound that doubles until it reaches 30 seconds", () => {
-  expect([1, 2, 3, 7, 8, 100].map((attempt) => backoff(attempt, () => 1))).toEqual([
-    500, 1_000, 2_000, 30_000, 30_000, 30_000,
-  ]);
-  expect(backoff(5, () => 0)).toBe(0);
 });

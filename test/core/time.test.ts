@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { InvalidInputError } from "../../lib/core/errors.ts";
-import { assertInstant, createTurns, isInstant, MAX_TIMER_MS, wholeClock } from "../../lib/core/time.ts";
+import {
+  assertInstant,
+  backoffMs,
+  createTurns,
+  isInstant,
+  MAX_TIMER_MS,
+  wholeClock,
+} from "../../lib/core/time.ts";
 
 const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -19,6 +26,13 @@ test("each turn of the event loop lets one caller continue, in the order of thei
   enter("d");
   await eventLoopTurn();
   expect(continued).toEqual(["a", "b", "c", "d"]);
+});
+
+test("the backoff is uniformly distributed up to a bound that doubles until it reaches its maximum", () => {
+  const bounds = [0, 1, 2, 6, 7, 2_000].map((retries) => backoffMs(retries, 500, 30_000, () => 1));
+  expect(bounds).toEqual([500, 1_000, 2_000, 30_000, 30_000, 30_000]);
+  expect(backoffMs(5, 500, 30_000, () => 0.25)).toBe(4_000);
+  for (let call = 0; call < 100; call++) expect(backoffMs(1, 1, 9)).toBeLessThan(2);
 });
 
 test("the longest timer does not fire at once, as a longer one would", async () => {

@@ -69,10 +69,17 @@ test("each change is delivered once its order has changed, with what it was befo
   expect(delivered).toHaveLength(3);
 });
 
-test("a receiver that fails is called again after 1 s, 2 s, 4 s, up to an hour, and holds up no other order", async () => {
+/** Each retry at the end of its time, or at another part of it. */
+function withJitter(random: number) {
+  const spy = vi.spyOn(Math, "random").mockReturnValue(random);
+  onTestFinished(() => spy.mockRestore());
+}
+
+test("a receiver that fails is called again after up to 1 s, 2 s, 4 s, up to two hours, and holds up no other order", async () => {
+  withJitter(1 - Number.EPSILON);
   const attempts: [id: string, seconds: number][] = [];
   const { orders, advance, start, clock, outbox, errors } = await useDelivery({
-    maxAttempts: 15,
+    maxAttempts: 16,
     concurrency: 2,
     deliver({ id }) {
       attempts.push([changeNumber(id), (clock() - begun) / 1_000]);
@@ -86,14 +93,32 @@ test("a receiver that fails is called again after 1 s, 2 s, 4 s, up to an hour, 
   await advance(DAY_MS);
   const times = attempts.flatMap(([id, seconds]) => (id === "1:1" ? [seconds] : []));
   expect(times.slice(0, 5)).toEqual([0, 1, 3, 7, 15]);
-  expect(times).toHaveLength(15);
-  expect((times[14] ?? 0) - (times[13] ?? 0)).toBe(3_600);
+  expect(times).toHaveLength(16);
+  expect((times[15] ?? 0) - (times[14] ?? 0)).toBe(7_200);
   for (const id of ["2:1", "3:1"]) expect(attempts.filter(([known]) => known === id)).toEqual([[id, 0]]);
-  expect(errors).toEqual(Array(15).fill(["The till is closed.", "1:1"]));
+  expect(errors).toEqual(Array(16).fill(["The till is closed.", "1:1"]));
   expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 1 });
   await outbox.retry(1n);
   await advance(1_000);
-  expect(attempts.filter(([id]) => id === "1:1")).toHaveLength(16);
+  expect(attempts.filter(([id]) => id === "1:1")).toHaveLength(17);
+  await delivery.stop();
+});
+
+test("receivers that fail together are not called again together: a retry can be at any part of its time", async () => {
+  withJitter(0.25);
+  const times: number[] = [];
+  const { orders, advance, start, clock } = await useDelivery({
+    pollMs: 1,
+    deliver() {
+      times.push(clock() - begun);
+      throw new Error("The till is closed.");
+    },
+  });
+  const begun = clock();
+  await orders.place({ id: 1n });
+  const delivery = start();
+  await advance(1_800);
+  expect(times).toEqual([0, 250, 750, 1_750]);
   await delivery.stop();
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../core/errors.ts";
+import { backoffMs } from "../../core/time.ts";
 
 /** The longest time that one call of the store takes, including retries. */
 export const CALL_TIMEOUT_MS = 4_000;
@@ -58,8 +59,8 @@ type RetryToken = Awaited<ReturnType<RetryStrategy["acquireInitialRetryToken"]>>
 /** The number of attempts of one request. */
 export const MAX_ATTEMPTS = 3;
 
-/** The longest wait before the second attempt, with full jitter. It doubles with each further attempt. */
-const MAX_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
+/** The longest wait before the second attempt; see `backoffMs`. */
+const MIN_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
 
 /** A retry costs this much of the budget, which each success refills a little. As the AWS client does. */
 const RETRY_COST = 14;
@@ -88,8 +89,8 @@ export function createRetryStrategy({ retryThrottled }: { retryThrottled: boolea
         throw new Error("There is no further attempt.");
       const cost = isTransient ? RETRY_COST : 0;
       budget -= cost;
-      const maxDelayMs = MAX_DELAY_MS[isTransient ? "TRANSIENT" : "THROTTLING"] * 2 ** (retry - 1);
-      const next = tokenOf(retry, Math.random() * maxDelayMs);
+      const minDelayMs = MIN_DELAY_MS[isTransient ? "TRANSIENT" : "THROTTLING"];
+      const next = tokenOf(retry, backoffMs(retry - 1, minDelayMs, Infinity));
       costs.set(next, cost);
       return next;
     },
@@ -144,7 +145,7 @@ export function isThrottled(error: unknown): boolean {
   );
 }
 
-/** Exponential backoff with full jitter: at most `baseMs`, which doubles with each round, up to 100 ms. */
-export async function backOff(round: number, baseMs = 1): Promise<void> {
-  await sleep(Math.random() * Math.min(100, baseMs * 2 ** round));
+/** Waits at most 100 ms; see `backoffMs`. */
+export async function backOff(round: number, minMs = 1): Promise<void> {
+  await sleep(backoffMs(round, minMs, 100));
 }

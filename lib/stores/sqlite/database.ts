@@ -14,6 +14,9 @@ import { migrate, rewriteVersion, versionCheck } from "./schema.ts";
  */
 export const BUSY_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
 
+/** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
+const MAX_PAUSE_MS = 5;
+
 /** The interval of the checks of the file. A durable write also checks it whenever its folder has changed. */
 const FILE_CHECK_INTERVAL_MS = 100;
 
@@ -103,7 +106,7 @@ export function openDatabase<Queries>(
         const problem = recordError(error);
         for (const job of jobs) if (!canRetry(job)) job.reject(problem);
         queue = [...jobs.filter(canRetry), ...queue];
-        await jitteredDelay();
+        await sleep(Math.random() * MAX_PAUSE_MS);
       }
     }
     draining = undefined;
@@ -140,7 +143,7 @@ export function openDatabase<Queries>(
         return task(healthyConnection().queries);
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw recordError(error);
-        await jitteredDelay();
+        await sleep(Math.random() * MAX_PAUSE_MS);
       }
     }
   }
@@ -172,11 +175,6 @@ export function openDatabase<Queries>(
       if (connection.db.isOpen) connection.db.close();
     },
   };
-}
-
-/** Waits for a short random time, so that waiting processes do not retry in lockstep. */
-async function jitteredDelay(): Promise<void> {
-  await sleep(1 + Math.random() * 4);
 }
 
 interface Connection<Queries> extends ReturnType<typeof transactionsOf> {

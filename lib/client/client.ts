@@ -1,5 +1,5 @@
 import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
-import { type Clock, systemClock, wholeClock } from "../core/time.ts";
+import { type Clock, systemClock, waitForTimer, wholeClock } from "../core/time.ts";
 import type { OrderStatus } from "../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import { type ApiError, MalformedListError } from "./client-errors.ts";
@@ -7,7 +7,7 @@ import { type OrdersPage, parsePage, readOrders } from "./order-list.ts";
 import { createRequestQueue } from "./request-queue.ts";
 import { openBody, readText } from "./response.ts";
 import { createSender, type Fetch } from "./sender.ts";
-import { type Sleep, startTimeLimit, systemSleep } from "./time-limit.ts";
+import { type Sleep, startTimeLimit } from "./time-limit.ts";
 
 /** Options of a client: its access to the service, its waits and its retries. */
 export interface ClientOptions {
@@ -90,7 +90,7 @@ export function createClient(options: ClientOptions): Client {
   checkOptions(Object(options));
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
-  const { sleep = systemSleep, random = Math.random } = options;
+  const { sleep = waitForTimer, random = Math.random } = options;
   const clock = wholeClock(options.clock ?? systemClock);
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;

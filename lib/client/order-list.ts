@@ -1,10 +1,11 @@
+import { abortable } from "../core/concurrency.ts";
 import { InvalidInputError } from "../core/errors.ts";
 import { parseInt64Json } from "../orders/int64.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import { parseOrder } from "../orders/wire.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { cancelBody, type OpenedBody } from "./response.ts";
-import { abortable, startTimeLimit, type TimeLimit } from "./time-limit.ts";
+import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
 
 /**
  * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if

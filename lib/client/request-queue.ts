@@ -1,5 +1,6 @@
+import { abortable } from "../core/concurrency.ts";
 import type { Clock, Instant } from "../core/time.ts";
-import { abortable, type Sleep } from "./time-limit.ts";
+import type { Sleep } from "./time-limit.ts";
 
 /** The facts about the rate limit in a response. Empty if there was no response. */
 export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {

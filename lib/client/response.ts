@@ -1,6 +1,6 @@
+import { abortable } from "../core/concurrency.ts";
 import { ERRORS, type ErrorBody, INPUT_ERRORS } from "../http/errors.ts";
 import { ApiError } from "./client-errors.ts";
-import { abortable } from "./time-limit.ts";
 
 /** A body whose first chunk has been read. */
 export interface OpenedBody {

@@ -1,9 +1,10 @@
+import { abortable } from "../core/concurrency.ts";
 import { backoffMs, type Instant } from "../core/time.ts";
 import type { ClientOptions } from "./client.ts";
 import { ApiError, isTransient, NetworkError, RateLimitedError } from "./client-errors.ts";
 import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
 import { readError } from "./response.ts";
-import { abortable, startTimeLimit } from "./time-limit.ts";
+import { startTimeLimit } from "./time-limit.ts";
 
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

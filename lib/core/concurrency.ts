@@ -39,6 +39,19 @@ export async function settleWithin<T>(
   }
 }
 
+/** Settles like the promise, but rejects with the signal's reason as soon as it aborts. */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
 /** Returns what code of the embedder has returned. Throws if that is a promise, whose rejection nobody would handle. */
 export function notPromise<T>(value: T, from: string): T {
   if (typeof (Object(value) as { readonly then?: unknown }).then !== "function") return value;

@@ -46,6 +46,23 @@ export function backoffMs(retries: number, minMs: number, maxMs: number, random 
 /** The time within which every call of a store settles, in milliseconds; for a list, every page. */
 export const MAX_STORE_CALL_MS = 5_000;
 
+/** The time of a call in its database, in milliseconds. The rest of `MAX_STORE_CALL_MS` is for its own time. */
+export const CALL_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
+
+/** A wait with the system's timers. Resolves after the given time, or as soon as the signal aborts; never rejects. */
+export function waitForTimer(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(Math.ceil(ms), MAX_TIMER_MS));
+    signal.addEventListener("abort", done);
+  });
+}
+
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
 export const nextTurn: () => Promise<void> = /* @__PURE__ */ createTurns();
 

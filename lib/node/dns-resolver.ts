@@ -18,6 +18,7 @@ import {
   type Question,
   RECURSION_DESIRED,
 } from "dns-packet";
+import { abortable } from "../core/concurrency.ts";
 import { invalidInput } from "../core/errors.ts";
 import {
   type DnsAnswer,
@@ -120,7 +121,8 @@ function createResolve(servers: readonly Server[], { timeoutMs, maxAttempts, rec
         const query = { name, type, recursive };
         const answer = await send(query, server, timeoutMs).then(
           (response) => readAnswer(response, query),
-          (error: NodeJS.ErrnoException) => failed(FAILURES[error.code ?? ""] ?? "unreachable"),
+          ({ name, code = "" }: NodeJS.ErrnoException) =>
+            failed(FAILURES[name === "TimeoutError" ? name : code] ?? "unreachable"),
         );
         if (answer.outcome !== "failed") return answer;
         if (answer.reason !== "timeout") tried.add(server);
@@ -134,7 +136,11 @@ function createResolve(servers: readonly Server[], { timeoutMs, maxAttempts, rec
 
 const failed = (reason: DnsFailure) => ({ outcome: "failed", reason }) as const;
 
-const FAILURES: Readonly<Record<string, DnsFailure>> = { ETIMEDOUT: "timeout", EBADMSG: "malformed" };
+const FAILURES: Readonly<Record<string, DnsFailure>> = {
+  TimeoutError: "timeout",
+  ETIMEDOUT: "timeout",
+  EBADMSG: "malformed",
+};
 const RESPONSES: ReadonlySet<DnsFailure> = new Set(["servfail", "refused", "not_authoritative"]);
 
 interface Query {
@@ -215,7 +221,7 @@ function exchangeUdp(query: Query, server: Server, signal: AbortSignal, edns: bo
   });
   // A connected socket drops messages from other addresses.
   socket.connect(server.port, server.address, () => socket.send(encodeQuery(query, id, edns)));
-  return until(signal, promise, reject).finally(() => socket.close());
+  return abortable(promise, signal).finally(() => socket.close());
 }
 
 function exchangeTcp(query: Query, server: Server, signal: AbortSignal): Promise<Response> {
@@ -240,15 +246,7 @@ function exchangeTcp(query: Query, server: Server, signal: AbortSignal): Promise
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   socket.write(Buffer.concat([length, message]));
-  return until(signal, promise, reject).finally(() => socket.destroy());
-}
-
-/** Rejects a promise when the signal fires. */
-function until<T>(signal: AbortSignal, promise: Promise<T>, reject: (error: Error) => void): Promise<T> {
-  const expire = () => reject(Object.assign(new Error("No response in time."), { code: "ETIMEDOUT" }));
-  if (signal.aborted) expire();
-  signal.addEventListener("abort", expire, { once: true });
-  return promise.finally(() => signal.removeEventListener("abort", expire));
+  return abortable(promise, signal).finally(() => socket.destroy());
 }
 
 function readAnswer<T extends RecordType>(response: Response, query: Query & { type: T }): DnsAnswer<T> {

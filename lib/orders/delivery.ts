@@ -7,6 +7,7 @@ import {
   MAX_STORE_CALL_MS,
   MAX_TIMER_MS,
   systemClock,
+  waitForTimer,
   wholeClock,
 } from "../core/time.ts";
 import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
@@ -274,17 +275,4 @@ export function changeOf({ record, status, history }: OrderWithHistory, delivere
 
 function raise(error: Error): never {
   throw error;
-}
-
-function waitForTimer(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
 }

@@ -1,6 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { abortable, startTimeLimit, systemSleep } from "../../lib/client/time-limit.ts";
+import { startTimeLimit } from "../../lib/client/time-limit.ts";
+import { abortable } from "../../lib/core/concurrency.ts";
+import { waitForTimer } from "../../lib/core/time.ts";
 import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -11,7 +13,7 @@ describe("a sleep", () => {
     const { clock, run, pendingTimers } = createVirtualTime();
     const { signal } = new AbortController();
     const startedAt = clock();
-    const sleep = systemSleep(1_000.5, signal);
+    const sleep = waitForTimer(1_000.5, signal);
     expect([listeners(signal), pendingTimers()]).toEqual([1, 1]);
     await run(sleep);
     expect(clock() - startedAt).toBe(1_001);
@@ -21,10 +23,10 @@ describe("a sleep", () => {
   test("ends as soon as its signal aborts, even before it, and leaves nothing behind", async () => {
     const { pendingTimers } = createVirtualTime();
     const controller = new AbortController();
-    const sleep = systemSleep(1_000, controller.signal);
+    const sleep = waitForTimer(1_000, controller.signal);
     controller.abort();
     await sleep;
-    await systemSleep(1_000, controller.signal);
+    await waitForTimer(1_000, controller.signal);
     expect([listeners(controller.signal), pendingTimers()]).toEqual([0, 0]);
   });
 });

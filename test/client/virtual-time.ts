@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from "vitest";
-import { systemSleep } from "../../lib/client/time-limit.ts";
+import { waitForTimer } from "../../lib/core/time.ts";
 import { NOON } from "../http/fixture.ts";
 
 /** Time that advances only when everything is waiting for it, so that hours pass at once and no test sleeps. */
@@ -43,5 +43,5 @@ export function createVirtualTime() {
     return promise;
   }
 
-  return { time, clock: () => Date.now(), sleep: systemSleep, during, run, pendingTimers: vi.getTimerCount };
+  return { time, clock: () => Date.now(), sleep: waitForTimer, during, run, pendingTimers: vi.getTimerCount };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../lib/core/time.ts";
 import { type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
 import type { Fault } from "../support/dynamodb/fault-responses.ts";
 import type { ProxiedRequest } from "../support/dynamodb/proxy.ts";
@@ -9,7 +10,6 @@ import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./reque
 import { reportFigures } from "./run.ts";
 
 /** The timeout of a store call. A request makes two of them. */
-const CALL_TIMEOUT_MS = 4_000;
 
 const NOT_EXECUTED: readonly Fault[] = ["throttle", "error", "garble", "cut", "hang"];
 const RESPONSE_LOST: readonly Fault[] = ["lose", "tear", "withhold"];

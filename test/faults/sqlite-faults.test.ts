@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { BUSY_TIMEOUT_MS } from "../../lib/stores/sqlite/database.ts";
+import { CALL_TIMEOUT_MS } from "../../lib/core/time.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
@@ -41,7 +41,7 @@ describe.concurrent("a database that another process locks", () => {
     lock.release();
     expect((await cancel(service, 1)).status).toBe(204);
     // Requests that arrive while others wait do not wait longer than those.
-    for (const time of waited) expect(time).toBeGreaterThanOrEqual(BUSY_TIMEOUT_MS);
+    for (const time of waited) expect(time).toBeGreaterThanOrEqual(CALL_TIMEOUT_MS);
     for (const time of waited) expect(time).toBeLessThan(9_000);
     expect(await usage(service)).toBe(1);
     reportFigures("faults of a SQLite file", {

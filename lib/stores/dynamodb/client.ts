@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { backoffMs } from "../../core/time.ts";
-
-/** The longest time that one call of the store takes, including retries. */
-export const CALL_TIMEOUT_MS = 4_000;
+import { backoffMs, CALL_TIMEOUT_MS } from "../../core/time.ts";
 
 /**
  * Creates a client from the environment, like any AWS tool. It makes at most three attempts, with full jitter in

@@ -39,7 +39,7 @@ export type { DynamodbTableNames, DynamodbTableNaming } from "./schema.ts";
 /** Options of `createDynamodbStore`: `prefix`, `tables` or both, and `client`. */
 export type DynamodbOptions = DynamodbTableNaming & {
   /**
-   * A client to use instead of one from the environment. Its retries and timeouts apply within the 4 seconds of a call.
+   * A client to use instead of one from the environment. Its retries and timeouts apply within the 4.5 seconds of a call.
    * It is not closed with the store.
    */
   readonly client?: DynamoDBClient;

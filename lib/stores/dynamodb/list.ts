@@ -1,10 +1,10 @@
-import { nextTurn } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, nextTurn } from "../../core/time.ts";
 import { sumByStatus } from "../../orders/lifecycle.ts";
 import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
 import { idOfWire } from "../../orders/wire.ts";
 import { readOrders } from "../order-rows.ts";
-import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
+import { callTimeout } from "./client.ts";
 import { type Item, type ReadRange, stringOf, type TableClient } from "./table.ts";
 
 /** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */

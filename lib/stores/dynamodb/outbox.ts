@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { Instant } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
-import { CALL_TIMEOUT_MS, callTimeout } from "./client.ts";
+import { callTimeout } from "./client.ts";
 import { idOf } from "./list.ts";
 import { countChanges, type Marking, type OrderKeys, orderWithHistoryOf } from "./orders.ts";
 import { BUCKET_COUNT_KEY, OUTBOX_INDEX } from "./schema.ts";

@@ -3,7 +3,7 @@ import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 // As a namespace: Node 22.15 and earlier have no `backup`, and could not load this module.
 import * as sqlite from "node:sqlite";
 import type { Failure } from "../../core/errors.ts";
-import { BUSY_TIMEOUT_MS } from "./database.ts";
+import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { isSqliteError, toStoreError } from "./errors.ts";
 import { toFileName } from "./file.ts";
 import { versionOf } from "./schema.ts";
@@ -50,7 +50,7 @@ export async function backUpSqlite({
 export function openReadOnly(path: string): sqlite.DatabaseSync {
   let source: sqlite.DatabaseSync | undefined;
   try {
-    source = new sqlite.DatabaseSync(toFileName(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    source = new sqlite.DatabaseSync(toFileName(path), { readOnly: true, timeout: CALL_TIMEOUT_MS });
     versionOf(source);
     return source;
   } catch (error) {

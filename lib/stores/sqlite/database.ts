@@ -3,16 +3,10 @@ import { dirname } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { MAX_STORE_CALL_MS } from "../store.ts";
+import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
 import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
 import { migrate, rewriteVersion, versionCheck } from "./schema.ts";
-
-/**
- * The longest wait of a call while another process locks the database. The rest of `MAX_STORE_CALL_MS` is for its own
- * time.
- */
-export const BUSY_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
 const MAX_PAUSE_MS = 5;
@@ -66,7 +60,7 @@ export function openDatabase<Queries>(
   prepare: (db: DatabaseSync) => Queries,
   { existing }: { readonly existing: boolean },
 ): Database<Queries> {
-  let connection = connect(path, prepare, { existing, timeoutMs: BUSY_TIMEOUT_MS });
+  let connection = connect(path, prepare, { existing, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
   let queue: Job<Queries>[] = [];
   /** Settles when the queue is empty. */
@@ -102,7 +96,7 @@ export function openDatabase<Queries>(
         commitTogether(jobs);
       } catch (error) {
         const now = performance.now();
-        const canRetry = ({ since }: Job<Queries>) => isBusy(error) && now < since + BUSY_TIMEOUT_MS;
+        const canRetry = ({ since }: Job<Queries>) => isBusy(error) && now < since + CALL_TIMEOUT_MS;
         const problem = recordError(error);
         for (const job of jobs) if (!canRetry(job)) job.reject(problem);
         queue = [...jobs.filter(canRetry), ...queue];
@@ -137,7 +131,7 @@ export function openDatabase<Queries>(
   }
 
   async function read<T>(task: (queries: Queries) => T): Promise<T> {
-    const deadline = performance.now() + BUSY_TIMEOUT_MS;
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
     for (;;) {
       try {
         return task(healthyConnection().queries);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { pointTo } from "../../support/dynamodb/point-to.ts";
@@ -11,7 +12,6 @@ import { startProxy } from "../../support/dynamodb/proxy.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY = { accountId: "acme", hash: "1".repeat(64) };
-const CALL_TIMEOUT_MS = 4_000;
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -54,7 +54,7 @@ describe("an unavailable engine", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("calls fail as unavailable within 4 seconds if the engine accepts connections but never responds", async () => {
+  test("calls fail as unavailable within 4.5 seconds if the engine accepts connections but never responds", async () => {
     const silentEngine = await startProxy();
     silentEngine.chooseFault = () => "hang";
     pointTo(silentEngine.endpoint);

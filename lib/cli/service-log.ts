@@ -2,6 +2,7 @@ import type { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
 import { redactKeys } from "../accounts/api-key.ts";
+import { escapeLine } from "../core/text.ts";
 import type { Clock } from "../core/time.ts";
 import {
   type AccessFields,
@@ -91,5 +92,5 @@ function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): s
 
 /** Makes a string printable: the input of a caller must not control the terminal. */
 function printable(text: string): string {
-  return redactKeys(text).replace(/[^\x20-\x7e\u00a0-\uffff]|[\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
+  return escapeLine(redactKeys(text));
 }

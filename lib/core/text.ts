@@ -1,8 +1,21 @@
 import type { Instant } from "./time.ts";
 
-/** Replaces control characters but line feeds, so that a string from outside cannot control a terminal. */
+/**
+ * Writes control characters but line feeds, and those that break lines or reverse text, as `\u001b`: a string from
+ * outside cannot control a terminal then, and a string of JSON remains the same.
+ */
 export function escapeControls(text: string): string {
-  return text.replace(/[^\P{C}\n]/gu, "?");
+  return text.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits);
+}
+
+/** An escape of JSON has four digits, so that some characters need two. */
+function escapeUnits(character: string): string {
+  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** The same for a line: a line feed is escaped, too. */
+export function escapeLine(text: string): string {
+  return escapeControls(text).replaceAll("\n", "\\n");
 }
 
 const UNITS = [

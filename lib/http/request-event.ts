@@ -1,5 +1,6 @@
 import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
+import { escapeControls } from "../core/text.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
@@ -98,17 +99,9 @@ export function accessLine(event: RequestEvent, at: Date, client: ClientInfo = {
   return toLogLine({ ...accessFields(event, at), ...client });
 }
 
-/**
- * Serialises the fields of a line, without keys. Control characters and those that break lines or reverse text are
- * escaped, because a caller may have sent them; JSON only escapes the first 32.
- */
+/** Serialises the fields of a line, without keys. A caller may have sent controls, of which JSON escapes the first 32. */
 export function toLogLine(fields: object): string {
-  return redactKeys(JSON.stringify(fields)).replace(
-    /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu,
-    // An escape of JSON has four digits, so that some characters need two.
-    (character) =>
-      character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
-  );
+  return escapeControls(redactKeys(JSON.stringify(fields)));
 }
 
 /** The log fields of one request. An error is logged by its message and its cause's, without stack or keys. */

@@ -1,4 +1,5 @@
 import { explainIssues } from "../core/errors.ts";
+import { escapeLine } from "../core/text.ts";
 import type { StoredOrder } from "./lifecycle.ts";
 import type { OrderStore } from "./order-store.ts";
 import { parseLine } from "./wire.ts";
@@ -213,11 +214,6 @@ const MAX_REASON_CHARS = 500;
 
 /** Escapes characters that control a terminal, and limits the length: a reason contains field names from the input. */
 function toPrintable(reason: string): string {
-  const text = reason.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter);
+  const text = escapeLine(reason);
   return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…` : text;
-}
-
-function escapeCharacter(character: string): string {
-  const escaped = JSON.stringify(character).slice(1, -1);
-  return escaped === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : escaped;
 }

@@ -47,7 +47,7 @@ test("a terminal gets a readable line, in which a path cannot control the termin
   onRequest?.({ ...FAILURE, path: "/\u001b[2J" }, { address: "192.0.2.1" });
   write("info", "Stopped.");
   expect(lines).toEqual([
-    "12:00:00 500 GET /?[2J 1.3 ms demo 192.0.2.1 internal_error (Error: no) f81d4fae",
+    "12:00:00 500 GET /\\u001b[2J 1.3 ms demo 192.0.2.1 internal_error (Error: no) f81d4fae",
     "Stopped.",
   ]);
 

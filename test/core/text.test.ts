@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { escapeControls, formatCount, formatDuration, formatTimestamp } from "../../lib/core/text.ts";
+import {
+  escapeControls,
+  escapeLine,
+  formatCount,
+  formatDuration,
+  formatTimestamp,
+} from "../../lib/core/text.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -32,6 +38,10 @@ test("an instant is written as RFC 3339 with whole seconds", () => {
   expect(formatTimestamp(Date.UTC(2026, 10, 20, 9, 30, 5, 678))).toBe("2026-11-20T09:30:05Z");
 });
 
-test("control characters, also those that hide text, are replaced, and line feeds stay", () => {
-  expect(escapeControls("a\u001b[31mb\u009b\u202ec\r\nd €🐕")).toBe("a?[31mb??c?\nd €🐕");
+test("control characters, also those that hide text, are escaped, and line feeds stay, but in a line", () => {
+  const text = "a\u001b[31mb\u009b\u202ec\u{e0041}\u2028\r\nd €🐕";
+  const escaped = String.raw`a\u001b[31mb\u009b\u202ec\udb40\udc41\u2028\u000d`;
+  expect(escapeControls(text)).toBe(`${escaped}\nd €🐕`);
+  expect(escapeLine(text)).toBe(String.raw`${escaped}\nd €🐕`);
+  expect(JSON.parse(escapeControls(JSON.stringify(text)))).toBe(text);
 });

@@ -86,7 +86,7 @@ describe("domains check --stack", () => {
     const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
     const { stdout } = await cli.run(check, { input });
     expect(stdout).toContain(`  The stack, in its last update: needs_attention (validation_timed_out)
-    reason    ACM gave up?[2J, because it did not find the validation record.
+    reason    ACM gave up\\u001b[2J, because it did not find the validation record.
     next      Request a new certificate.
 `);
     expect(stdout.match(/The stack/g)).toHaveLength(1);

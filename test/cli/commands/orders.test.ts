@@ -176,12 +176,12 @@ test("an order with a status that no rule knows is listed and exported with a wa
   db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}', ''), (2, 'lost\u001b[2J', '{"id":2}', '')`);
   db.close();
   const run = (command: string) => listed.run([...command.split(" "), "--database", path]);
-  const problem = "Order 2 has the status 'lost?[2J', which is not one of pending, shipped, cancelled.";
+  const problem = "Order 2 has the status 'lost\\u001b[2J', which is not one of pending, shipped, cancelled.";
   const [list, get, exported, cancel] = await Promise.all(
     ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
   );
-  expect(list).toMatchObject({ status: 0, stdout: expect.stringMatching(/pending\n2 .*lost\?\[2J\n$/) });
-  expect(get).toMatchObject({ status: 0, stdout: "id        2\nstatus    lost?[2J\nhistory   -\n" });
+  expect(list).toMatchObject({ status: 0, stdout: expect.stringMatching(/pending\n2 .*lost\\u001b\[2J\n$/) });
+  expect(get).toMatchObject({ status: 0, stdout: "id        2\nstatus    lost\\u001b[2J\nhistory   -\n" });
   expect(exported).toMatchObject({
     status: 0,
     stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\u001b[2J"}\n',
@@ -226,7 +226,7 @@ test("orders that cannot be read are named: the others are listed, exported and 
     `UPDATE orders SET record = '{"id":2,\u001b[31m' WHERE id = 2; UPDATE orders SET history = 'x;' WHERE id = 3`,
   );
   db.close();
-  const record = 'The record of order 2 is damaged: {"id":2,?[31m';
+  const record = 'The record of order 2 is damaged: {"id":2,\\u001b[31m';
   const history = "The history of order 3 is damaged.";
 
   const list = await cli.run(["orders", "list", "--limit", "4", ...location]);

@@ -62,7 +62,7 @@ describe("a host with a domain name", () => {
           "DNS changes may take up to 48 hours to propagate.",
           "Update again once it is set: the host is then reported as live.",
         ],
-        "reason": "The certificate has been issued. The record of the host has not been observed yet: CNAME elsewhere.example.net?[2J.",
+        "reason": "The certificate has been issued. The record of the host has not been observed yet: CNAME elsewhere.example.net\\u001b[2J.",
         "state": "pending_dns",
       }
     `);

@@ -1,3 +1,5 @@
+import { Provider as AwsProvider } from "@pulumi/aws/provider.js";
+import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
@@ -10,7 +12,9 @@ import { findCertificates, wasIssued } from "./certificates.ts";
 import { findZones } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
-import { lookupOptions, type ProviderOptions } from "./lookup-provider.ts";
+
+/** The options of a component that decide which providers its resources have. */
+type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
 
 /**
  * Options of {@link preflight}. The lookups use the providers that `parent`, `provider` and `providers` give the component:
@@ -75,4 +79,23 @@ export async function preflight(
 
 function resolverOf({ resolver }: Settings): DnsResolver {
   return createDnsResolver(resolver === undefined ? {} : { servers: [resolver] });
+}
+
+/**
+ * The options of a lookup that is done before its component exists: the provider that the resources of the component
+ * will have. Without it, the default provider would look in another account or region, or is disabled.
+ */
+function lookupOptions(
+  packageName: "aws" | "cloudflare",
+  { parent, provider, providers = [] }: ProviderOptions,
+): pulumi.InvokeOptions {
+  const type = packageName === "aws" ? AwsProvider : CloudflareProvider;
+  // In the order of Pulumi: `provider`, then `providers`, then those of the parent.
+  const own = provider !== undefined && type.isInstance(provider) ? provider : undefined;
+  const listed = Array.isArray(providers)
+    ? providers.findLast((each) => type.isInstance(each))
+    : providers[packageName];
+  const chosen = own ?? listed;
+  if (chosen !== undefined) return { provider: chosen };
+  return parent === undefined ? {} : { parent };
 }

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 
 /** A response that API Gateway produces without invoking a function, with the Error body of the API. */
-export interface GatewayResponse {
+interface GatewayResponse {
   /** The response type, as API Gateway names it. */
   readonly type: string;
   readonly status: number;

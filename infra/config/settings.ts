@@ -10,7 +10,7 @@ import { NAMESPACE, SECRET_SETTINGS, settingsSchema } from "./schema.ts";
 /**
  * The valid settings of a stack. Every host in them is in normal form: lower case, punycode, no trailing dot.
  */
-export interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
+interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
   readonly domains?: DomainMapping;
 }
 
@@ -28,7 +28,7 @@ export interface SettingsInput
 }
 
 /** The configuration of a stack as Pulumi passes it to the program. */
-export interface StackConfig {
+interface StackConfig {
   /** By full key, such as `store-orders:plan`: a plain string or JSON. */
   readonly values: Readonly<Record<string, string>>;
   /** The full keys of the secrets. */
@@ -36,7 +36,7 @@ export interface StackConfig {
 }
 
 /** Valid settings, or every issue. */
-export type SettingsResult =
+type SettingsResult =
   | { readonly ok: true; readonly settings: ParsedSettings }
   | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
 

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 
 /** The calls that the provider makes for a type of resource, and the resources that they may be limited to. */
-export interface ResourceCalls {
+interface ResourceCalls {
   /** To read the resource: in a preview with --refresh, and in every deployment. */
   readonly read: readonly string[];
   /** To create, change and delete it. */

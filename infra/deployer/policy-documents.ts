@@ -5,7 +5,7 @@ import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/perm
 import { CALLS, DEAD_LETTERS, TABLES } from "./calls.ts";
 
 /** The destination of a deployment. */
-export interface DeployTarget {
+interface DeployTarget {
   readonly region: string;
   /** The AWS account: 12 digits. */
   readonly account: string;
@@ -28,7 +28,7 @@ export interface PolicyDocument {
 type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
 /** The policies that an administrator creates for a pipeline, once. */
-export interface DeployerPolicies {
+interface DeployerPolicies {
   /** Reads everything that a preview, also with --refresh, compares with the program. Writes nothing. */
   readonly preview: PolicyDocument;
   /**

@@ -6,7 +6,7 @@ import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { isWithin } from "../../lib/domains/zone.ts";
 
 /** A host whose certificate ACM issues. */
-export interface HostWithCertificate {
+interface HostWithCertificate {
   readonly host: string;
   /** The zone of the host, if known. */
   readonly zone?: string | undefined;
@@ -15,7 +15,7 @@ export interface HostWithCertificate {
 }
 
 /** The effect of CAA records on an update. */
-export interface CaaResult {
+interface CaaResult {
   /** Every host that cannot get a certificate, with the offending record and the fix. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];

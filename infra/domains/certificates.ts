@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { isMocked } from "../mocks.ts";
 
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
-export const CERTIFICATE_STATUSES = [
+const CERTIFICATE_STATUSES = [
   "ISSUED",
   "INACTIVE",
   "EXPIRED",

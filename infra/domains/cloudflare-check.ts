@@ -7,10 +7,10 @@ import {
   findOwnRecord,
   findRecordConflicts,
   findRisks,
-  type HostCheckInput,
   selectZone,
   VALIDATION_DOMAIN,
   type Zone,
+  type ZoneCheckInput,
   type ZoneRecord,
   zoneCandidates,
 } from "./zone-check.ts";
@@ -22,7 +22,7 @@ export interface HostZone extends Pick<Zone, "id" | "name"> {
 }
 
 /** The zones of the hosts, and the effect of their records on an update. */
-export interface ZonesResult {
+interface ZonesResult {
   /** By host: its zone. Hosts without a usable zone are missing. */
   readonly zones: ReadonlyMap<string, HostZone>;
   /** Everything that conflicts with the records to create, with the fix. */
@@ -37,7 +37,7 @@ export interface ZonesResult {
  * @throws {pulumi.RunError} if Cloudflare cannot be queried
  */
 export async function findZones(
-  hosts: readonly HostCheckInput[],
+  hosts: readonly ZoneCheckInput[],
   comment: string,
   options: pulumi.InvokeOptions,
 ): Promise<ZonesResult> {
@@ -58,7 +58,7 @@ interface HostCheckResult extends Omit<ZonesResult, "zones"> {
 }
 
 async function checkHost(
-  input: HostCheckInput,
+  input: ZoneCheckInput,
   zones: readonly Zone[],
   comment: string,
   options: pulumi.InvokeOptions,

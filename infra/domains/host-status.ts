@@ -27,7 +27,7 @@ export interface HostStatus {
 }
 
 /** A host whose DNS is managed elsewhere and that awaits its certificate. */
-export interface AwaitedCertificate {
+interface AwaitedCertificate {
   readonly host: string;
   /** Missing if ACM has not been asked about this certificate: it was requested by the present run. */
   readonly status?: CertificateStatus | undefined;

@@ -35,7 +35,7 @@ export interface DomainOutput
 }
 
 /** A host as it was planned, and the domain that was created for it. */
-export interface CreatedHost {
+interface CreatedHost {
   readonly plan: HostPlan;
   readonly domain: CustomDomain;
 }

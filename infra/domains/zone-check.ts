@@ -11,7 +11,7 @@ export interface Zone {
 }
 
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
-export type ZoneSelection =
+type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone }
   | { readonly ok: false; readonly problem: string };
 
@@ -71,7 +71,7 @@ export interface ZoneRecord {
 }
 
 /** A host with the settings that its records depend on. */
-export interface HostCheckInput {
+export interface ZoneCheckInput {
   readonly host: string;
   /** True if its routing record is not to be created. */
   readonly held: boolean;
@@ -91,7 +91,7 @@ export function findOwnRecord(host: string, records: readonly ZoneRecord[], ownC
 
 /** Describes every record that prevents the host's routing record from being created or imported, with the fix. */
 export function findRecordConflicts(
-  { host, held, adopt }: HostCheckInput,
+  { host, held, adopt }: ZoneCheckInput,
   zone: string,
   records: readonly ZoneRecord[],
   ownComment: string,
@@ -116,7 +116,7 @@ export function findRecordConflicts(
 
 /** Describes what the update may do unexpectedly to the host, or to another owner's certificate. */
 export function findRisks(
-  { host, held }: HostCheckInput,
+  { host, held }: ZoneCheckInput,
   records: readonly ZoneRecord[],
   ownComment: string,
 ): readonly string[] {

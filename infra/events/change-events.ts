@@ -8,7 +8,7 @@ import { typeToken } from "../names.ts";
 import type { Tables } from "../tables.ts";
 
 /** Arguments of {@link ChangeEvents}. */
-export interface ChangeEventsArgs {
+interface ChangeEventsArgs {
   /** `default`, or the ARN of an event bus. */
   readonly bus: string;
   /** The bundle `events`. */

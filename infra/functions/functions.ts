@@ -8,7 +8,7 @@ import { OrdersFunction } from "./function.ts";
 import { type FunctionRole, PERMISSIONS, tableStatements } from "./permissions.ts";
 
 /** The common arguments of both functions. */
-export interface FunctionsArgs {
+interface FunctionsArgs {
   readonly settings: Settings;
   /** The servers in the OpenAPI document. The address that serves the document is always the first. */
   readonly servers: NonNullable<Settings["servers"]>;

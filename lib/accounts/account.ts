@@ -74,7 +74,7 @@ export function explainAccountError(failure: AccountFailure): string {
 export const MAX_ACTIVE_KEYS = 20;
 
 /** The number of inactive keys that are kept for reference. Older ones are deleted, so that an account stays small. */
-export const MAX_INACTIVE_KEYS = 20;
+const MAX_INACTIVE_KEYS = 20;
 
 /** The longest overlap of a rotation, in milliseconds: 90 days. */
 export const MAX_OVERLAP_MS = 90 * DAY_MS;

@@ -158,7 +158,7 @@ interface Network {
  * Reads an address as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped to IPv6. All
  * that is not an address is one network.
  */
-export function networkOf(address: string): Network {
+function networkOf(address: string): Network {
   const text = address.trim().toLowerCase();
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
   const host = (bracketed ?? text).replace(/%.*/, "");

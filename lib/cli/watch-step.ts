@@ -46,7 +46,7 @@ export interface WatchedHost {
 }
 
 /** The context of an observation. */
-export interface WatchContext {
+interface WatchContext {
   /** The hosts as they were printed last, so that only news is a change. @default none */
   readonly shown?: readonly WatchedHost[];
   /** @default "stack" */

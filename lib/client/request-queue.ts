@@ -112,14 +112,14 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
 }
 
 /** The rate-limit headers of a response. The property of a missing or invalid header is missing. */
-export interface RateLimitHeaders {
+interface RateLimitHeaders {
   readonly window?: RateLimitWindow;
   /** The wait before the next request. It can be any length, even `Infinity`. */
   readonly retryAfterMs?: number;
 }
 
 /** The rate-limit window that a response reports. */
-export interface RateLimitWindow {
+interface RateLimitWindow {
   readonly remainingRequests: number;
   /** The instant at which the window ends by the service's clock, in Unix seconds. It identifies the window. */
   readonly resetSeconds: number;

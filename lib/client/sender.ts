@@ -10,7 +10,7 @@ import { startTimeLimit } from "./time-limit.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A request to send, with retries. */
-export interface ApiRequest<T> {
+interface ApiRequest<T> {
   readonly method: "GET" | "DELETE";
   readonly url: string;
   readonly signal: AbortSignal;
@@ -22,7 +22,7 @@ export interface ApiRequest<T> {
 }
 
 /** The dependencies and limits of a sender. */
-export interface SenderOptions
+interface SenderOptions
   extends Required<Omit<ClientOptions, "baseUrl" | "idleTimeoutMs" | "totalTimeoutMs">> {
   readonly queue: RequestQueue;
 }
@@ -31,7 +31,7 @@ export interface SenderOptions
  * Sends a request through the queue and retries it until it succeeds, fails permanently, or runs out of attempts.
  * `ambiguous`: an earlier attempt got no definite response, so the service may have executed it.
  */
-export type Sender = <T>(
+type Sender = <T>(
   request: ApiRequest<T>,
 ) => Promise<{ ok: true; value: T } | { ok: false; error: ApiError; ambiguous: boolean }>;
 

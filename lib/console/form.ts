@@ -55,7 +55,7 @@ export function changeForm(
 }
 
 /** One field of a form. */
-export interface Field {
+interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;

@@ -74,7 +74,7 @@ export interface Notice {
 }
 
 /** The content of one page. */
-export interface Page {
+interface Page {
   readonly title: string;
   readonly body: Html;
   readonly notice?: Notice | undefined;
@@ -132,7 +132,7 @@ export function panel(name: string, title: string | Html, body: Html): Html {
 export type Column = readonly [title: string, className?: string];
 
 /** A row of a table: its cells in the order of the columns. The first one is its heading. */
-export interface Row {
+interface Row {
   /** Unique on the page. An update keeps the row in place by it. */
   readonly id: string;
   readonly cells: readonly (Html | string | number | bigint)[];

@@ -100,7 +100,7 @@ export function errorMessage(error: unknown): string {
 }
 
 /** The part of a schema error (zod) that an `Issue` is made from, so that this file needs no schema library. */
-export interface SchemaIssue {
+interface SchemaIssue {
   readonly code: string;
   readonly path: readonly PropertyKey[];
   readonly message: string;

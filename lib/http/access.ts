@@ -30,7 +30,7 @@ interface Denied {
 }
 
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
-export interface AccessControl {
+interface AccessControl {
   /**
    * Authenticates and counts a request, whose `storeOperation` the store may perform. Rejects with
    * `StoreUnavailableError`.

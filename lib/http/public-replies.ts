@@ -17,7 +17,7 @@ import {
 } from "./response.ts";
 
 /** A request whose target has been parsed. */
-export interface ParsedRequest {
+interface ParsedRequest {
   readonly request: RequestHead;
   readonly context: RequestContext;
   /** Path and query as received. */

@@ -35,7 +35,7 @@ export interface ErrorReply {
 }
 
 /** An error response with a code of its operation's own. Its body is the Error body, as JSON. */
-export interface OwnErrorReply {
+interface OwnErrorReply {
   readonly error: string;
   readonly status: number;
   readonly body: string;
@@ -204,7 +204,7 @@ export function toResponse({ status, headers, body }: PlainResponse): Response {
 export type WebBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
 /** The body of a response. A string is cheaper to send over `node:http` than a `ReadableStream`. */
-export type ResponseBody = WebBody | TextReader;
+type ResponseBody = WebBody | TextReader;
 
 /** A long ASCII string that is produced on demand, in parts. It is read like a `ReadableStream` by its reader. */
 export interface TextReader {
@@ -214,7 +214,7 @@ export interface TextReader {
 }
 
 /** The result of `read`: strings in their order. They are not joined, because that would copy them. */
-export type TextPart =
+type TextPart =
   | { readonly done: false; readonly value: readonly string[] }
   | { readonly done: true; readonly value?: undefined };
 

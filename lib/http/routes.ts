@@ -18,7 +18,7 @@ import {
 import { type Reply, readReply } from "./response.ts";
 
 /** A request to the API before it is admitted. Nothing of it has happened yet. */
-export interface PreparedCall {
+interface PreparedCall {
   /** Missing if no operation has this method and path. */
   readonly operation?: Operation;
   /** Its part in the store, which the store may perform in the transaction that admits the request. */

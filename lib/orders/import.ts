@@ -98,7 +98,7 @@ function concat(head: Uint8Array, tail: Uint8Array): Uint8Array {
 }
 
 /** The totals of an import so far. */
-export interface ImportCounts {
+interface ImportCounts {
   readonly placed: number;
   /** Orders that already existed with the same content. */
   readonly unchanged: number;

@@ -26,7 +26,7 @@ export interface OrderTransition {
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 
 /** A hook, and what receives its errors. */
-export interface TransitionListener {
+interface TransitionListener {
   readonly onTransition: TransitionHook;
   readonly onHookError: HookErrorReporter;
 }

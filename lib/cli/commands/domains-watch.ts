@@ -45,7 +45,7 @@ export async function watchHosts(
 }
 
 /** The effects of a watch, which itself only decides. */
-export interface WatchEffects {
+interface WatchEffects {
   readonly clock: Clock;
   /** @default "stack" */
   readonly deployment?: Deployment;

@@ -20,7 +20,7 @@ import { planFields, planName, usageBars } from "./account-page.ts";
  * The accounts after which the pages of the list begin, from the second page to the one that is shown. The earlier ones are
  * for going back, because stores list forwards only. Empty for the first page.
  */
-export type PageStarts = readonly string[];
+type PageStarts = readonly string[];
 
 /** With the longest keys, the address is 1.6 KB. Who goes further back than that begins with the first page. */
 const MAX_STARTS = 50;

@@ -47,14 +47,14 @@ function removeLogger(client: DynamoDBClient): void {
 }
 
 /** The rules by which the AWS client retries a failed request. */
-export type RetryStrategy = Extract<
+type RetryStrategy = Extract<
   NonNullable<DynamoDBClientConfig["retryStrategy"]>,
   { readonly acquireInitialRetryToken: unknown }
 >;
 type RetryToken = Awaited<ReturnType<RetryStrategy["acquireInitialRetryToken"]>>;
 
 /** The number of attempts of one request. */
-export const MAX_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** The longest wait before the second attempt; see `backoffMs`. */
 const MIN_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;

@@ -19,7 +19,7 @@ import {
 } from "./schema.ts";
 
 /** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
-export type DynamodbTablesOptions = DynamodbTableNaming & { readonly client?: DynamoDBClient };
+type DynamodbTablesOptions = DynamodbTableNaming & { readonly client?: DynamoDBClient };
 
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 

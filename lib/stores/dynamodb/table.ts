@@ -87,7 +87,7 @@ export function combine(...parts: readonly Partial<ConditionalUpdate>[]): Condit
 }
 
 /** The result of a conditional write. */
-export interface WriteResult {
+interface WriteResult {
   /** True if the condition held. */
   readonly done: boolean;
   /** The item before; `undefined` if there was none. */
@@ -112,14 +112,14 @@ export interface ReadRange {
 }
 
 /** A page of items, converted by `keep`. `next` is the start of the next page. */
-export interface Page<Kept> {
+interface Page<Kept> {
   readonly kept: Kept;
   readonly next: Item | undefined;
   readonly readUnits: number;
 }
 
 /** Converts the items of a page as soon as they are parsed, so that what it does not keep can be collected. */
-export type Keep<Kept> = (items: readonly Item[]) => Kept;
+type Keep<Kept> = (items: readonly Item[]) => Kept;
 
 /**
  * The requests to one table. Reads are strongly consistent, writes are conditional. An item with a later layout makes

@@ -4,14 +4,14 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
-import { type Database, prepareWrite } from "./database.ts";
+import { prepareWrite, type SqliteDatabase } from "./database.ts";
 
 /** The queries of the tables `accounts`, `api_keys` and `settings`, each to be called in a read or a write. */
-export type AccountQueries = ReturnType<typeof accountQueries>;
+type AccountQueries = ReturnType<typeof accountQueries>;
 
 /** The account store over the tables `accounts`, `api_keys` and `settings`. */
 export function createAccountStore(
-  database: Database<{ readonly accounts: AccountQueries }> & AdmissionDatabase,
+  database: SqliteDatabase<{ readonly accounts: AccountQueries }> & AdmissionDatabase,
 ): AccountStore {
   const { read, write } = database;
   return {

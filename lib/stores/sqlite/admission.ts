@@ -12,16 +12,16 @@ import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
-import { type Database, prepareWrite } from "./database.ts";
+import { prepareWrite, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
 import { beginList } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
 
 /** The queries of an admission, each to be called in a write. */
-export type AdmissionQueries = ReturnType<typeof admissionQueries>;
+type AdmissionQueries = ReturnType<typeof admissionQueries>;
 
 /** The database as an admission needs it: the operation of a request is performed in the same transaction. */
-export type AdmissionDatabase = Database<{
+export type AdmissionDatabase = SqliteDatabase<{
   readonly admission: AdmissionQueries;
   readonly orders: OrderQueries;
 }>;

@@ -15,13 +15,13 @@ const MAX_PAUSE_MS = 5;
 const FILE_CHECK_INTERVAL_MS = 100;
 
 /** `durable` survives a power failure. `relaxed` survives the end of the process and does not wait for the disk. */
-export type Durability = "durable" | "relaxed";
+type Durability = "durable" | "relaxed";
 
 /** Executed at each change: a prepared PRAGMA would take effect when it is prepared. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
 /** An open database that concurrent callers share. `Queries` are functions over its prepared statements. */
-export interface Database<Queries> {
+export interface SqliteDatabase<Queries> {
   /** Runs a read, and retries it while another process locks the database. */
   read<T>(task: (queries: Queries) => T): Promise<T>;
   /**
@@ -59,7 +59,7 @@ export function openDatabase<Queries>(
   path: string,
   prepare: (db: DatabaseSync) => Queries,
   { existing }: { readonly existing: boolean },
-): Database<Queries> {
+): SqliteDatabase<Queries> {
   let connection = connect(path, prepare, { existing, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
   let queue: Job<Queries>[] = [];

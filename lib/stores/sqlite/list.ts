@@ -4,13 +4,13 @@ import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
 import type { OrderPage } from "../../orders/order-store.ts";
 import { readOrders } from "../order-rows.ts";
-import type { Database } from "./database.ts";
+import type { SqliteDatabase } from "./database.ts";
 
-export interface ListQueries {
+interface ListQueries {
   listPage(start: PageStart): ListPage;
 }
 
-type ListDatabase = Pick<Database<{ readonly orders: ListQueries }>, "read">;
+type ListDatabase = Pick<SqliteDatabase<{ readonly orders: ListQueries }>, "read">;
 
 /** Returns a function that lists the records in wire form, page by page. */
 export function createList(database: ListDatabase): () => AsyncGenerator<OrderPage> {
@@ -107,7 +107,7 @@ const PAGE_RANGE = BigInt(PAGE_SIZE);
 /** A range with less text is sparse: each page costs as much as 6 KB of text, and 10 KB if it is sent. */
 const MIN_DENSE_CHARS = 25_000;
 
-export interface PageStart {
+interface PageStart {
   /** The first identifier of the page. */
   readonly id: bigint;
   /** True where a range of identifiers is expected to make a page. */
@@ -116,7 +116,7 @@ export interface PageStart {
 
 const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
 
-export interface ListPage {
+interface ListPage {
   readonly json: string;
   /** Missing after the last page. */
   readonly next?: PageStart;

@@ -19,7 +19,7 @@ import {
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
-import { type Database, prepareWrite } from "./database.ts";
+import { prepareWrite, type SqliteDatabase } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { createList, listPageQuery, pageQuery } from "./list.ts";
 import { versionCheck } from "./schema.ts";
@@ -27,7 +27,7 @@ import { versionCheck } from "./schema.ts";
 /** The queries of the orders, each to be called in a read or a write of its connection. */
 export type OrderQueries = ReturnType<typeof orderQueries>;
 
-type OrderDatabase = Pick<Database<{ readonly orders: OrderQueries }>, "read" | "write">;
+type OrderDatabase = Pick<SqliteDatabase<{ readonly orders: OrderQueries }>, "read" | "write">;
 
 /** The orders of a SQLite store. */
 export interface SqliteOrderStore extends OrderStore {

@@ -11,7 +11,7 @@ import type {
 import { readOrderWithHistory } from "../../orders/wire.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
-import { type Database, prepareWrite } from "./database.ts";
+import { prepareWrite, type SqliteDatabase } from "./database.ts";
 
 /**
  * While there are these triggers, each write of an order adds it to the outbox, whoever writes. So a process that opened
@@ -30,13 +30,13 @@ const TRIGGERS = {
 };
 
 /** The queries of the table `outbox`, each to be called in a read or a write. */
-export type OutboxQueries = ReturnType<typeof outboxQueries>;
+type OutboxQueries = ReturnType<typeof outboxQueries>;
 
 /** The outbox over the table `outbox`. Its writes need not survive a power failure: a delivery is then repeated. */
 export function createOutbox({
   read,
   write,
-}: Pick<Database<{ readonly outbox: OutboxQueries }>, "read" | "write">): Outbox {
+}: Pick<SqliteDatabase<{ readonly outbox: OutboxQueries }>, "read" | "write">): Outbox {
   return {
     switch: (on) => write("durable", ({ outbox }) => outbox.switch(on)),
     isOn: () => read(({ outbox }) => outbox.isOn()),

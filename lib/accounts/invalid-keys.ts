@@ -24,7 +24,7 @@ const LISTING_PAUSE_MS = 5_000;
 const LONG_LISTING_PAUSE_MS = 60_000;
 
 /** Recognises invalid keys without a write, and those of callers who guess without a call. */
-export interface InvalidKeys extends Pick<AccountStore, "admit"> {
+interface InvalidKeys extends Pick<AccountStore, "admit"> {
   /**
    * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. Reads its account at
    * most once a second, and only if the account is known to exist or `takeLookup` returns true.

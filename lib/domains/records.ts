@@ -22,7 +22,7 @@ export interface DnsRecord extends ConfiguredHost {
 }
 
 /** Alternatives to ALIAS at an apex, if the provider has none: another name for it, or a CNAME that it flattens. */
-export const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
+const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
 
 /** Returns the record that points a host at the platform host. Its zone is one of the known zones, or a guess. */
 export function recordOf(host: ConfiguredHost, target: string, knownZones?: readonly string[]): DnsRecord {

@@ -30,7 +30,7 @@ export interface HostsProblem {
 }
 
 /** A valid domains file, or all of its problems. */
-export type ParsedFile =
+type ParsedFile =
   | { readonly ok: true; readonly domains: DomainMapping; readonly document: Document }
   | { readonly ok: false; readonly code: "invalid_hosts"; readonly problems: readonly HostsProblem[] };
 

@@ -15,7 +15,7 @@ export type DomainsChange =
   | { readonly ok: false; readonly code: DomainsChangeErrorCode; readonly message: string };
 
 /** The reason why a valid change was not made. */
-export type DomainsChangeErrorCode =
+type DomainsChangeErrorCode =
   | "unreadable"
   | "file_changed"
   | "invalid_file"
@@ -62,7 +62,7 @@ export function openDomainsFile({ kind, path, plan, target }: FileSource): Requi
 }
 
 /** The content of a file after a change, or the reason why there is none. */
-export type ChangedText =
+type ChangedText =
   | { readonly ok: true; readonly text: string; readonly domains: DomainMapping }
   | Extract<DomainsChange, { ok: false }>;
 

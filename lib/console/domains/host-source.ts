@@ -38,7 +38,7 @@ export interface FileSource {
 }
 
 /** The outputs of a stack. The console changes nothing of it. */
-export interface StackSource {
+interface StackSource {
   readonly kind: "stack";
   /** The outputs' name for people. */
   readonly name: string;

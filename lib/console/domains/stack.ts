@@ -83,7 +83,7 @@ function linesToCopy(lines: string, id: string): Html {
 }
 
 /** The lines for the stack file, or the problems of the change. */
-export type StackFileSnippet =
+type StackFileSnippet =
   | { readonly ok: true; readonly lines: string; readonly domains: DomainMapping }
   | Extract<ParsedDomains, { ok: false }>;
 

@@ -14,7 +14,7 @@ export interface FileContent {
 }
 
 /** The content, or the reason why it cannot be read. */
-export type ReadFile =
+type ReadFile =
   | { readonly ok: true; readonly content: FileContent }
   | { readonly ok: false; readonly code: "unreadable"; readonly message: string };
 
@@ -50,7 +50,7 @@ function unreadable(message: string): ReadFile {
 }
 
 /** The result of a replacement. Unless it is `ok`, the file is as it was. */
-export type Replacement =
+type Replacement =
   | { readonly ok: true }
   | { readonly ok: false; readonly code: "file_changed" | "not_written"; readonly message: string };
 

@@ -48,10 +48,10 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
 }
 
 /** The reason why a set of CAA records does not permit an authority. */
-export type CaaErrorCode = "not_listed" | "unknown_critical";
+type CaaErrorCode = "not_listed" | "unknown_critical";
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
-export type CaaVerdict =
+type CaaVerdict =
   | {
       readonly ok: true;
       /** One entry per record that permits it, such as `accounturi=https://…`. Empty if one permits it without limits. */
@@ -106,7 +106,7 @@ function parseIssue(value: string) {
 }
 
 /** The relevant set of CAA records of a host, or the reason why it could not be looked up. */
-export type CaaLookup =
+type CaaLookup =
   | { readonly outcome: "none" }
   | {
       readonly outcome: "found";
@@ -122,7 +122,7 @@ export type CaaLookup =
  * Finds the relevant set of CAA records of a host (RFC 8659, 3): its own, otherwise the nearest ancestor's; sets are
  * never merged. A CNAME is followed at every step, but the ancestors of its target do not count.
  */
-export async function findCaa(resolver: DnsResolver, host: string, zone: string): Promise<CaaLookup> {
+async function findCaa(resolver: DnsResolver, host: string, zone: string): Promise<CaaLookup> {
   const labels = host.split(".");
   const names = labels.map((_, index) => labels.slice(index).join("."));
   const lookups = await Promise.all(names.map((name) => lookUpCaa(resolver, name, zone)));
@@ -147,7 +147,7 @@ async function lookUpCaa(resolver: DnsResolver, queried: string, zone: string): 
 }
 
 /** Formats a CAA record as in a zone file. */
-export function formatCaa({ flags, tag, value }: CaaRecord): string {
+function formatCaa({ flags, tag, value }: CaaRecord): string {
   return `CAA ${flags} ${tag} ${JSON.stringify(value)}`;
 }
 
@@ -187,7 +187,7 @@ export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Pr
 }
 
 /** Explains why a set of CAA records forbids the authority, and which record to change. */
-export function explainCaa(
+function explainCaa(
   input: HostCheckInput,
   set: Extract<CaaLookup, { outcome: "found" }>,
   code: CaaErrorCode,

@@ -95,7 +95,7 @@ function packWires(items: readonly Item[]): Omit<SourcePage<Item>, "next"> {
 }
 
 /** A page of rows, ascending by rank. `next` is the start of the next page; `undefined` for the last page. */
-export interface SourcePage<From> {
+interface SourcePage<From> {
   readonly ranks: BigInt64Array;
   row(index: number): string;
   readonly next: From | undefined;

@@ -4,7 +4,6 @@ import type { Settings } from "../config/settings.ts";
 import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
 import { CALLS, DEAD_LETTERS, TABLES } from "./calls.ts";
 
-/** The destination of a deployment. */
 interface DeployTarget {
   readonly region: string;
   /** The AWS account: 12 digits. */
@@ -13,7 +12,6 @@ interface DeployTarget {
   readonly prefix: string;
 }
 
-/** An IAM policy document. */
 export interface PolicyDocument {
   readonly Version: "2012-10-17";
   readonly Statement: readonly {

@@ -15,7 +15,6 @@ import {
   zoneCandidates,
 } from "./zone-check.ts";
 
-/** The zone of a host. */
 export interface HostZone extends Pick<Zone, "id" | "name"> {
   /** True if the host has a routing record that this stack created. */
   readonly hasOwnRecord: boolean;

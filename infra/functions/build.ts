@@ -11,7 +11,6 @@ const BUNDLES = {
   events: { events: "infra/functions/events" },
 } as const;
 
-/** The name of a bundle. */
 export type BundleName = keyof typeof BUNDLES;
 
 /** The deployed files by name: the modules with their source maps. */

@@ -95,7 +95,6 @@ function requestMetrics({
   return metrics;
 }
 
-/** A value of a CloudWatch metric. */
 interface MetricValue {
   readonly name: string;
   readonly value: number;

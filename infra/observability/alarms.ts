@@ -32,7 +32,6 @@ export interface MetricReference {
   readonly dimensions: Record<string, pulumi.Input<string>>;
 }
 
-/** The arguments of an alarm. */
 export interface Alarm extends aws.cloudwatch.MetricAlarmArgs {
   /** Unique; part of the logical name. */
   readonly key: string;
@@ -153,17 +152,14 @@ export function gatewayMetric(
   return { namespace: "AWS/ApiGateway", metricName, dimensions: { ApiName: apiName, Stage: stageName } };
 }
 
-/** A metric of a function. */
 export function functionMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
   return { namespace: "AWS/Lambda", metricName, dimensions: { FunctionName: name } };
 }
 
-/** A metric of a table. */
 export function tableMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
   return { namespace: "AWS/DynamoDB", metricName, dimensions: { TableName: name } };
 }
 
-/** A metric that the functions write. */
 export function ownMetric(
   { namespace }: MonitoredResources,
   metricName: string,

@@ -14,7 +14,6 @@ interface Widget extends Record<"x" | "y" | "width" | "height", number> {
   readonly properties: object;
 }
 
-/** One line of a graph. */
 type Line = readonly [metric: MetricReference, stat: string, label: string];
 
 /** The content of the dashboard: requests, the functions, the tables. */

@@ -165,7 +165,6 @@ export function explainEnvironment(recorded: Environment, wanted: Environment): 
   return `The keys of this store are for '${recorded}', so none can be issued for '${wanted}'.`;
 }
 
-/** The rule for account identifiers. */
 export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 

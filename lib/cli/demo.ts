@@ -9,7 +9,6 @@ import type { Store } from "../stores/store.ts";
 import { assertKeyEnvironment } from "./context.ts";
 import { type StoreFlags, toCommandLine } from "./stores.ts";
 
-/** The account of the demo data. */
 export const DEMO_ACCOUNT = "demo";
 
 /**

@@ -23,7 +23,6 @@ export const EXIT = {
   unreachable: 3,
 } as const;
 
-/** A value of `EXIT`. */
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
 /** Maps a thrown error to an exit status. A database of a newer version is a usage error: a retry cannot succeed. */

@@ -5,7 +5,6 @@ import { invalid } from "./arguments.ts";
 import { systemErrorCode } from "./errors.ts";
 import { type EnvironmentVariables, invalidValue, readVariable } from "./settings.ts";
 
-/** An address to listen on. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;

@@ -73,7 +73,6 @@ const NO_BORDERS = {
   ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },
 };
 
-/** Counts by name. */
 type Counts = Readonly<Record<string, number>>;
 
 /**

@@ -19,7 +19,6 @@ export type LogThreshold = LogLevel | "silent";
 /** Every threshold, from the fewest lines to the most. */
 const LOG_LEVELS: readonly LogThreshold[] = ["silent", "error", "warn", "info"];
 
-/** The flags of the log of a service. */
 export interface LogFlags {
   readonly logLevel: LogThreshold;
   readonly logAddresses?: boolean;

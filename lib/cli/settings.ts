@@ -2,7 +2,6 @@ import type { Environment } from "../accounts/api-key.ts";
 import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import { isPlan, PLAN_LIMITS, PLANS, type Plan, type PlanTable } from "../plans/plan-limits.ts";
 
-/** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Reads the environment segment of new keys from `STORE_ORDERS_ENVIRONMENT`; the default is `test`. */

@@ -8,7 +8,6 @@ import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
 
-/** An open store. */
 export interface OpenedStore {
   readonly store: Store;
   /** The name to display, without secrets. */
@@ -25,7 +24,6 @@ export interface OpenedStore {
   explain(error: unknown): unknown;
 }
 
-/** Options of opening a store. */
 export interface OpenOptions {
   /** Creates a missing database. Otherwise it is an error, so that a typo in the path does not create an empty one. */
   readonly create: boolean;
@@ -39,7 +37,6 @@ interface KindOptions extends OpenOptions {
   readonly tables: DynamodbTableNames | undefined;
 }
 
-/** A kind of store. */
 export interface StoreKind {
   /** The name of the global option that selects this kind, and the name of its value in the help. */
   readonly option: string;
@@ -98,7 +95,6 @@ export const STORES = {
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
-/** The name of a kind of store. */
 export type StoreName = keyof typeof STORES;
 
 /** The names of all kinds. */
@@ -131,7 +127,6 @@ export interface StoreChoice {
   readonly tables?: DynamodbTableNames;
 }
 
-/** The option of the size of the pool. */
 export const POOL_OPTION = "postgres-pool";
 const POOL_VARIABLE = "STORE_ORDERS_POSTGRES_POOL";
 const POOL_FLAG = {

@@ -24,7 +24,6 @@ export interface Terminal {
   drainLog(): Promise<void>;
 }
 
-/** The streams of a process. */
 export interface Streams {
   readonly stdin: Readable;
   readonly stdout: Writable;

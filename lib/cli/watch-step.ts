@@ -33,7 +33,6 @@ export interface WatchStep {
   readonly settled: boolean;
 }
 
-/** A host as it is printed. */
 export interface WatchedHost {
   readonly host: string;
   readonly role: HostRole;
@@ -45,7 +44,6 @@ export interface WatchedHost {
   readonly news: string;
 }
 
-/** The context of an observation. */
 interface WatchContext {
   /** The hosts as they were printed last, so that only news is a change. @default none */
   readonly shown?: readonly WatchedHost[];

@@ -42,7 +42,6 @@ const MIN_PAUSE_MS = 1_000;
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** Creates a sender. */
 export function createSender(options: SenderOptions): Sender {
   const { apiKey, fetch, queue, clock, sleep, random, maxAttempts, attemptTimeoutMs, maxWaitMs } = options;
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };

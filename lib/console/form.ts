@@ -54,7 +54,6 @@ export function changeForm(
   </form>`;
 }
 
-/** One field of a form. */
 interface Field {
   readonly name: string;
   readonly label: string;

@@ -9,7 +9,6 @@ import type { Store } from "../stores/store.ts";
 import type { TrafficSampler } from "./accounts/traffic.ts";
 import type { DomainsOptions } from "./domains/host-source.ts";
 
-/** The dependencies of the pages. */
 export interface ConsoleDependencies {
   readonly store: Store;
   /** The store's name for people. */
@@ -54,7 +53,6 @@ export interface ConsoleVariables {
   readonly Variables: { view: View };
 }
 
-/** The routes of the console. */
 export type ConsoleApp = Hono<ConsoleVariables>;
 
 /** One request of a signed-in browser. */
@@ -73,7 +71,6 @@ export interface Notice {
   readonly form?: Html;
 }
 
-/** The content of one page. */
 interface Page {
   readonly title: string;
   readonly body: Html;

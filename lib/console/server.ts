@@ -29,7 +29,6 @@ export const LOOPBACK = "127.0.0.1";
 /** One sample per minute and account is enough; with three, a slow one does not leave a gap. */
 const SAMPLE_INTERVAL_MS = 20_000;
 
-/** Options of `startConsole`. */
 export interface ConsoleOptions extends Omit<ConsoleDependencies, "traffic"> {
   /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
@@ -39,7 +38,6 @@ export interface ConsoleOptions extends Omit<ConsoleDependencies, "traffic"> {
   readonly log: (line: string) => void;
 }
 
-/** A running console. */
 export interface RunningConsole {
   /** Opens the console, once. Whoever has it gets the session: it must not be logged. */
   readonly link: string;

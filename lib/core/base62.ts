@@ -1,4 +1,3 @@
-/** The digits of base62. */
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Bytes from the CSPRNG, asked for together: each call takes longer than a string. One that was used is zero. */

@@ -33,7 +33,6 @@ export function startHook(name: string, hook: () => unknown, report: HookErrorRe
   }
 }
 
-/** Reports an error of a hook. */
 export function reportSafely(error: unknown, name: string, report: HookErrorReporter): void {
   const failed = () => {
     if (report !== logHookError) reportSafely(error, name, logHookError);

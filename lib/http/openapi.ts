@@ -220,7 +220,6 @@ function escaped(text: string): string {
 const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];
 const OTHER_ERRORS = Object.entries(ERRORS).filter(([code]) => !OPERATION_ERRORS.includes(code));
 
-/** The description of the API, as Markdown. */
 function describeApi(operations: readonly Operation[], plans: PlanTable = PLAN_LIMITS): string {
   const versions = new Set(operations.map((operation) => `\`/${fullPath(operation).split("/")[1]}\``));
   return `All paths start with ${[...versions].join(" or ")}. \`HEAD\` works wherever \`GET\` does.

@@ -42,7 +42,6 @@ interface OwnErrorReply {
   readonly headers?: HeaderFields;
 }
 
-/** A successful response. */
 export interface SuccessReply {
   readonly error?: undefined;
   readonly status: 200 | 201 | 202 | 204 | 301 | 302;
@@ -164,7 +163,6 @@ export function createResponse(
   return { status, headers, body: null };
 }
 
-/** The status code of a reply. */
 export function statusOf(reply: Reply): number {
   return reply.status ?? ERRORS[(reply as ErrorReply).error].status;
 }

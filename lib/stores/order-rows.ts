@@ -9,7 +9,6 @@ import { readStoredOrder } from "../orders/wire.ts";
 /** The time at which a change that was set aside is due. Below zero is a lease. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Reads the orders of a page. */
 export function readOrders(
   rows: readonly (readonly [id: bigint, status: string, wire: string])[],
 ): Pick<OrderQueryPage, "orders" | "damaged"> {

@@ -57,7 +57,6 @@ interface WatchEffects {
   readonly stopped: Promise<"stopped">;
 }
 
-/** The result of a watch. */
 export type WatchEnd = "live" | "needs_attention" | "stopped";
 
 /** Observes hosts until each is live or needs attention, or until it has to stop. */

@@ -112,7 +112,6 @@ export interface VerificationFlags {
   readonly tlsPort?: number;
 }
 
-/** Adds the options of the verification of hosts. */
 export function addVerificationOptions(command: Command): Command {
   return command
     .option(...ZONE)

@@ -207,7 +207,6 @@ function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
   return createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
 }
 
-/** The columns of a table of keys. */
 export const KEY_COLUMNS = [
   ...["keyId", "name", "state", "bannedUntil", "created", "lastUsed", "expires", "revoked", "successorId"],
 ];

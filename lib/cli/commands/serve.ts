@@ -129,7 +129,6 @@ Examples:
 
 Each request is logged on standard error: readable on a terminal, otherwise as a line of JSON.`;
 
-/** The options of `serve`. */
 interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
@@ -151,7 +150,6 @@ interface ServeFlags {
   readonly preview?: "v2";
 }
 
-/** Adds the options of `serve` to the command. */
 function addServeOptions(command: Command): Command {
   return command
     .option("--host <host>", "the address to listen on (HOST; default: 127.0.0.1)")

@@ -82,7 +82,6 @@ const WRONG_KEY = "store-orders-smoke-test";
 /** Sends a request to a path below the base URL, with an API key if one is given. */
 type Send = (method: "GET" | "DELETE", path: string, key?: string) => Promise<Answer | NoAnswer>;
 
-/** The result of one check. */
 interface SmokeCheck {
   readonly check: string;
   readonly ok: boolean;

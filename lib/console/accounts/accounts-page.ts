@@ -34,7 +34,6 @@ export function parseStarts(text = ""): PageStarts {
 /** The most accounts on one page. */
 const PAGE_SIZE = 50;
 
-/** Sends one page of the list of accounts. */
 export async function sendAccountsPage(
   c: ConsoleRequest,
   { store, clock, plans, traffic }: ConsoleDependencies,

@@ -112,7 +112,6 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
     : { rows, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
 }
 
-/** Sends one page of the table of orders. */
 export async function sendOrdersPage(
   c: ConsoleRequest,
   { store, clock, isMetered }: ConsoleDependencies,

@@ -12,18 +12,15 @@ const YEAR_MS = 365 * 86_400_000;
 /** Any number below zero is a lease. */
 const LEASE = -7_000_000_000_001;
 
-/** Switches the outbox on. */
 async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
   await outbox.switch(true);
   return outbox;
 }
 
-/** The change that is next. */
 const changeAfter = ({ order = assert.fail(), delivered }: WaitingOrder) => changeOf(order, delivered);
 /** An identifier without its token, which another case is about: `<order>:<number>`. */
 const withoutToken = (id: string) => id.split(":", 2).join(":");
 const numberOf = (waiting: WaitingOrder) => withoutToken(changeAfter(waiting).id);
-/** The changes that are next. */
 const nextOf = (waiting: readonly WaitingOrder[]) => waiting.map(numberOf).sort();
 const lease = async (outbox: Outbox, at = AT, limit = 100) => outbox.lease(limit, at, LEASE);
 

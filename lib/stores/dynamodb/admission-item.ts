@@ -105,7 +105,6 @@ export function rejectionsById(item: Item): Readonly<Record<string, RejectionCou
   return Object.fromEntries(counted);
 }
 
-/** Reads the plan. */
 export function planOf(item: Item): PlanAssignment<string> {
   const plan = stringOf(item["plan"]);
   if (item["perMinute"] === undefined || item["perDay"] === undefined) return { plan };
@@ -173,7 +172,6 @@ export function packEntry({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): stri
   return `-${counted}${digits(ban, BAN_DIGITS)}`;
 }
 
-/** Reads the number of an entry. */
 export function unpackEntry(number: string): KeyEntry {
   const isBanned = number.startsWith("-");
   const length = EXPIRY_DIGITS + MINUTE_DIGITS + COUNT_DIGITS + (isBanned ? BAN_DIGITS : 0);

@@ -31,7 +31,6 @@ export interface IndexDefinition {
   readonly included: readonly string[];
 }
 
-/** A key attribute of a table. */
 export interface KeyAttribute {
   readonly name: string;
   readonly type: "N" | "S";

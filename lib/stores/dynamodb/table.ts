@@ -86,7 +86,6 @@ export function combine(...parts: readonly Partial<ConditionalUpdate>[]): Condit
   };
 }
 
-/** The result of a conditional write. */
 interface WriteResult {
   /** True if the condition held. */
   readonly done: boolean;

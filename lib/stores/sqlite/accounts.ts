@@ -40,7 +40,6 @@ export function createAccountStore(
   };
 }
 
-/** Accounts of one read of the list. */
 const ACCOUNTS_PER_READ = 100;
 
 /** Prepares the queries. */

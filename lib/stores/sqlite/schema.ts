@@ -84,7 +84,6 @@ export const MIGRATIONS: readonly string[] = [
    END;`,
 ];
 
-/** The schema version of this program. */
 export const SCHEMA_VERSION = versionAfter(MIGRATIONS);
 
 function versionAfter(scripts: readonly string[]): number {

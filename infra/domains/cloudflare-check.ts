@@ -51,7 +51,7 @@ export async function findZones(
 }
 
 /** The zone of one host, and the effect of its records. */
-interface HostCheckResult extends Omit<ZonesResult, "zones"> {
+interface CheckedHost extends Omit<ZonesResult, "zones"> {
   readonly host: string;
   readonly zone?: HostZone;
 }
@@ -61,12 +61,12 @@ async function checkHost(
   zones: readonly Zone[],
   comment: string,
   options: pulumi.InvokeOptions,
-): Promise<HostCheckResult> {
+): Promise<CheckedHost> {
   const { host } = input;
   const candidates = zoneCandidates(host);
   const ownZones = zones.filter(({ name }) => candidates.includes(name));
   const selected = selectZone(host, ownZones);
-  if (!selected.ok) return { host, problems: [selected.problem], warnings: [] };
+  if (!selected.ok) return { host, problems: [selected.message], warnings: [] };
   const { id, name: zone } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
   const queries = [

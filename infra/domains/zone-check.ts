@@ -13,7 +13,7 @@ export interface Zone {
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
 type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone }
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
 
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
@@ -32,9 +32,10 @@ export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection 
   );
   const matches = zones.filter((zone) => zone.name === name);
   const zone = matches.find(({ status }) => status === "active") ?? matches[0];
-  if (zone === undefined) return { ok: false, problem: describeMissingZone(host) };
+  if (zone === undefined) return { ok: false, code: "no_zone", message: describeMissingZone(host) };
   const problem = describeZoneProblem(zone);
-  return problem === undefined ? { ok: true, zone } : { ok: false, problem: `${host}: ${problem}` };
+  if (problem === undefined) return { ok: true, zone };
+  return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
 }
 
 /** The names between a host and its zone: an NS record at one of them delegates the host out of the zone. */

@@ -1,4 +1,5 @@
 import { abortable } from "../core/concurrency.ts";
+import type { Failure } from "../core/errors.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { Sleep } from "./time-limit.ts";
 
@@ -18,7 +19,9 @@ export interface RequestQueue {
     readonly signal: AbortSignal;
     readonly deadline: Instant;
     readonly maxWaitMs: number;
-  }): Promise<{ readonly ok: true } | { readonly ok: false; retryAt: Instant; limitedToOneDay: boolean }>;
+  }): Promise<
+    { readonly ok: true } | (Failure<"wait_too_long"> & { retryAt: Instant; limitedToOneDay: boolean })
+  >;
   /** Must be called exactly once for each turn with `ok: true`: when the headers arrive, or when the request fails. */
   release(feedback: QueueFeedback): void;
 }
@@ -77,7 +80,12 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
             continue;
           }
           if (opens > deadline || opens - now > maxWaitMs)
-            return { ok: false, retryAt: opens, limitedToOneDay: opens === pause.until && pause.limited };
+            return {
+              ok: false,
+              code: "wait_too_long",
+              retryAt: opens,
+              limitedToOneDay: opens === pause.until && pause.limited,
+            };
           await sleep(opens - now, signal);
         }
       } finally {

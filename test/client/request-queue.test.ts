@@ -94,7 +94,7 @@ test("a request waits as long as it may, and not a millisecond longer", async ()
   await run(acquire("a"));
   queue.release({ pauseMs: 5_000 });
   const { signal } = new AbortController();
-  const tooLong = { ok: false, retryAt: NOON + 5_000, limitedToOneDay: false };
+  const tooLong = { ok: false, code: "wait_too_long", retryAt: NOON + 5_000, limitedToOneDay: false };
   expect(await queue.acquire({ signal, deadline: Infinity, maxWaitMs: 4_999 })).toEqual(tooLong);
   expect(await queue.acquire({ signal, deadline: NOON + 4_999, maxWaitMs: Infinity })).toEqual(tooLong);
   const turn = queue.acquire({ signal, deadline: NOON + 5_000, maxWaitMs: 5_000 });
@@ -130,6 +130,7 @@ test.each([
     const { signal } = new AbortController();
     expect(await queue.acquire({ signal, deadline: Infinity, maxWaitMs: 0 })).toEqual({
       ok: false,
+      code: "wait_too_long",
       retryAt: NOON + opensInSeconds * 1000,
       limitedToOneDay,
     });

@@ -10,7 +10,7 @@ import {
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
-import type { Instant } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import { isChange, newChange, type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import {
@@ -27,15 +27,7 @@ import { readOrderToChange } from "../../orders/wire.ts";
 import { PLAN_LIMITS, type PlanLimits, type PlanTable } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
-import {
-  CALL_TIMEOUT_MS,
-  combined,
-  type Database,
-  type Rows,
-  SET_DURABLE,
-  type Statement,
-  type Work,
-} from "./database.ts";
+import { combined, type Database, type Rows, SET_DURABLE, type Statement, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listOutcome, listPageStatement } from "./list.ts";
 import { type OrderUpdate, updateOrders } from "./orders.ts";

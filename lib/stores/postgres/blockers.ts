@@ -27,7 +27,7 @@ const MAX_QUERY_CHARACTERS = 200;
 const OF_READERS = ["AccessShareLock", "RowShareLock"];
 
 /** What a transaction wants to lock. */
-export interface WantedLocks {
+interface WantedLocks {
   /** The quoted name of the schema. */
   readonly schema: string;
   readonly tables: readonly string[];
@@ -117,7 +117,7 @@ function isBlocked(error: unknown): error is StoreUnavailableError {
 }
 
 /** Options of `takeStrongLocks`. */
-export interface StrongLocks<T> {
+interface StrongLocks<T> {
   /** The time until which it is tried, as that of `performance.now()`. */
   readonly deadline: number;
   /** Runs the transaction, whose longest wait for a lock is given in milliseconds. */

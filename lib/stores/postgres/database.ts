@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settleWithin } from "../../core/concurrency.ts";
 import { invalidInput, StoreUnavailableError } from "../../core/errors.ts";
-import { MAX_STORE_CALL_MS } from "../store.ts";
+import { backoffMs, CALL_TIMEOUT_MS, MAX_STORE_CALL_MS } from "../../core/time.ts";
 import { type Blocker, holdersStatement, takeStrongLocks } from "./blockers.ts";
 import {
   DatabaseError,
@@ -31,9 +31,6 @@ import {
   toLiteral,
   wrongVersion,
 } from "./schema.ts";
-
-/** The time of a call in the database, in milliseconds. The rest of `MAX_STORE_CALL_MS` is for its own time. */
-export const CALL_TIMEOUT_MS = MAX_STORE_CALL_MS - 500;
 
 /** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
 export interface PostgresPool {
@@ -114,7 +111,7 @@ export interface Work<T> {
 }
 
 /** What a transaction writes, and its result. */
-export interface Decided<T> {
+interface Decided<T> {
   readonly writes: readonly Statement[];
   /** The result, from the rows of `writes`. They are missing if the transaction was committed and its response lost. */
   result(rows: readonly Rows[] | undefined): T;
@@ -179,7 +176,7 @@ export function openDatabase(
         if (isForeignSession(error)) canPrepare = false;
         const hasTime = attempt < MAX_ATTEMPTS && performance.now() < deadline;
         if (isMissingTable(error) && attempt === 1) await createTables(deadline);
-        else if (isRepeatable(error) && hasTime) await sleep(Math.random() * 2 ** attempt);
+        else if (isRepeatable(error) && hasTime) await sleep(backoffMs(attempt, 1, Infinity));
         else throw toStoreError(error);
       }
     }

@@ -13,12 +13,12 @@
  */
 
 import { invalidInput } from "../../core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { Blocker } from "./blockers.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import {
-  CALL_TIMEOUT_MS,
   type Database,
   migrateTables,
   openDatabase,

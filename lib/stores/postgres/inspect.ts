@@ -1,7 +1,8 @@
+import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
-import { CALL_TIMEOUT_MS, openDatabase, type PostgresPool, readCatalogs } from "./database.ts";
+import { openDatabase, type PostgresPool, readCatalogs } from "./database.ts";
 import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
 
 /** Rows of one read. */

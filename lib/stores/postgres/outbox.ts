@@ -1,11 +1,11 @@
-import type { Instant } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { readOrderWithHistory } from "../../orders/wire.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { holdersStatement, takeStrongLocks } from "./blockers.ts";
-import { CALL_TIMEOUT_MS, type Database, type Rows, type Statement } from "./database.ts";
+import type { Database, Rows, Statement } from "./database.ts";
 import { enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
 import type { StoreOperation } from "../../../lib/orders/store-operation.ts";
-import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
 import {
   createPostgresStore,
   type PostgresPool,

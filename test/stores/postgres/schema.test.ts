@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
-import { CALL_TIMEOUT_MS } from "../../../lib/stores/postgres/database.ts";
+import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
 import {
   createPostgresStore,
   migratePostgres,

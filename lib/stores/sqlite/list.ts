@@ -107,7 +107,7 @@ const PAGE_RANGE = BigInt(PAGE_SIZE);
 /** A range with less text is sparse: each page costs as much as 6 KB of text, and 10 KB if it is sent. */
 const MIN_DENSE_CHARS = 25_000;
 
-interface PageStart {
+export interface PageStart {
   /** The first identifier of the page. */
   readonly id: bigint;
   /** True where a range of identifiers is expected to make a page. */
@@ -116,7 +116,7 @@ interface PageStart {
 
 const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
 
-interface ListPage {
+export interface ListPage {
   readonly json: string;
   /** Missing after the last page. */
   readonly next?: PageStart;

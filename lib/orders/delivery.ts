@@ -174,7 +174,7 @@ export function deliverChanges({
       report(new DamagedOrderError(`${waiting.problem} Its changes are set aside.`));
       return outbox.postpone(id, lease, undefined);
     }
-    if (delivered >= order.history.length) return acknowledge({ id, delivered });
+    if (delivered >= order.history.length) return acknowledge({ id, delivered, lease });
     const change = changeOf(order, delivered);
     const time = new AbortController();
     const late = wait(timeoutMs, time.signal).then(() =>
@@ -190,7 +190,7 @@ export function deliverChanges({
     } finally {
       time.abort(ENDED);
     }
-    await acknowledge({ id, delivered: delivered + 1 });
+    await acknowledge({ id, delivered: delivered + 1, lease });
   }
 
   function start(waiting: WaitingOrder): void {

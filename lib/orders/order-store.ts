@@ -43,10 +43,11 @@ export interface HeldOrder {
   readonly hold: number;
 }
 
-/** An order of which the first `delivered` changes were delivered. */
+/** An order of which the first `delivered` changes were delivered by whoever has or had the lease. */
 export interface AcknowledgedOrder {
   readonly id: bigint;
   readonly delivered: number;
+  readonly lease: number;
 }
 
 /** What an outbox has. */
@@ -78,7 +79,10 @@ export interface Outbox {
   held(after: Instant, limit: number): Promise<readonly HeldOrder[]>;
   /** Makes held orders due at once, except those whose hold has changed. */
   release(held: readonly HeldOrder[]): Promise<void>;
-  /** Records how many changes of orders were delivered, and removes the marks of those that have no others. */
+  /**
+   * Records how many changes of orders were delivered. Makes those due that have others, and removes the marks of the rest,
+   * except of orders that somebody else has leased since: they stay with that lease.
+   */
   acknowledge(deliveries: readonly AcknowledgedOrder[]): Promise<void>;
   /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
   postpone(id: bigint, lease: number, due: Instant | undefined): Promise<void>;

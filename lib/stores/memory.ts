@@ -157,12 +157,14 @@ function memoryOutbox(find: (id: bigint) => OrderWithHistory | undefined) {
     },
 
     async acknowledge(deliveries) {
-      for (const { id, delivered } of deliveries) {
-        if (delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
-        else {
-          const mark = marks.get(id);
-          if (mark && delivered > mark.delivered) marks.set(id, { ...mark, delivered, attempts: 0, due: 0 });
-        }
+      for (const { id, delivered, lease } of deliveries) {
+        const mark = marks.get(id);
+        if (mark === undefined) continue;
+        const isFree = mark.due >= 0 || mark.due === lease;
+        const advanced = { ...mark, delivered: Math.max(delivered, mark.delivered) };
+        if (isFree && delivered >= (find(id)?.history.length ?? 0)) marks.delete(id);
+        else if (mark.due === lease || delivered > mark.delivered)
+          marks.set(id, isFree ? { ...advanced, attempts: 0, due: 0 } : advanced);
       }
     },
 

@@ -143,6 +143,31 @@ test("a delivery that cannot be recorded is reported, and made again once its le
   await delivery.stop();
 });
 
+test("a delivery that is recorded after its lease has ended leaves the order to the process that has it now", async () => {
+  const { store, outbox, orders, advance, delivered, start } = await useDelivery();
+  const [stalled, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await orders.place({ id: 1n });
+  await orders.cancel(1n);
+  const acknowledge: Outbox["acknowledge"] = (deliveries) =>
+    stalled.promise.then(() => outbox.acknowledge(deliveries));
+  const late = start({ store: { ...store, outbox: { ...outbox, acknowledge } } });
+  await advance(1_000);
+  const stopped = late.stop();
+  const again: DeliveredChange[] = [];
+  const delivery = start({ deliver: (change) => (again.push(change) === 1 ? busy.promise : undefined) });
+  await advance(60_000);
+  expect([delivered, again].map(idsOf)).toEqual([["1:1"], ["1:1"]]);
+  stalled.resolve();
+  await stopped;
+  await advance(5_000);
+  expect(idsOf(again), "the next change waits for the process that has the order").toEqual(["1:1"]);
+  busy.resolve();
+  await advance(1_000);
+  expect(idsOf(again)).toEqual(["1:1", "1:2"]);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  await delivery.stop();
+});
+
 test("a receiver that hangs is called again after its time, with a signal that ends the first call", async () => {
   const signals: AbortSignal[] = [];
   const { orders, advance, start, errors } = await useDelivery({

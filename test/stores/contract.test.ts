@@ -7,7 +7,13 @@ import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admissio
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
-import type { ApplyResult, OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
+import type {
+  AcknowledgedOrder,
+  ApplyResult,
+  OrderStore,
+  Outbox,
+  WaitingOrder,
+} from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
@@ -1316,7 +1322,7 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "an acknowledgement of one change that removes the whole order",
     fails: /^(a change that follows while one|a change and an acknowledgement whose)/,
     change: inOutbox((outbox) => ({
-      acknowledge: (all) => outbox.acknowledge(all.map(({ id }) => ({ id, delivered: 3 }))),
+      acknowledge: (all) => outbox.acknowledge(all.map((each) => ({ ...each, delivered: 3 }))),
     })),
   },
   {
@@ -1345,6 +1351,30 @@ const MISTAKES: readonly Mistake[] = [
     change: inOutbox((outbox) => ({
       acknowledge: (deliveries) => outbox.acknowledge(deliveries.slice(0, 1)),
     })),
+  },
+  {
+    mistake: "an acknowledgement that asks for no lease",
+    fails: /^a delivery that is recorded after its lease/,
+    change: inOutbox((outbox) => ({
+      async acknowledge(all) {
+        const holds = new Map((await outbox.held(0, 1_000)).map(({ id, hold }) => [id, hold]));
+        await outbox.acknowledge(all.map((each) => ({ ...each, lease: holds.get(each.id) ?? each.lease })));
+      },
+    })),
+    message: /only the number of delivered changes/,
+  },
+  {
+    mistake: "an acknowledgement that counts only for whoever has the lease",
+    fails: /^a delivery that is recorded after its lease/,
+    change: inOutbox((outbox) => ({
+      async acknowledge(all) {
+        const held = await outbox.held(0, 1_000);
+        const isLost = ({ id, lease }: AcknowledgedOrder) =>
+          held.some((other) => other.id === id && other.hold !== lease);
+        await outbox.acknowledge(all.filter((each) => !isLost(each)));
+      },
+    })),
+    message: /only the number of delivered changes/,
   },
   {
     mistake: "a failure that is counted whoever has the lease",

@@ -473,7 +473,7 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       await store.accounts.delete("other");
       const leased = await outbox.lease(10, AT, -1);
       expect(leased).toHaveLength(3);
-      await outbox.acknowledge([{ id: 0n, delivered: 2 }]);
+      await outbox.acknowledge([{ id: 0n, delivered: 2, lease: -1 }]);
       await outbox.postpone(100n, -1, undefined);
       expect(await outbox.held(AT, 10)).toHaveLength(1);
       await outbox.release([{ id: 2n, hold: -1 }]);

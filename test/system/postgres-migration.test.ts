@@ -318,7 +318,7 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     const { orders, outbox = expect.fail() } = openStore("store_of_service", "service");
     await outbox.switch(true);
     await orders.place([pending(1n)]);
-    await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
+    await outbox.acknowledge([{ id: 1n, delivered: 1, lease: -1 }]);
     const raise = (returns: string) =>
       `RETURNS ${returns} LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'hostile code ran as %', current_user; END$$`;
     const functions = [

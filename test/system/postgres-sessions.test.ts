@@ -124,7 +124,7 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
       await outbox.switch(true);
       for (const id of [1n, 2n]) await orders.apply(id, "cancel", AT);
       const unlock = await lock("locked_change.outbox WHERE id = 1");
-      const acknowledged = outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 2 })));
+      const acknowledged = outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 2, lease: -1 })));
       await expect.poll(async () => (await outbox.backlog()).waiting).toBe(1);
       await unlock();
       await acknowledged;

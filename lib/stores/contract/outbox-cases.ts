@@ -109,7 +109,7 @@ const cases: readonly UnboundedCase[] = [
           { id: 1n, hold: LEASE },
         ]);
         assert.deepEqual(nextOf(await lease(outbox)), [`1:${number}`], "a lease that was released");
-        await outbox.acknowledge([{ id: 1n, delivered: number }]);
+        await outbox.acknowledge([{ id: 1n, delivered: number, lease: LEASE }]);
       }
       assert.deepEqual(await lease(outbox, AT + YEAR_MS), []);
       assert.deepEqual(await heldBy(outbox, AT, 0), []);
@@ -125,7 +125,7 @@ const cases: readonly UnboundedCase[] = [
         await store.orders.place(orders, AT);
         assert.equal((await outbox.list("waiting", 200)).length, count, `${count} orders listed`);
         assert.equal((await lease(outbox, AT, 200)).length, count, `${count} orders leased`);
-        await outbox.acknowledge(orders.map(({ record: { id } }) => ({ id, delivered: 1 })));
+        await outbox.acknowledge(orders.map(({ record: { id } }) => ({ id, delivered: 1, lease: LEASE })));
         assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
       }
     },
@@ -138,15 +138,46 @@ const cases: readonly UnboundedCase[] = [
       await orders.place([pending(1n), pending(2n)], AT);
       await lease(outbox);
       await orders.apply(1n, "ship", AT);
-      await outbox.acknowledge([1n, 2n, 404n].map((id) => ({ id, delivered: 1 })));
+      await outbox.acknowledge([1n, 2n, 404n].map((id) => ({ id, delivered: 1, lease: LEASE })));
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
       await orders.apply(1n, "fulfil", AT);
-      await outbox.acknowledge([{ id: 1n, delivered: 2 }]);
-      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1 })));
+      await outbox.acknowledge([{ id: 1n, delivered: 2, lease: LEASE }]);
+      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1, lease: LEASE })));
       assert.deepEqual(nextOf(await lease(outbox)), ["1:3"]);
-      await outbox.acknowledge([{ id: 1n, delivered: 3 }]);
-      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 3, lease: LEASE }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
+    name: "a delivery that is recorded after its lease has passed on counts, and leaves the order to whoever has it now",
+    async check(store) {
+      const outbox = await switchOn(store);
+      await store.orders.place([pending(1n), pending(2n)], AT);
+      await store.orders.apply(1n, "ship", AT);
+      await lease(outbox);
+      for (const id of [1n, 2n]) await outbox.postpone(id, LEASE, AT);
+      await lease(outbox);
+      await outbox.release([1n, 2n].map((id) => ({ id, hold: LEASE })));
+      const next = LEASE - 1;
+      assert.equal((await outbox.lease(10, AT, next)).length, 2);
+      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1, lease: LEASE })));
+      const listed = (await outbox.list("waiting", 10)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      assert.deepEqual(
+        listed.map((waiting) => [waiting.id, waiting.delivered, waiting.attempts, waiting.lease]),
+        [
+          [1n, 1, 1, next],
+          [2n, 1, 1, next],
+        ],
+        "only the number of delivered changes is another one",
+      );
+      assert.deepEqual(await lease(outbox), [], "nobody else gets the orders");
+      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1, lease: next })));
+      const [waiting, ...others] = await lease(outbox);
+      assert.deepEqual([waiting && numberOf(waiting), waiting?.attempts, others], ["1:2", 0, []]);
+      await outbox.release([{ id: 1n, hold: LEASE }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 2, lease: LEASE }]);
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 }, "nobody has leased it since");
     },
   },
   {
@@ -162,7 +193,7 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await lease(outbox, AT + 4_999), []);
       const [waiting] = await lease(outbox, AT + 5_000);
       assert.deepEqual(waiting && [numberOf(waiting), waiting.attempts], ["1:1", 1]);
-      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       await orders.apply(2n, "cancel", AT);
       assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 1, oldest: AT });
       const [aside, ...others] = await outbox.list("failed", 10);
@@ -202,7 +233,7 @@ const cases: readonly UnboundedCase[] = [
       );
       assert.deepEqual(await listed("failed"), [2n, 4n]);
       assert.deepEqual(await listed("failed", 1), [2n]);
-      await outbox.acknowledge([{ id: 7n, delivered: 1 }]);
+      await outbox.acknowledge([{ id: 7n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 7, failed: 2, oldest: AT + 2 });
     },
   },
@@ -356,7 +387,9 @@ const cases: readonly UnboundedCase[] = [
         leased.push(...found.flatMap((some) => some ?? []));
       }
       assert.deepEqual(nextOf(leased), ids.map((id) => `${id}:1`).sort());
-      await Promise.all(others.map((each) => each?.acknowledge(ids.map((id) => ({ id, delivered: 1 })))));
+      await Promise.all(
+        others.map((each) => each?.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE })))),
+      );
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     },
   },
@@ -370,7 +403,7 @@ const cases: readonly UnboundedCase[] = [
       await orders.place(ids.map(pending), AT);
       await lease(outbox);
       await Promise.all([
-        outbox.acknowledge(ids.map((id) => ({ id, delivered: 1 }))),
+        outbox.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE }))),
         ...ids.map((id) => orders.apply(id, "cancel", AT)),
       ]);
       assert.deepEqual(nextOf(await lease(outbox)), ids.map((id) => `${id}:2`).sort());
@@ -385,14 +418,14 @@ const cases: readonly UnboundedCase[] = [
       await orders.place([pending(1n)], AT);
       for (const _ of [1, 2]) {
         await loseResponse();
-        await outbox.acknowledge([{ id: 1n, delivered: 1 }]).catch(() => {});
+        await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]).catch(() => {});
       }
       assert.deepEqual(await lease(outbox), []);
       await loseResponse();
       await orders.apply(1n, "ship", AT).catch(() => {});
-      await outbox.acknowledge([{ id: 1n, delivered: 1 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
-      await outbox.acknowledge([{ id: 1n, delivered: 2 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 2, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     },
   },

@@ -113,22 +113,26 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
     await table.update(await primaryKeyOf(id), update, callTimeout());
   }
 
-  async function acknowledge({ id, delivered }: AcknowledgedOrder): Promise<void> {
+  async function acknowledge({ id, delivered, lease }: AcknowledgedOrder): Promise<void> {
     const change = {
       decide(item: Item = {}) {
         const { wire, status, u, d } = item;
-        const unchanged = {
-          conditions: ["#wire = :wire", "#status = :status", "#d = :seen"],
-          values: { ":wire": wire, ":status": status, ":seen": d } as Item,
-        };
-        const advance = { set: ["#d = :d", "#u = :zero"], remove: ["#a"] };
-        const values = { ...unchanged.values, ":d": numberValue(delivered), ":zero": numberValue(0) };
         const result = undefined;
         if (u === undefined) return { result };
-        if (delivered >= countChanges(item))
+        const [hold, before] = [numberOf(u), numberOf(d)];
+        const isFree = hold >= 0 || hold === lease;
+        const unchanged = {
+          conditions: ["#wire = :wire", "#status = :status", "#d = :seen", "#u = :u"],
+          values: { ":wire": wire, ":status": status, ":seen": d, ":u": u } as Item,
+        };
+        if (isFree && delivered >= countChanges(item))
           return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
-        if (delivered <= numberOf(d)) return { result };
-        return { result, update: () => ({ ...unchanged, ...advance, values }) };
+        if (hold !== lease && delivered <= before) return { result };
+        const values = { ...unchanged.values, ":d": numberValue(Math.max(delivered, before)) };
+        const advance = isFree
+          ? { set: ["#d = :d", "#u = :zero"], remove: ["#a"], values: { ...values, ":zero": numberValue(0) } }
+          : { set: ["#d = :d"], values };
+        return { result, update: () => ({ ...unchanged, ...advance }) };
       },
     };
     await changeItem(table, await primaryKeyOf(id), change, callTimeout());

@@ -36,15 +36,21 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     deliveries: readonly AcknowledgedOrder[],
     locked = "",
   ): Promise<readonly string[]> {
-    const values = [deliveries.map(({ id }) => `${id}`), deliveries.map(({ delivered }) => delivered)];
+    const values = [
+      deliveries.map(({ id }) => `${id}`),
+      deliveries.map(({ delivered }) => delivered),
+      deliveries.map(({ lease }) => lease),
+    ];
+    const isFree = "(x.due >= 0 OR x.due = n.lease)";
     const locking = (condition: string) => `WITH n AS MATERIALIZED (
-      SELECT x.id, n.delivered FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[]) AS n (id, delivered)
+      SELECT n.* FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[], $3::bigint[]) AS n (id, delivered, lease)
         ON n.id = x.id WHERE ${condition} FOR UPDATE OF x ${locked})`;
-    const remove = `${locking("x.changes <= n.delivered")}
+    const remove = `${locking(`x.changes <= n.delivered AND ${isFree}`)}
       DELETE FROM ${schema}.outbox x USING n WHERE x.id = n.id RETURNING x.id`;
-    const advance = `${locking("x.delivered < n.delivered")}
-      UPDATE ${schema}.outbox x SET delivered = n.delivered, attempts = 0, due = 0 FROM n WHERE x.id = n.id
-      RETURNING x.id`;
+    const advance = `${locking("(x.delivered < n.delivered OR x.due = n.lease)")}
+      UPDATE ${schema}.outbox x SET delivered = greatest(x.delivered, n.delivered),
+        attempts = CASE WHEN ${isFree} THEN 0 ELSE x.attempts END, due = CASE WHEN ${isFree} THEN 0 ELSE x.due END
+      FROM n WHERE x.id = n.id RETURNING x.id`;
     return change({
       durable: false,
       first: [{ text: remove, values }],

@@ -92,12 +92,13 @@ export function outboxQueries(db: DatabaseSync) {
   const release = prepareWrite(db, "UPDATE outbox SET due = 0 WHERE id = ? AND due = ?");
   const remove = prepareWrite(
     db,
-    `DELETE FROM outbox WHERE id = ? AND
-       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?`,
+    `DELETE FROM outbox WHERE id = ?1 AND (due >= 0 OR due = ?3) AND
+       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?2`,
   );
   const advance = prepareWrite(
     db,
-    "UPDATE outbox SET delivered = ?, attempts = 0, due = 0 WHERE id = ? AND delivered < ?",
+    `UPDATE outbox SET delivered = max(delivered, ?2), attempts = iif(due >= 0 OR due = ?3, 0, attempts),
+       due = iif(due >= 0 OR due = ?3, 0, due) WHERE id = ?1 AND (delivered < ?2 OR due = ?3)`,
   );
   const update = prepareWrite(
     db,
@@ -139,8 +140,8 @@ export function outboxQueries(db: DatabaseSync) {
     },
 
     acknowledge(deliveries: readonly AcknowledgedOrder[]): void {
-      for (const { id, delivered } of deliveries)
-        if (remove.run(id, delivered).changes === 0n) advance.run(delivered, id, delivered);
+      for (const { id, delivered, lease } of deliveries)
+        if (remove.run(id, delivered, lease).changes === 0n) advance.run(id, delivered, lease);
     },
 
     postpone: (id: bigint, lease: number, due = NEVER) => void update.run(due, id, lease),

@@ -201,9 +201,9 @@ test("changes that wait for a minute are counted, and those that were set aside 
   await orders.place([2n, 3n].map((id) => ({ record: { id }, status: "pending" })));
   expect(await panel(), "on their way").toBeUndefined();
   await orders.place([{ record: { id: 4n }, status: "pending" }], Date.now() + 9 * 365 * 86_400_000);
-  await outbox.acknowledge([2n, 3n].map((id) => ({ id, delivered: 1 })));
+  await outbox.acknowledge([2n, 3n].map((id) => ({ id, delivered: 1, lease: -1 })));
   expect(await panel(), "of a wrong clock").toMatch(/<dd>1<\/dd>/);
-  await outbox.acknowledge([{ id: 4n, delivered: 1 }]);
+  await outbox.acknowledge([{ id: 4n, delivered: 1, lease: -1 }]);
   await orders.place([5n, 6n].map((id) => ({ record: { id }, status: "pending" })));
   await orders.place([{ record: { id: 1n }, status: "pending" }], Date.now() - 60_001);
   expect(await panel()).toMatch(/<dd>3<\/dd>[\s\S]*<dd>0<\/dd>/);

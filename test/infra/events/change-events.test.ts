@@ -112,7 +112,7 @@ describe("a stack with events", () => {
     expect(await invoke()).toMatchObject({ waiting: 0, failed: 1 });
     expect(accepted).toMatchObject([{ Detail: expect.stringContaining('"id":"5:1:') }]);
     expect(deployed.log(FUNCTION)).toContain("The record of order 4 is damaged");
-    await store.outbox?.acknowledge([{ id: 4n, delivered: 1 }]);
+    await store.outbox?.acknowledge([{ id: 4n, delivered: 1, lease: -1 }]);
     client.destroy();
   });
 

@@ -87,7 +87,8 @@ test("an order that is delivered while it is listed is left out", async () => {
   const { table, store, outbox } = await open(ON);
   await store.orders.place([pending(1n), pending(2n), pending(3n)], AT);
   const send = async (command: BatchGetItemCommand, options: object) => {
-    if (command instanceof BatchGetItemCommand) await outbox.acknowledge([{ id: 2n, delivered: 1 }]);
+    if (command instanceof BatchGetItemCommand)
+      await outbox.acknowledge([{ id: 2n, delivered: 1, lease: -1 }]);
     return dynamodb.client.send(command, options);
   };
   const slow = openAgain({ send } as unknown as DynamoDBClient, table);

@@ -309,7 +309,7 @@ test.each([
     const calls = [
       () => orders.find(1n),
       () => orders.apply(1n, "cancel", 0),
-      async () => outbox?.acknowledge([{ id: 1n, delivered: 2 }]),
+      async () => outbox?.acknowledge([{ id: 1n, delivered: 2, lease: -1 }]),
     ];
     const found: number[] = [];
     for (const call of calls) found.push(await tripsOf(call));

@@ -97,7 +97,7 @@ test("each kind of write waits for the disk or not, as documented, and each othe
     "outbox.postpone": [() => outbox.postpone(3n, LEASE, undefined), "off"],
     "outbox.list": [() => outbox.list("failed", 1)],
     "outbox.retry": [() => outbox.retry(undefined), "on"],
-    "outbox.acknowledge": [() => outbox.acknowledge([{ id: 3n, delivered: 1 }]), "off"],
+    "outbox.acknowledge": [() => outbox.acknowledge([{ id: 3n, delivered: 1, lease: -1 }]), "off"],
     "outbox.backlog": [() => outbox.backlog()],
     // It writes a row as it is.
     check: [check, "off"],

@@ -147,7 +147,7 @@ describe("the tables of an empty database", () => {
       expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
       const { outbox = expect.fail() } = store;
       expect(await outbox.lease(1, 1, -2)).toMatchObject([{ delivered: 0 }]);
-      await outbox.acknowledge([{ id: 1n, delivered: 2 }]);
+      await outbox.acknowledge([{ id: 1n, delivered: 2, lease: -2 }]);
       expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
       await outbox.switch(true);
       await expect(outbox.switch(false)).rejects.toThrow(

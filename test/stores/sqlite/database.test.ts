@@ -121,7 +121,10 @@ test("each kind of write is durable or relaxed as documented, and each other cal
     "outbox.postpone": [() => outbox.postpone(2n, LEASE, undefined), ["postpone", NORMAL]],
     "outbox.list": [() => outbox.list("failed", 1)],
     "outbox.retry": [() => outbox.retry(undefined), ["retry", FULL]],
-    "outbox.acknowledge": [() => outbox.acknowledge([{ id: 2n, delivered: 1 }]), ["acknowledge", NORMAL]],
+    "outbox.acknowledge": [
+      () => outbox.acknowledge([{ id: 2n, delivered: 1, lease: -1 }]),
+      ["acknowledge", NORMAL],
+    ],
     "outbox.backlog": [() => outbox.backlog()],
   };
   for (const [name, [call, ...expected]] of Object.entries(calls)) {

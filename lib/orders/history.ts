@@ -1,6 +1,11 @@
 import { randomBase62 } from "../core/base62.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
-import type { OrderEvent, StoredOrder } from "./lifecycle.ts";
+import {
+  type OrderEvent,
+  type StoredOrder,
+  type TransitionResult,
+  transitionStoredOrder,
+} from "./lifecycle.ts";
 
 /** Who makes a change of an order. */
 export interface ChangeOrigin {
@@ -75,9 +80,15 @@ export function packChange(change: OrderChange): string {
   return `${EVENT_LETTERS[change.event]}${packDetails(change)};`;
 }
 
-/** False for the one event that leaves an order as it was: to fulfil it again. That is no change. */
-export function isChange({ record }: StoredOrder, event: OrderEvent): boolean {
-  return event !== "fulfil" || record.complete !== true;
+/** What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. */
+export function decideEvent<E extends OrderEvent>(
+  order: StoredOrder,
+  event: E,
+  at: Instant,
+): { readonly result: TransitionResult<E>; readonly changed?: StoredOrder | undefined } {
+  const result = transitionStoredOrder(order, event, at);
+  const isSame = event === "fulfil" && order.record.complete === true;
+  return { result, changed: result.ok && !isSame ? result.order : undefined };
 }
 
 /** Reads what `packChange` wrote, any number of times. Throws if it is something else. */

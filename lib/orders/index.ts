@@ -27,7 +27,7 @@ export {
 export {
   type ChangeOrigin,
   changeIdOf,
-  isChange,
+  decideEvent,
   newChange,
   type OrderChange,
   type OrderWithHistory,

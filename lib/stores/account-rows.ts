@@ -109,3 +109,22 @@ export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
 }
 
 const KEY_ID = 8;
+
+/** Accounts of one read of the list. */
+const ACCOUNTS_PER_READ = 100;
+
+/** The accounts beyond an identifier, read on demand. */
+export async function* eachAccount(
+  read: (after: string, limit: number) => Promise<readonly Account[]>,
+  after = "",
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Account> {
+  let last: string | undefined = after;
+  for (let left = limit; last !== undefined && left > 0; ) {
+    const count = Math.min(left, ACCOUNTS_PER_READ);
+    const page: readonly Account[] = await read(last, count);
+    yield* page;
+    left -= page.length;
+    last = page.length < count ? undefined : page.at(-1)?.id;
+  }
+}

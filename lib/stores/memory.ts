@@ -13,8 +13,8 @@ import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
 import { type Instant, systemClock } from "../core/time.ts";
-import { isChange, newChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
-import { type StoredOrder, sumByStatus, transitionStoredOrder } from "../orders/lifecycle.ts";
+import { decideEvent, newChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
+import { type StoredOrder, sumByStatus } from "../orders/lifecycle.ts";
 import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
 import { orderToJson, toLine } from "../orders/wire.ts";
@@ -66,8 +66,8 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
     async apply(id, event, at, origin) {
       const order = structuredClone(orders.get(id));
       if (order === undefined) return { ok: false, code: "order_not_found" };
-      const result = transitionStoredOrder(order, event, at);
-      if (result.ok && isChange(order, event)) save(result.order, newChange(event, at, origin));
+      const { result, changed } = decideEvent(order, event, at);
+      if (changed !== undefined) save(changed, newChange(event, at, origin));
       return result;
     },
 

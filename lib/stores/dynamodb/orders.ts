@@ -1,9 +1,9 @@
 import { mapBounded } from "../../core/concurrency.ts";
 import { type Instant, systemClock } from "../../core/time.ts";
 import {
+  decideEvent,
   EVENT_LETTERS,
   eventOf,
-  isChange,
   newChange,
   type OrderChange,
   type OrderWithHistory,
@@ -17,7 +17,6 @@ import {
   ORDER_STATUSES,
   type OrderEvent,
   type StoredOrder,
-  transitionStoredOrder,
 } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
@@ -116,10 +115,10 @@ export function createOrderStore(
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
           const order = orderToChange(item, event);
-          const result = transitionStoredOrder(order, event, at);
-          if (!result.ok || !isChange(order, event)) return { result };
+          const { result, changed } = decideEvent(order, event, at);
+          if (changed === undefined) return { result };
           const mark = markUpdate(markOf(countChanges(item)));
-          const update = () => first ?? recordUpdate(item, result.order, event, written);
+          const update = () => first ?? recordUpdate(item, changed, event, written);
           return { result, update: () => combine(update(), mark) };
         },
         resultIfApplied(item, decided) {

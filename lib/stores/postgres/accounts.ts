@@ -1,9 +1,9 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, toAccountRow, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, eachAccount, toAccountRow, toAccounts } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
-import type { Database, Rows, Statement, Work } from "./database.ts";
+import type { Database, Statement, Work } from "./database.ts";
 
 /** The account store over the tables `accounts`, `api_keys` and `settings`. */
 export function createAccountStore(database: Database): AccountStore {
@@ -61,19 +61,13 @@ export function createAccountStore(database: Database): AccountStore {
 
     find: async (id) => toAccounts((await read(selectAccount(id))).map(toAccountRow))[0],
 
-    async *list(after = "", limit = Number.POSITIVE_INFINITY) {
+    list(after, limit) {
       const text = `SELECT ${ACCOUNT_COLUMNS}
         FROM (SELECT * FROM ${schema}.accounts WHERE id > $1 ORDER BY id LIMIT $2) a ${joined}
         ORDER BY a.id, k.position`;
-      let last: string | undefined = after;
-      for (let left = limit; last !== undefined && left > 0; ) {
-        const count = Math.min(left, ACCOUNTS_PER_READ);
-        const rows: Rows = await read({ text, values: [last, count] });
-        const page = toAccounts(rows.map(toAccountRow));
-        yield* page;
-        left -= page.length;
-        last = page.length < count ? undefined : page.at(-1)?.id;
-      }
+      const readAccounts = async (...values: readonly [from: string, count: number]) =>
+        toAccounts((await read({ text, values })).map(toAccountRow));
+      return eachAccount(readAccounts, after, limit);
     },
 
     update: (id, updater) =>
@@ -108,9 +102,6 @@ export function createAccountStore(database: Database): AccountStore {
     ...createAdmission(database),
   };
 }
-
-/** Accounts of one read of the list. */
-const ACCOUNTS_PER_READ = 100;
 
 /** Saves the plan and the keys of an account. Counters and rejections stay as they are. */
 function saveSettings(

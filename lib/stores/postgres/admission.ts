@@ -11,7 +11,7 @@ import {
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
-import { isChange, newChange, type OrderChange, packChange } from "../../orders/history.ts";
+import { decideEvent, newChange, type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import {
   acceptsEvent,
@@ -27,9 +27,10 @@ import { readOrderToChange } from "../../orders/wire.ts";
 import { PLAN_LIMITS, type PlanLimits, type PlanTable } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
+import { listOutcome } from "../order-rows.ts";
 import { combined, type Database, type Rows, SET_DURABLE, type Statement, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
-import { listOutcome, listPageStatement } from "./list.ts";
+import { listPageStatement, pageReader, toListPage } from "./list.ts";
 import { type OrderUpdate, updateOrders } from "./orders.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 
@@ -307,7 +308,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
           const page = rows?.at(-1);
           return admissions.map((admission, index) => {
             if (admission?.ok !== true || page === undefined || !isList[index]) return admission;
-            return { ...admission, outcome: listOutcome(database, page) };
+            return { ...admission, outcome: listOutcome(toListPage(page), pageReader(database)) };
           });
         },
       };
@@ -472,11 +473,11 @@ function orderChanges(schema: string, rows: Rows) {
       const order = orderOf(id, event);
       if (order === undefined) return undefined;
       try {
-        const result = transitionStoredOrder(order, event, at);
-        if (result.ok && isChange(order, event)) {
+        const { result, changed } = decideEvent(order, event, at);
+        if (changed !== undefined) {
           const { before = order, added = "" } = updates.get(`${id}`) ?? {};
           const history = added + packChange({ ...change, by });
-          updates.set(`${id}`, { id, before, after: result.order, added: history });
+          updates.set(`${id}`, { id, before, after: changed, added: history });
         }
         return result;
       } catch {

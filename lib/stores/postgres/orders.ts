@@ -1,11 +1,11 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
-import { isChange, newChange, packChange, unpackChanges } from "../../orders/history.ts";
+import { decideEvent, newChange, packChange, unpackChanges } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { assertOrderEvent, type StoredOrder, transitionStoredOrder } from "../../orders/lifecycle.ts";
-import { validateOrderQuery } from "../../orders/order-query.ts";
+import { assertOrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
+import { listPages, readPage } from "../order-rows.ts";
 import {
   type Database,
   databaseOf,
@@ -15,7 +15,7 @@ import {
   type Statement,
   TEXTS,
 } from "./database.ts";
-import { countOrders, listPages, readPage } from "./list.ts";
+import { countOrders, pageReader, readRange } from "./list.ts";
 
 /** The orders of a PostgreSQL store. */
 export interface PostgresOrderStore extends OrderStore {
@@ -58,20 +58,15 @@ export function createOrderStore(database: Database): PostgresOrderStore {
           if (row === undefined)
             return { writes: [], result: () => ({ ok: false, code: "order_not_found" }) };
           const order = readOrderToChange(id, `${row[0]}`, `${row[1]}`, event);
-          const result = transitionStoredOrder(order, event, at);
-          if (!result.ok || !isChange(order, event)) return { writes: [], result: () => result };
-          const update = { id, before: order, after: result.order, added };
-          return { writes: [updateOrders(schema, [update])], result: () => result };
+          const { result, changed: after } = decideEvent(order, event, at);
+          const updates = after === undefined ? [] : [{ id, before: order, after, added }];
+          return { writes: updates.map((update) => updateOrders(schema, [update])), result: () => result };
         },
       });
     },
 
-    list: () => listPages(database),
-
-    async page(query) {
-      validateOrderQuery(query);
-      return readPage(database, query);
-    },
+    list: () => listPages(pageReader(database)),
+    page: (query) => readPage(query, (range) => readRange(database, range)),
 
     countByStatus: () => countOrders(database),
 

@@ -1,9 +1,7 @@
 import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
-import { unpackChanges } from "../../orders/history.ts";
-import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
-import { readOrderWithHistory } from "../../orders/wire.ts";
+import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
-import { NEVER, readWaitingOrder } from "../order-rows.ts";
+import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { holdersStatement, takeStrongLocks } from "./blockers.ts";
 import type { Database, Rows, Statement } from "./database.ts";
 import { enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
@@ -165,12 +163,4 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
       return oldest === null ? counts : { ...counts, oldest: Number(oldest) };
     },
   };
-}
-
-function toWaitingOrder(row: readonly unknown[]): WaitingOrder {
-  const [id, status, record, history, delivered, attempts, due] = row;
-  const mark = { delivered: Number(delivered), attempts: Number(attempts), due: Number(due) };
-  return readWaitingOrder(BigInt(id as string), mark, () =>
-    readOrderWithHistory(BigInt(id as string), `${record}`, `${status}`, () => unpackChanges(`${history}`)),
-  );
 }

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
+import type { AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, eachAccount, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
 
@@ -20,16 +20,8 @@ export function createAccountStore(
     create: (settings) => write("durable", ({ accounts }) => accounts.create(settings)),
     find: (id) => read(({ accounts }) => accounts.find(id)),
 
-    async *list(after = "", limit = Number.POSITIVE_INFINITY) {
-      let last: string | undefined = after;
-      for (let left = limit; last !== undefined && left > 0; ) {
-        const [from, count]: [string, number] = [last, Math.min(left, ACCOUNTS_PER_READ)];
-        const page: readonly Account[] = await read(({ accounts }) => accounts.page(from, count));
-        yield* page;
-        left -= page.length;
-        last = page.length < count ? undefined : page.at(-1)?.id;
-      }
-    },
+    list: (after, limit) =>
+      eachAccount((from, count) => read(({ accounts }) => accounts.page(from, count)), after, limit),
 
     update: (id, updater) => write("durable", ({ accounts }) => accounts.update(id, updater)),
     delete: (id) => write("durable", ({ accounts }) => accounts.delete(id)),
@@ -39,8 +31,6 @@ export function createAccountStore(
     ...createAdmission(database),
   };
 }
-
-const ACCOUNTS_PER_READ = 100;
 
 /** Prepares the queries. */
 export function accountQueries(db: DatabaseSync) {

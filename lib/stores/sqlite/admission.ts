@@ -12,9 +12,10 @@ import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
+import { listOutcome } from "../order-rows.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
-import { beginList } from "./list.ts";
+import { FIRST_PAGE, pageReader } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
 
 /** The queries of an admission, each to be called in a write. */
@@ -58,7 +59,8 @@ function performInTransaction(
   orders: OrderQueries,
   database: Pick<AdmissionDatabase, "read">,
 ): StoreOutcome | undefined {
-  if (operation.type === "list") return { type: "list", ...beginList(orders, database) };
+  if (operation.type === "list")
+    return listOutcome(orders.listPage(FIRST_PAGE), pageReader(database, orders));
   try {
     const { id, event, requestId } = operation;
     return { type: "apply", result: orders.apply(id, event, at, { by, requestId }) };

@@ -1,58 +1,32 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
-import type { OrderQuery, OrderQueryPage } from "../../orders/order-query.ts";
-import type { OrderPage } from "../../orders/order-store.ts";
-import { readOrders } from "../order-rows.ts";
+import type { FoundRange, ListPage, OrderRange } from "../order-rows.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-interface ListQueries {
-  listPage(start: PageStart): ListPage;
+export interface ListQueries {
+  listPage(start: PageStart): ListPage<PageStart>;
 }
 
-type ListDatabase = Pick<SqliteDatabase<{ readonly orders: ListQueries }>, "read">;
-
-/** Returns a function that lists the records in wire form, page by page. */
-export function createList(database: ListDatabase): () => AsyncGenerator<OrderPage> {
-  return () => listPages(database, FIRST_PAGE);
-}
-
-/** The first page of the list, read in the current transaction, and the pages that follow. */
-export function beginList(
-  orders: ListQueries,
-  database: ListDatabase,
-): { readonly first: OrderPage; readonly rest: AsyncIterable<OrderPage> } {
-  const { json, next } = orders.listPage(FIRST_PAGE);
-  return { first: { json, last: next === undefined }, rest: listPages(database, next, orders) };
-}
-
-/** The pages of the list from a start, read on demand, all from one connection: that of `queries`, if they are given. */
-async function* listPages(
-  { read }: ListDatabase,
-  start: PageStart | undefined,
+/** Reads pages of the list, all from one connection: that of `queries`, if they are given. */
+export function pageReader(
+  { read }: Pick<SqliteDatabase<{ readonly orders: ListQueries }>, "read">,
   queries?: ListQueries,
-): AsyncGenerator<OrderPage> {
+): (from?: PageStart) => Promise<ListPage<PageStart>> {
   let opened = queries;
-  for (let next = start; next !== undefined; ) {
-    const from: PageStart = next;
-    const page = await read(({ orders }) => {
+  return (from = FIRST_PAGE) =>
+    read(({ orders }) => {
       opened ??= orders;
       if (opened !== orders) throw new StoreUnavailableError("The database was replaced during a list.");
       return orders.listPage(from);
     });
-    next = page.next;
-    yield { json: page.json, last: next === undefined };
-  }
 }
-
-/** An array, because Node creates a hidden class for each row that is an object. */
-type PageRow = readonly [id: bigint, status: string, record: string];
 
 /** Rows among which one page looks for a status. It takes a few milliseconds, in which other requests wait. */
 const MAX_SCANNED_ROWS = 10_000;
 
-/** Prepares `page`. */
-export function pageQuery(db: DatabaseSync): (query: OrderQuery) => OrderQueryPage {
+/** Prepares `range`. */
+export function rangeQuery(db: DatabaseSync): (range: OrderRange) => FoundRange {
   const prepareIn = (direction: "ASC" | "DESC") => {
     const [from, to] = direction === "ASC" ? [">=", "<="] : ["<=", ">="];
     const statements = {
@@ -73,30 +47,16 @@ export function pageQuery(db: DatabaseSync): (query: OrderQuery) => OrderQueryPa
     }
     return statements;
   };
-  const directions = {
-    asc: { ...prepareIn("ASC"), step: 1n, least: MIN_INT64, greatest: MAX_INT64 },
-    desc: { ...prepareIn("DESC"), step: -1n, least: MAX_INT64, greatest: MIN_INT64 },
-  };
+  const directions = { asc: prepareIn("ASC"), desc: prepareIn("DESC") };
 
-  return ({ after, status, order = "asc", limit }) => {
-    const { rows, rowsWithStatus, skip, step, least, greatest } = directions[order];
-    const beyond = after === undefined ? least : after + step;
-    // SQLite has no numbers outside of int64.
-    if ((beyond - greatest) * step > 0n) return { orders: [] };
-    const start = (beyond - least) * step < 0n ? least : beyond;
+  return ({ from, isDescending, status, limit }) => {
+    const { rows, rowsWithStatus, skip } = directions[isDescending ? "desc" : "asc"];
+    const toRows = (found: unknown) => found as FoundRange["rows"];
+    if (status === undefined) return { rows: toRows(rows.all(from, limit)) };
     // The last possible end of the page. Read first: an order that is added meanwhile must not move it back.
-    const end =
-      status === undefined
-        ? undefined
-        : (skip.get(start, MAX_SCANNED_ROWS - 1) as unknown as readonly [id: bigint] | undefined)?.[0];
-    // One row more than the page holds tells whether there is a next one.
-    const found =
-      status === undefined
-        ? rows.all(start, limit + 1)
-        : rowsWithStatus.all(start, end ?? greatest, status, limit + 1);
-    const page = (found as unknown as readonly PageRow[]).slice(0, limit);
-    const next = found.length > limit ? page.at(-1)?.[0] : end;
-    return next === undefined ? readOrders(page) : { ...readOrders(page), next };
+    const [end] = (skip.get(from, MAX_SCANNED_ROWS - 1) ?? []) as unknown as readonly [end?: bigint];
+    const last = end ?? (isDescending ? MIN_INT64 : MAX_INT64);
+    return { rows: toRows(rowsWithStatus.all(from, last, status, limit)), end };
   };
 }
 
@@ -114,19 +74,13 @@ export interface PageStart {
   readonly isDense: boolean;
 }
 
-const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
-
-export interface ListPage {
-  readonly json: string;
-  /** Missing after the last page. */
-  readonly next?: PageStart;
-}
+export const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
 
 /** One nullable string column. */
 type TextRow = readonly [json: string | null];
 
 /** Pages of the list. SQLite joins their rows, so that one string is transferred instead of an object per row. */
-export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage {
+export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage<PageStart> {
   // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
   // would run for every row.
   const wholeTable = db.prepare(
@@ -150,14 +104,14 @@ export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage 
     (skipRows.get(from, rows) as readonly [id: bigint] | undefined)?.[0];
 
   /** Reads exactly one page, wherever it ends. */
-  function readRows(id: bigint): ListPage {
+  function readRows(id: bigint): ListPage<PageStart> {
     const end = idAfter(id, PAGE_SIZE);
     const json = join(id, end);
     return end === undefined ? { json } : { json, next: { id: end, isDense: end - id < 2n * PAGE_RANGE } };
   }
 
   /** Reads a range of identifiers, which is at most one page. It saves skipping the rows to find their end. */
-  function readRange(id: bigint): ListPage {
+  function readRange(id: bigint): ListPage<PageStart> {
     const end = id + PAGE_RANGE;
     const json = join(id, end);
     const next = idAfter(end, 0);

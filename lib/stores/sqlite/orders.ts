@@ -3,25 +3,20 @@ import { invalidInput } from "../../core/errors.ts";
 import { type Instant, systemClock } from "../../core/time.ts";
 import {
   type ChangeOrigin,
-  isChange,
+  decideEvent,
   newChange,
   type OrderWithHistory,
   packChange,
   unpackChanges,
 } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import {
-  type OrderEvent,
-  type StoredOrder,
-  sumByStatus,
-  transitionStoredOrder,
-} from "../../orders/lifecycle.ts";
-import { validateOrderQuery } from "../../orders/order-query.ts";
+import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
+import { listPages, readPage } from "../order-rows.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
-import { createList, listPageQuery, pageQuery } from "./list.ts";
+import { listPageQuery, pageReader, rangeQuery } from "./list.ts";
 import { versionCheck } from "./schema.ts";
 
 /** The queries of the orders, each to be called in a read or a write of its connection. */
@@ -45,11 +40,8 @@ export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderSto
     place: (placed, at, origin) => write("durable", ({ orders }) => orders.place(placed, at, origin)),
     find: (id) => read(({ orders }) => orders.find(id)),
     apply: (id, event, at, origin) => write("durable", ({ orders }) => orders.apply(id, event, at, origin)),
-    list: createList({ read }),
-    async page(query) {
-      validateOrderQuery(query);
-      return await read(({ orders }) => orders.page(query));
-    },
+    list: () => listPages(pageReader({ read })),
+    page: (query) => readPage(query, (range) => read(({ orders }) => orders.range(range))),
     countByStatus: () => read(({ orders }) => orders.countByStatus()),
     using: (connection) => createOrderStore(databaseOf(connection)),
   };
@@ -110,10 +102,9 @@ export function orderQueries(db: DatabaseSync) {
     const row = rowOf(id);
     if (row === undefined) return { ok: false, code: "order_not_found" };
     const order = readOrderToChange(id, row[1], row[0], event);
-    const result = transitionStoredOrder(order, event, at);
-    if (!result.ok) return result;
-    const { record, status } = result.order;
-    if (!isChange(order, event)) return result;
+    const { result, changed } = decideEvent(order, event, at);
+    if (changed === undefined) return result;
+    const { record, status } = changed;
     const change = packChange(newChange(event, at, origin));
     if (record === order.record) updateStatus.run(status, change, id);
     else update.run(status, orderToJson(record), change, id);
@@ -126,7 +117,7 @@ export function orderQueries(db: DatabaseSync) {
     find,
     apply,
     place: placeQuery(db),
-    page: pageQuery(db),
+    range: rangeQuery(db),
     listPage: listPageQuery(db),
     countByStatus,
   };

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Instant } from "../../core/time.ts";
-import { unpackChanges } from "../../orders/history.ts";
 import type {
   AcknowledgedOrder,
   HeldOrder,
@@ -8,9 +7,8 @@ import type {
   OutboxBacklog,
   WaitingOrder,
 } from "../../orders/order-store.ts";
-import { readOrderWithHistory } from "../../orders/wire.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
-import { NEVER, readWaitingOrder } from "../order-rows.ts";
+import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
 
 /**
@@ -55,16 +53,6 @@ export function createOutbox({
   };
 }
 
-type WaitingRow = readonly [
-  id: bigint,
-  status: string,
-  record: string,
-  history: string,
-  delivered: bigint,
-  attempts: bigint,
-  due: bigint,
-];
-
 /** Prepares the queries. */
 export function outboxQueries(db: DatabaseSync) {
   const select = (condition: string) => {
@@ -75,7 +63,7 @@ export function outboxQueries(db: DatabaseSync) {
     statement.setReadBigInts(true);
     statement.setReturnArrays(true);
     return (...values: readonly number[]) =>
-      (statement.all(...values) as unknown as WaitingRow[]).map(readRow);
+      (statement.all(...values) as unknown as unknown[][]).map(toWaitingOrder);
   };
   const selectDue = select("x.due BETWEEN 0 AND ? ORDER BY x.due, x.since");
   const selectKind = {
@@ -155,11 +143,4 @@ export function outboxQueries(db: DatabaseSync) {
       return { waiting, failed, ...(oldest !== null && { oldest }) };
     },
   };
-}
-
-function readRow([id, status, record, history, delivered, attempts, due]: WaitingRow): WaitingOrder {
-  const mark = { delivered: Number(delivered), attempts: Number(attempts), due: Number(due) };
-  return readWaitingOrder(id, mark, () =>
-    readOrderWithHistory(id, record, status, () => unpackChanges(history)),
-  );
 }

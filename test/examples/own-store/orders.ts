@@ -1,6 +1,6 @@
 import {
   DamagedOrderError,
-  isChange,
+  decideEvent,
   newChange,
   type OrderQuery,
   type OrderStatus,
@@ -8,7 +8,6 @@ import {
   orderToJson,
   systemClock,
   toLine,
-  transition,
   validateOrderQuery,
 } from "store-orders";
 import { type Data, readData, writeData } from "./data-file.ts";
@@ -55,10 +54,10 @@ export function ordersIn(path: string): OrderStore {
       const data = readDataOf(id);
       const order = data.orders.get(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
-      const result = transition(order, event, at);
-      if (!result.ok || !isChange(order, event)) return result;
+      const { result, changed } = decideEvent(order, event, at);
+      if (changed === undefined) return result;
       const history = [...order.history, newChange(event, at, origin)];
-      writeData(path, { ...data, orders: new Map(data.orders).set(id, { ...result.order, history }) });
+      writeData(path, { ...data, orders: new Map(data.orders).set(id, { ...changed, history }) });
       return result;
     },
 

@@ -1,6 +1,6 @@
 import type { Instant } from "../../../lib/core/time.ts";
-import { isChange, type OrderWithHistory } from "../../../lib/orders/history.ts";
-import { type OrderEvent, transition } from "../../../lib/orders/lifecycle.ts";
+import { decideEvent, type OrderWithHistory } from "../../../lib/orders/history.ts";
+import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./history.ts";
@@ -25,10 +25,10 @@ export const orderModel: Model<OrderWithHistory, OrderCall, OrderCallResult> = {
   step(state, call) {
     if (call.kind === "find") return { state, result: state };
     const { history, ...order } = state;
-    const result = transition(order, call.kind, call.at);
-    if (!result.ok || !isChange(order, call.kind)) return { state, result };
+    const { result, changed } = decideEvent(order, call.kind, call.at);
+    if (changed === undefined) return { state, result };
     const change = { event: call.kind, at: call.at };
-    return { state: { ...result.order, history: [...history, change] }, result };
+    return { state: { ...changed, history: [...history, change] }, result };
   },
   keyOf: (order) => toLine(order) + JSON.stringify(order.history),
 };

@@ -1,7 +1,8 @@
-import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
+import { type Failure, InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
 import { type Clock, systemClock, waitForTimer, wholeClock } from "../core/time.ts";
 import type { OrderStatus } from "../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
+import type { ApplyResult } from "../orders/order-store.ts";
 import { type ApiError, MalformedListError } from "./client-errors.ts";
 import { type OrdersPage, parsePage, readOrders } from "./order-list.ts";
 import { createRequestQueue } from "./request-queue.ts";
@@ -56,7 +57,7 @@ export interface PageQuery {
 /** The result of `cancel`. */
 export type CancelResult =
   | { readonly ok: true }
-  | { readonly ok: false; readonly code: "order_not_found" | "order_already_shipped" }
+  | { readonly ok: false; readonly code: keyof typeof FAILURES }
   | {
       readonly ok: false;
       readonly code: "order_already_cancelled";
@@ -158,16 +159,17 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult {
-  switch (error.code) {
-    case "order_not_found":
-    case "order_already_shipped":
-      return { ok: false, code: error.code };
-    case "order_already_cancelled":
-      return { ok: false, code: error.code, maybeByThisCall };
-    default:
-      throw error;
-  }
+  const { code } = error;
+  if (code === "order_already_cancelled") return { ok: false, code, maybeByThisCall };
+  if (!Object.hasOwn(FAILURES, code)) throw error;
+  return { ok: false, code: code as keyof typeof FAILURES };
 }
+
+/** The codes that are results of a cancel, beside that of one that was made before. */
+const FAILURES = { order_not_found: true, order_already_shipped: true } as const satisfies Record<
+  Exclude<(ApplyResult<"cancel"> & Failure<string>)["code"], "order_already_cancelled">,
+  true
+>;
 
 /** A web page with status 200 comes from a proxy. The parser checks any other body. */
 const LIST = {

@@ -11,9 +11,9 @@ import {
   wholeClock,
 } from "../core/time.ts";
 import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
-import { LIFECYCLE, type OrderEvent, type OrderStatus } from "./lifecycle.ts";
+import type { OrderEvent } from "./lifecycle.ts";
 import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "./order-store.ts";
-import { type OrderTransition, statusBefore } from "./transition-hook.ts";
+import { type OrderTransition, statusAfter, statusBefore } from "./transition-hook.ts";
 import { DamagedOrderError, orderToJson } from "./wire.ts";
 
 /** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */
@@ -268,8 +268,7 @@ export function changeOf({ record, status, history }: OrderWithHistory, delivere
     const to = next === undefined ? status : statusBefore(next.event as OrderEvent);
     return { id, order: { record, status }, event, to, ...rest };
   }
-  const from = statusBefore(event);
-  const { to = status }: { readonly error?: string; readonly to?: OrderStatus } = LIFECYCLE[from][event];
+  const [from, to] = [statusBefore(event), statusAfter(event)];
   return { id, order: { record, status }, event, from, to, ...rest };
 }
 

@@ -42,7 +42,7 @@ export function changeIdOf(orderId: bigint, number: number, { token }: OrderChan
   return `${orderId}:${number}${token === undefined ? "" : `:${token}`}`;
 }
 
-/** An order with all its changes, the oldest first. There are at most three, because no event changes an order twice. */
+/** An order with all its changes, the oldest first. No event changes an order twice. */
 export interface OrderWithHistory extends StoredOrder {
   readonly history: readonly OrderChange[];
 }

@@ -91,6 +91,12 @@ export function changesRecord(event: OrderEvent): boolean {
   return ORDER_STATUSES.some((status) => "set" in LIFECYCLE[status][event]);
 }
 
+/** The codes with which an event can fail, each once. */
+export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly TransitionErrorCode<E>[] {
+  const rules: readonly Rule[] = ORDER_STATUSES.map((status) => LIFECYCLE[status][event]);
+  return [...new Set(rules.flatMap(({ error = [] }) => error))] as TransitionErrorCode<E>[];
+}
+
 /** Adds up counts by status. Those of a status that no rule knows are left out. */
 export function sumByStatus(
   counted: Iterable<readonly [status: unknown, count: number]>,

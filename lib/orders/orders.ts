@@ -21,8 +21,8 @@ export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly id: bigint });
 
-/** Operations on single orders. Each rejects with `StoreUnavailableError` or `InvalidInputError`. */
-export interface Orders {
+/** Operations on single orders, with one for each event. Each rejects with `StoreUnavailableError` or `InvalidInputError`. */
+export interface Orders extends Readonly<{ [E in OrderEvent]: (id: bigint) => Promise<ApplyResult<E>> }> {
   /** Returns the order with its history, or `undefined` if there is none. */
   find(id: bigint): Promise<OrderWithHistory | undefined>;
   /** Returns a page of orders, by status and direction. Its `next` is the `after` of the next page. */

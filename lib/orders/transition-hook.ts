@@ -1,6 +1,7 @@
 import { callHook, type HookErrorReporter } from "../core/hooks.ts";
 import {
   acceptsEvent,
+  LIFECYCLE,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -64,4 +65,10 @@ function announce(
 /** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */
 export function statusBefore(event: OrderEvent): OrderStatus {
   return ORDER_STATUSES.find((candidate) => acceptsEvent(candidate, event)) as OrderStatus;
+}
+
+/** The status to which an event leads. */
+export function statusAfter(event: OrderEvent): OrderStatus {
+  const rule: { readonly error?: string; readonly to?: OrderStatus } = LIFECYCLE[statusBefore(event)][event];
+  return rule.to as OrderStatus;
 }

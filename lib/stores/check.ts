@@ -5,14 +5,8 @@ import { isAccountId } from "../accounts/api-key.ts";
 import { errorMessage, explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import type { OrderChange } from "../orders/history.ts";
-import {
-  isOrderStatus,
-  LIFECYCLE,
-  ORDER_STATUSES,
-  type OrderEvent,
-  type OrderStatus,
-} from "../orders/lifecycle.ts";
-import { statusBefore } from "../orders/transition-hook.ts";
+import { isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
+import { statusAfter } from "../orders/transition-hook.ts";
 import { orderToJson, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
@@ -116,11 +110,7 @@ function findInOrder({ id, status, wire, readHistory, findings = [] }: Inspected
 /** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
 function isExplained(status: OrderStatus, changes: readonly OrderChange[]): boolean {
   const events = changes.map(({ event }) => event).filter((event) => event !== "place");
-  const leadsHere = (event: OrderEvent) => {
-    const rule = LIFECYCLE[statusBefore(event)][event];
-    return "to" in rule && rule.to === status;
-  };
-  return events.length === 0 || events.some(leadsHere);
+  return events.length === 0 || events.some((event) => statusAfter(event) === status);
 }
 
 function findInAccount(account: Account, at: Instant, plans: PlanTable): readonly Finding[] {

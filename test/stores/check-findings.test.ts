@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import { MAX_BAN_MS } from "../../lib/accounts/admission.ts";
 import { type OrderChange, unpackChanges } from "../../lib/orders/history.ts";
+import { ORDER_STATUSES } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { type CheckProgress, checkDatabase, type InspectedOrder } from "../../lib/stores/check.ts";
@@ -216,7 +217,7 @@ test("an order has the findings of its database, of its status and of its record
     Object.values(own),
     [
       "order 1",
-      "The status 'lost' is not one of pending, shipped, cancelled, so every event of it fails.",
+      `The status 'lost' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
       "Correct the status in the database.",
     ],
     ["order 2", "The record is that of order 3.", replace],

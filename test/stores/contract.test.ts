@@ -6,7 +6,7 @@ import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
-import { type StoredOrder, transition } from "../../lib/orders/lifecycle.ts";
+import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
 import type {
   AcknowledgedOrder,
   ApplyResult,
@@ -474,7 +474,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     mistake: "counts that are not kept up",
     fails: /^orders are counted by status|^orders that instances change at the same time/,
-    change: inOrders(() => ({ countByStatus: async () => ({ pending: 0, shipped: 0, cancelled: 0 }) })),
+    change: inOrders(() => ({ countByStatus: async () => sumByStatus([]) })),
   },
   {
     mistake: "an environment that the last caller decides",
@@ -1350,6 +1350,14 @@ const MISTAKES: readonly Mistake[] = [
     fails: /^no order, one or many are listed/,
     change: inOutbox((outbox) => ({
       acknowledge: (deliveries) => outbox.acknowledge(deliveries.slice(0, 1)),
+    })),
+  },
+  {
+    mistake: "an outbox that takes every change for the second one of its order",
+    fails: /^(every event adds one change|a change that follows while one|the changes of an order are next)/,
+    change: inOutbox((outbox) => ({
+      lease: async (...args) =>
+        (await outbox.lease(...args)).map((each) => ({ ...each, delivered: Math.min(each.delivered, 1) })),
     })),
   },
   {

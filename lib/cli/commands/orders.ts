@@ -109,10 +109,16 @@ export function defineOrders(group: Command, context: CommandContext): void {
           return fail({ code: result.code, message: `${id}: ${reason}` });
         }),
       );
-  addEventCommand("ship", "Marks a pending order as shipped now.");
-  addEventCommand("fulfil", "Marks a shipped order as complete.");
-  addEventCommand("cancel", "Cancels a pending order.");
+  for (const [event, description] of Object.entries(EVENT_DESCRIPTIONS))
+    addEventCommand(event as OrderEvent, description);
 }
+
+/** The events, in the order of the help. */
+const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
+  ship: "Marks a pending order as shipped now.",
+  fulfil: "Marks a shipped order as complete.",
+  cancel: "Cancels a pending order.",
+};
 
 async function exportOrders(orders: OrderStore, { terminal, exit }: CommandContext): Promise<void> {
   // On a terminal that shows the orders themselves, progress would be mixed with them.

@@ -6,6 +6,7 @@ import {
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
+  sumByStatus,
   transition,
 } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
@@ -128,9 +129,9 @@ export const orderCases: readonly UnboundedCase[] = [
       const edited: StoredOrder = { record: { id: 1n }, status: "constructor" as OrderStatus };
       await orders.place([edited, pending(2n)]);
       assert.deepEqual((await orders.page({ limit: 10 })).orders, [edited, pending(2n)]);
-      assert.deepEqual(await orders.countByStatus(), { pending: 1, shipped: 0, cancelled: 0 });
+      assert.deepEqual(await orders.countByStatus(), sumByStatus([["pending", 1]]));
       for (const event of ORDER_EVENTS)
-        await assert.rejects(orders.apply(1n, event, AT), /pending, shipped, cancelled/);
+        await assert.rejects(orders.apply(1n, event, AT), new RegExp(ORDER_STATUSES.join(", ")));
       assert.deepEqual(await findOrder(orders, 1n), edited);
     },
   },

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../core/time.ts";
 import { changeOf, type DeliverOptions, deliverChanges } from "../../orders/delivery.ts";
+import { acceptsEvent, ORDER_EVENTS, type OrderEvent, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import type { Store } from "../store.ts";
 import type { UnboundedCase } from "./contract-case.ts";
 import { AT } from "./fixture.ts";
@@ -11,6 +13,18 @@ const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 86_400_000;
 /** Any number below zero is a lease. */
 const LEASE = -7_000_000_000_001;
+
+/** Every way of an order with a status: the events that follow each other, none of them twice. */
+function waysFrom(
+  status: OrderStatus,
+  before: readonly OrderEvent[] = [],
+): readonly (readonly OrderEvent[])[] {
+  const next = ORDER_EVENTS.filter((event) => acceptsEvent(status, event) && !before.includes(event));
+  return next.flatMap((event) => {
+    const way = [...before, event];
+    return [way, ...waysFrom(statusAfter(event), way)];
+  });
+}
 
 async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
   await outbox.switch(true);
@@ -60,6 +74,33 @@ async function heldBy(outbox: Outbox, after: number, count: number): Promise<rea
 }
 
 const cases: readonly UnboundedCase[] = [
+  {
+    name: "every event adds one change to the history, and is next although the ones before it were never in the outbox",
+    async check(store) {
+      const { orders } = store;
+      const ways = waysFrom("pending").map((events, index) => ({ id: BigInt(index), events }));
+      await orders.place(
+        ways.map(({ id }) => pending(id)),
+        AT,
+      );
+      for (const { id, events } of ways)
+        for (const event of events.slice(0, -1)) await orders.apply(id, event, AT);
+      const outbox = await switchOn(store);
+      for (const { id, events } of ways) await orders.apply(id, events.at(-1) ?? assert.fail(), AT);
+      const found = await lease(outbox);
+      for (const { id, events } of ways) {
+        const waiting = found.find((each) => each.id === id) ?? assert.fail(`Nothing waits after ${events}.`);
+        const { event, from, to } = changeAfter(waiting);
+        const history = waiting.order?.history.map((change) => change.event);
+        assert.deepEqual(history, ["place", ...events]);
+        const last = events.at(-1) ?? assert.fail();
+        assert.deepEqual(
+          [numberOf(waiting), event, from, to],
+          [`${id}:${events.length + 1}`, last, statusBefore(last), waiting.order?.status],
+        );
+      }
+    },
+  },
   {
     name: "an outbox that is off has nothing, one that is on has every later change, and switching it off leaves these",
     async check(store) {

@@ -13,13 +13,13 @@ import {
 import {
   assertOrderEvent,
   changesRecord,
-  LIFECYCLE,
-  ORDER_STATUSES,
+  ORDER_EVENTS,
   type OrderEvent,
   type StoredOrder,
 } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
 import { countOrders, createList, idOf, readPage } from "./list.ts";
@@ -108,17 +108,17 @@ export function createOrderStore(
       const written = packDetails(newChange(event, at, origin), BASE);
       const signal = callTimeout();
       const [key, markOf] = await Promise.all([primaryKeyOf(id), marking(at)]);
-      const first = statusUpdate(event, written);
+      const simple = statusUpdate(event, written);
       const change: ItemChange<ApplyResult<typeof event>> = {
-        // The status shows that the order was only placed before.
-        first: first && combine(first, markUpdate(markOf(1))),
+        // Without a read before it: the status shows how many changes the order has had.
+        first: simple && isFirst(event) ? combine(simple, markUpdate(markOf(1))) : undefined,
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
           const order = orderToChange(item, event);
           const { result, changed } = decideEvent(order, event, at);
           if (changed === undefined) return { result };
           const mark = markUpdate(markOf(countChanges(item)));
-          const update = () => first ?? recordUpdate(item, changed, event, written);
+          const update = () => simple ?? recordUpdate(item, changed, event, written);
           return { result, update: () => combine(update(), mark) };
         },
         resultIfApplied(item, decided) {
@@ -201,26 +201,23 @@ function orderToChange(item: Item, event: OrderEvent): StoredOrder {
   return readOrderToChange(idOf(item), stringOf(item["wire"]), stringOf(item["status"]), event);
 }
 
-/**
- * The single write for an event that changes only the status, without a prior read. `undefined` for an event that
- * changes the record, because its wire form must be read first.
- */
+/** The single write for an event that changes only the status. `undefined` for one that changes the record, too. */
 function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
-  const moves = ORDER_STATUSES.flatMap((from) => {
-    const rule = LIFECYCLE[from][event];
-    return "to" in rule ? [{ from, to: rule.to }] : [];
-  });
-  const to = moves[0]?.to;
-  if (to === undefined || changesRecord(event) || moves.some((move) => move.to !== to)) return undefined;
+  if (changesRecord(event)) return undefined;
   return {
     set: ["#status = :to", `#${EVENT_LETTERS[event]} = :change`],
-    conditions: [`#status IN (${moves.map((_, index) => `:from${index}`).join(", ")})`],
+    conditions: ["#status = :from"],
     values: {
-      ":to": { S: to },
+      ":to": { S: statusAfter(event) },
       ":change": { S: change },
-      ...Object.fromEntries(moves.map(({ from }, index) => [`:from${index}`, { S: from }])),
+      ":from": { S: statusBefore(event) },
     },
   };
+}
+
+/** True for an event that is the first one after the order was placed: no other leads to the status that it needs. */
+function isFirst(event: OrderEvent): boolean {
+  return ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
 }
 
 /** Adds a mark, unless there is one. */

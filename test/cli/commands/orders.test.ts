@@ -176,7 +176,7 @@ test("an order with a status that no rule knows is listed and exported with a wa
   db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}', ''), (2, 'lost\u001b[2J', '{"id":2}', '')`);
   db.close();
   const run = (command: string) => listed.run([...command.split(" "), "--database", path]);
-  const problem = "Order 2 has the status 'lost\\u001b[2J', which is not one of pending, shipped, cancelled.";
+  const problem = `Order 2 has the status 'lost\\u001b[2J', which is not one of ${ORDER_STATUSES.join(", ")}.`;
   const [list, get, exported, cancel] = await Promise.all(
     ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
   );

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FIRST_TABLE, formatTable, parseTable } from "../../../lib/console/orders/orders-page.ts";
+import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
 import type { OrderStore } from "../../../lib/orders/order-store.ts";
 import { DamagedOrderError } from "../../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
@@ -172,7 +173,7 @@ test("a store that finds few orders in a read is asked a few times; its position
 });
 
 test.each([
-  ["orders?status=lost", "status: Use one of: pending, shipped, cancelled."],
+  ["orders?status=lost", `status: Use one of: ${ORDER_STATUSES.join(", ")}.`],
   ["orders?sort=up", "sort: Use one of: newest, oldest."],
   ["orders?after=1,x", "-9223372036854775808 to 9223372036854775807"],
   ["orders?before=x", "-9223372036854775808 to 9223372036854775807"],

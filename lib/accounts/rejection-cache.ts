@@ -15,6 +15,22 @@ import {
 import type { ParsedKey } from "./api-key.ts";
 import { createInvalidKeys } from "./invalid-keys.ts";
 
+/*
+ * What a request passes until somebody decides about it. Only the store admits.
+ *
+ *   request ──> rejection cache ─────────────> invalid keys ──────────────────> store
+ *               by key, for 1 s                by account, read once in 1 s     decides, counts, bans
+ *               "rejected a moment ago":       "no such key in this account":   ^
+ *               429 from memory, counted       401 from memory, not counted     │
+ *                  │                                                            │
+ *                  └── unreported rejections ── recordRejections(count, token) ─┘
+ *                      before the store decides about the key again, which is at the latest when they are a fifth of
+ *                      the ban's threshold or could complete it; otherwise a second after the first of them
+ *
+ * They do not travel with the next `admit`, because there may be none within the second: each store would get a second way to
+ * count them, and this one would stay.
+ */
+
 /** The lifetime of a cached rejection. */
 const TTL_MS = 1_000;
 

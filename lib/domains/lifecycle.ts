@@ -177,7 +177,7 @@ const IN_ATTEMPT: ReadonlySet<DomainState> = new Set(["pending_dns", "verified",
 
 /**
  * Applies an event to a domain at an instant. Pure: nothing is stored. Throws an `InvalidInputError` if there is no
- * such event.
+ * such event or state.
  */
 export function transitionDomain(
   earlier: TrackedDomain,
@@ -189,6 +189,9 @@ export function transitionDomain(
   }
   const domain = domainAt(earlier, at);
   const { state } = domain;
+  if (!DOMAIN_STATES.includes(state)) {
+    throw invalidInput("state", `There is no state '${state}'. Choose one of ${DOMAIN_STATES.join(", ")}.`);
+  }
   const rule: DomainRule = DOMAIN_LIFECYCLE[state][event];
   const verifiedAt = verificationAfter(domain, event, at);
   const error = "error" in rule ? rule.error : verifiedAt === undefined ? rule.unverified : undefined;

@@ -58,7 +58,7 @@ export function openApiDocument({
     servers,
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
       name,
-      description: TAG_DESCRIPTIONS[name] ?? `Operations on ${name}.`,
+      description: TAG_DESCRIPTIONS.get(name) ?? `Operations on ${name}.`,
     })),
     security: [{ apiKey: [] }],
     paths,
@@ -82,10 +82,10 @@ function rootOf({ url }: Server): string {
   return url.endsWith(API_VERSION_PATH) ? url.slice(0, -API_VERSION_PATH.length) : url;
 }
 
-const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  orders: "The orders of the store.",
-  pets: "The animals in the orders.",
-};
+const TAG_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
+  ["orders", "The orders of the store."],
+  ["pets", "The animals in the orders."],
+]);
 
 function describe(operation: Operation): object {
   const { id, tag, summary, parameters = {}, success, errors, stability, deprecation, tryIt } = operation;

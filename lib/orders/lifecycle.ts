@@ -88,7 +88,7 @@ export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
 
 /** True for an event that sets a field of the record, false for one that changes the status only. */
 export function changesRecord(event: OrderEvent): boolean {
-  return ORDER_STATUSES.some((status) => "set" in LIFECYCLE[status][event]);
+  return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in LIFECYCLE[status][event]);
 }
 
 /** The codes with which an event can fail, each once. */

@@ -168,6 +168,12 @@ test.each(["toString", "constructor", "__proto__", "shipped"])("%s is no event",
   );
 });
 
+test.each(["toString", "constructor", "__proto__", "shipped"])("%s is no state", (state) => {
+  expect(() => transitionDomain(domainIn(state as DomainState), "dns_verified", NOON)).toThrow(
+    /^state: There is no state '.*'\. Choose one of pending_dns, /,
+  );
+});
+
 test("a failed DNS lookup leaves a live domain live", () => {
   expect(applyEvents(domainIn("live"), ["dns_unknown", NOON + MINUTE])).toEqual(domainIn("live"));
 });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   acceptsEvent,
   assertOrderEvent,
+  changesRecord,
   explainTransitionError,
   isOrderEvent,
   isOrderStatus,
@@ -23,6 +24,7 @@ test("an event that the lifecycle does not have is an error that lists the event
   for (const event of ORDER_EVENTS) expect(() => assertOrderEvent(event)).not.toThrow();
   for (const event of ["refund", "toString", undefined])
     expect(() => assertOrderEvent(event as OrderEvent)).toThrow(/^event: .*cancel, ship, fulfil/);
+  for (const event of ["refund", "toString"]) expect(changesRecord(event as OrderEvent)).toBe(false);
 });
 
 test("a clock in microseconds is an error, not an order that no client can read", () => {

@@ -1,7 +1,13 @@
 import type { Account, ApiKey, RejectionCount } from "../accounts/account.ts";
+import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import type { PlanAssignment } from "../plans/plan-limits.ts";
 import type { Usage } from "../plans/windows.ts";
+
+/** The error of a change with a key that another account has. Nothing is written. */
+export function keyOfAnother(): InvalidInputError {
+  return invalidInput("keys", "Another account has a key with the same hash. Issue a new one.");
+}
 
 /**
  * The columns of an account joined with one of its keys, for the stores on SQL. Rows are arrays, which take half the time

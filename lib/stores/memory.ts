@@ -8,7 +8,7 @@
  *
  * @module store-orders/memory
  */
-import type { Account } from "../accounts/account.ts";
+import type { Account, AccountSettings } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
 import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
@@ -19,6 +19,7 @@ import { validateOrderQuery } from "../orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../orders/order-store.ts";
 import { orderToJson, toLine } from "../orders/wire.ts";
 import { MAX_CLOCK_SKEW_MS, NO_USAGE, resetCounts } from "../plans/windows.ts";
+import { keyOfAnother } from "./account-rows.ts";
 import type { Store } from "./store.ts";
 
 export type { Store } from "./store.ts";
@@ -202,7 +203,15 @@ function ascending(a: bigint, b: bigint): number {
 
 function memoryAccounts(): AccountStore {
   const accounts = new Map<string, Account>();
+  /** The accounts of the keys, by hash. */
+  const owners = new Map<string, string>();
   let recorded: Environment | undefined;
+
+  function setOwner(id: string, before: AccountSettings["keys"], after: AccountSettings["keys"]): void {
+    if (after.some(({ hash }) => (owners.get(hash) ?? id) !== id)) throw keyOfAnother();
+    for (const { hash } of before) owners.delete(hash);
+    for (const { hash } of after) owners.set(hash, id);
+  }
 
   function findKey({ accountId, hash }: ParsedKey): { account: Account; state: KeyState } | undefined {
     const account = accounts.get(accountId);
@@ -219,6 +228,7 @@ function memoryAccounts(): AccountStore {
 
     async create(settings) {
       if (accounts.has(settings.id)) return { ok: false, code: "account_exists" };
+      setOwner(settings.id, [], settings.keys);
       accounts.set(settings.id, structuredClone({ ...settings, usage: NO_USAGE, rejections: {} }));
       return { ok: true, account: settings };
     },
@@ -239,6 +249,7 @@ function memoryAccounts(): AccountStore {
       const { usage, rejections, lastUses = {}, ...settings } = account;
       const result = updater(settings);
       if (!result.ok) return result;
+      setOwner(id, accounts.get(id)?.keys ?? [], result.account.keys);
       const ids = new Set(result.account.keys.map((key) => key.id));
       const kept = <Value>(byKey: Readonly<Record<string, Value>>) =>
         Object.fromEntries(Object.entries(byKey).filter(([keyId]) => ids.has(keyId)));
@@ -250,6 +261,7 @@ function memoryAccounts(): AccountStore {
     async delete(id) {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
+      setOwner(id, account.keys, []);
       accounts.delete(id);
       return { ok: true, account };
     },

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
+import { keyOfAnother } from "../account-rows.ts";
 
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {
@@ -152,6 +153,8 @@ export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
   // The server's message names the table.
   if (error.routine === "check_enable_rls") return hiddenRows(error);
+  if ((error.cause as { readonly constraint?: unknown }).constraint === "api_keys_hash")
+    return keyOfAnother();
   if (CAUSED_BY_A_VALUE.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.
   const isPasswordMissing = error.sqlState === "" && /password must be a/.test(error.message);

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, eachAccount, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
 
@@ -64,7 +64,8 @@ export function accountQueries(db: DatabaseSync) {
     `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id, name)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
-       revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
+       revoked_at = excluded.revoked_at, successor_id = excluded.successor_id
+     WHERE account = excluded.account`,
   );
   const deleteKeys = prepareWrite(db, "DELETE FROM api_keys WHERE account = ?");
   const deleteAccount = prepareWrite(db, "DELETE FROM accounts WHERE id = ?");
@@ -83,7 +84,8 @@ export function accountQueries(db: DatabaseSync) {
     deleteOtherKeys.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
     for (const [position, key] of keys.entries()) {
       const { hash, createdAt, expiresAt = null, revokedAt = null, successorId = null, name = null } = key;
-      upsertKey.run(hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId, name);
+      const values = [hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId, name];
+      if (upsertKey.run(...values).changes === 0n) throw keyOfAnother();
     }
   }
 

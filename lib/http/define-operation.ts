@@ -327,22 +327,23 @@ async function receiveJson(
   if (type === null) return UNSUPPORTED;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    const mayHaveKey = text.includes("__proto__") || text.includes("\\u");
-    if (!(mayHaveKey && PROTOTYPE_KEY.test(text)))
-      return { ok: true, value: parseJsonNumbers(text, LONG_NUMBER, readInt64) };
+    if (!(MAY_HAVE_KEY.test(text) && PROTOTYPE_KEY.test(text)))
+      return { ok: true, value: parseJsonNumbers(text, LONG_INTEGER, readInt64) };
   } catch {}
   return invalid([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
 }
+
+const MAY_HAVE_KEY = /__proto__|\\u00[567]/;
 
 /** The key that would change the prototype of a copy, however it is escaped. */
 const PROTOTYPE_KEY =
   /(?<=[{,\s])"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"\s*:/;
 
-const LONG_NUMBER = /\d{16}/;
+/** An integer that a double may not hold. Any other number is a double. */
+const LONG_INTEGER = /(?<![\d.eE+-])-?(?:9\d{15}|[1-9]\d{16,18})(?![\d.eE+-])/g;
 
-/** Keeps the digits of an int64. Any other number is a double. */
-function readInt64(source: string): bigint | undefined {
-  return /^-?\d{16,19}$/.test(source) && !Number.isSafeInteger(Number(source)) ? BigInt(source) : undefined;
+function readInt64(source: string): number | bigint {
+  return Number.isSafeInteger(Number(source)) ? Number(source) : BigInt(source);
 }
 
 /** The longest time for a body to arrive. */

@@ -22,6 +22,17 @@ export interface Options {
   readonly input?: string | Uint8Array;
 }
 
+/** A server that `store-orders serve` runs. */
+export interface ServeProcess {
+  /** Without a path. */
+  readonly url: string;
+  /** What it has printed at its start. */
+  readonly message: string;
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Sends a signal, and resolves with what it has written once it has ended. */
+  stop(signal?: NodeJS.Signals): Promise<CommandResult>;
+}
+
 /** Runs the real command line in a temporary directory; `dispose` removes all of it. */
 export interface CommandLine {
   readonly directory: string;
@@ -29,6 +40,8 @@ export interface CommandLine {
   /** Runs a command with `--json` and returns its result; throws if it fails. */
   json<T>(...args: readonly string[]): Promise<T>;
   spawn(args: readonly string[], options?: Options): ChildProcessWithoutNullStreams;
+  /** Starts `serve` on any port, and waits until it has printed `pattern`, by default its database. */
+  serve(args: readonly string[], options?: Options & { readonly pattern?: RegExp }): Promise<ServeProcess>;
   [Symbol.dispose](): void;
 }
 
@@ -61,6 +74,17 @@ export function createCommandLine({ shareProcess = false } = {}): CommandLine {
     directory,
     run,
     spawn: start,
+    async serve(args, { pattern = /^database.*\n/m, ...options } = {}) {
+      const child = start(["serve", "--port", "0", ...args], options);
+      const exit = waitForExit(child);
+      const message = await waitForOutput(child, pattern);
+      const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
+      const stop: ServeProcess["stop"] = (signal = "SIGTERM") => {
+        child.kill(signal);
+        return exit;
+      };
+      return { url, message, child, stop };
+    },
     async json(...args) {
       const { status, stdout, stderr } = await run([...args, "--json"]);
       if (status !== 0) throw new Error(`${args.join(" ")} exited with ${status}: ${stderr}`);

@@ -57,3 +57,45 @@ export async function formToken(fixture: ConsoleFixture, cookie: string): Promis
   const page = await (await fetch(fixture.at("accounts"), { headers: { cookie } })).text();
   return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
 }
+
+/** A console, and the session of a browser that has opened its link. */
+export async function useSession(options: Partial<ConsoleOptions> = {}) {
+  const console = await useConsole(options);
+  const cookie = await signIn(console);
+  const token = await formToken(console, cookie);
+  const get = (path: string) => fetch(new URL(path, console.at("")), { headers: { cookie } });
+  const post = (path: string, fields: Readonly<Record<string, string>> = {}) =>
+    fetch(console.at(path), {
+      method: "POST",
+      headers: { ...postHeaders(console), cookie },
+      body: new URLSearchParams({ token, ...fields }),
+    });
+  const textOf = async (path: string) => (await get(path)).text();
+  return { ...console, cookie, token, get, post, textOf };
+}
+
+/** A page with a table: the identifiers of its rows, and its links, such as "Next page", by their texts. */
+export async function readTable(response: Response) {
+  const text = await response.text();
+  const links = [...text.matchAll(/<a class="button" href="([^"]+)"[^>]*>([^<]+)<\/a>/g)];
+  const addresses = links.map(([, href = "", label = ""]) => [label, href.replaceAll("&amp;", "&")]);
+  return {
+    status: response.status,
+    text,
+    rows: [...text.matchAll(/<tr id="(?:order|account)-([^"]+)"/g)].map(([, id]) => id),
+    links: Object.fromEntries(addresses) as Readonly<Record<string, string>>,
+  };
+}
+
+type TablePage = Awaited<ReturnType<typeof readTable>>;
+
+/** The page, and those to which its links lead, one after another. */
+export async function follow(
+  get: (path: string) => Promise<Response>,
+  from: TablePage,
+  ...labels: readonly string[]
+): Promise<readonly TablePage[]> {
+  const label = labels.find((each) => each in from.links);
+  if (label === undefined) return [from];
+  return [from, ...(await follow(get, await readTable(await get(from.links[label] ?? "")), ...labels))];
+}

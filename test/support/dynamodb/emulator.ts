@@ -38,6 +38,14 @@ export const EMULATED = {
   credentials: { accessKeyId: "test", secretAccessKey: "test" },
 } as const satisfies DynamoDBClientConfig;
 
+/** The environment of a process whose AWS clients use an emulator. */
+export const environmentFor = (endpoint: string) => ({
+  AWS_ENDPOINT_URL: endpoint,
+  AWS_REGION: EMULATED.region,
+  AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
+});
+
 /** A client for an endpoint, with the default timeouts and retries of the AWS client. */
 export function clientFor(endpoint: string): DynamoDBClient {
   return new DynamoDBClient({ ...EMULATED, endpoint });
